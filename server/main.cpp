@@ -21,6 +21,7 @@
 
 #include "auth/authenticator.hpp"
 #include "base/fail_point.hpp"
+#include "base/memory.hpp"
 #include "base/process.hpp"
 #include "core/core.hpp"
 #include "core/spare_pages.hpp"
@@ -28,6 +29,7 @@
 #include "http/http_server.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
+#include "memory_plan.hpp"
 #include "net/listener.hpp"
 #include "net/transport.hpp"
 #include "options.hpp"
@@ -200,7 +202,8 @@ ServerInfo server_info(const Options& options) {
           .store = options.store.substr(0, options.store.find(':')),
           .version = EXCHANGE_VERSION,
           .started_s = ::time(nullptr),
-          .replicas_required = options.store_limits.replicas_required};
+          .replicas_required = options.store_limits.replicas_required,
+          .state = options.state};
 }
 
 int run(Options options) {
@@ -209,6 +212,7 @@ int run(Options options) {
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   const sigset_t signals = take_signals();
   ::umask(077);  // a store holds key hashes
+  plan_memory(options, usable_memory());
   raise_descriptor_limit(options);
   arm_fail_points_of_environment();
   if (options.net.threads == 0) options.net.threads = usable_cpus();
@@ -235,7 +239,8 @@ int run(Options options) {
                recovered.last_batch, recovered.batches_replayed);
 
   // 3. The HTTP port, which a standby server has too.
-  MarketView view(options.http.trades_kept_max, std::random_device()());
+  MarketView view(options.http.trades_kept_max, options.http.trades_in_all_max,
+                  std::random_device()());
   if (options.http_port) {
     std::vector<ExecutionRow> trades = store->newest_executions(options.http.trades_loaded_max);
     // An active server may have projected more since the tables were loaded: they come as changes.
@@ -288,6 +293,7 @@ int run(Options options) {
 
   // 5. The core and the XML port.
   if (options.auth.required) add_keys(keys, std::exchange(recovered.keys, {}));
+  recovered.exchange.set_limits(options.state);
   core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
                                 die, on_projected);
   if (http) http->attach(*core);

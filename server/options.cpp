@@ -9,6 +9,7 @@ namespace exchange {
 
 Options parse_options(int argc, char** argv) {
   Options options;
+  options.net.limits.buffered_bytes_max = 0;  // memory_plan.hpp
   CLI::App app(
       "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
       "Each option can also be given as the environment variable in brackets.",
@@ -91,9 +92,24 @@ Options parse_options(int argc, char** argv) {
       "EXCHANGE_STALL_TIMEOUT_S")
       ->check(CLI::Range(1, 86'400));
   add("--buffered-bytes-max", options.net.limits.buffered_bytes_max,
-      "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
+      "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: an eighth of the memory, at most 1 GiB",
       "EXCHANGE_BUFFERED_BYTES_MAX")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
+
+  const auto state_limit = [&](const char* name, std::size_t& value, const char* text,
+                               const char* environment) {
+    add(name, value, text, environment)->check(CLI::Range(std::size_t(0), std::size_t(1) << 31));
+  };
+  state_limit("--open-orders-max", options.state.open_orders_max,
+              "open orders at most; orders that would rest are refused beyond. 0: as memory allows",
+              "EXCHANGE_OPEN_ORDERS_MAX");
+  state_limit("--open-orders-per-account", options.state.open_orders_per_account_max,
+              "open orders of one account at most; 0: three quarters of all",
+              "EXCHANGE_OPEN_ORDERS_PER_ACCOUNT");
+  state_limit("--accounts-max", options.state.accounts_max, "accounts at most; 0: as memory allows",
+              "EXCHANGE_ACCOUNTS_MAX");
+  state_limit("--symbols-max", options.state.symbols_max, "symbols at most; 0: as memory allows",
+              "EXCHANGE_SYMBOLS_MAX");
 
   app.add_flag("--keep-journal", options.core.keep_journal,
                "never prune the journal, for audit and replay")

@@ -8,6 +8,7 @@
 
 #include "auth/limits.hpp"
 #include "core/limits.hpp"
+#include "engine/limits.hpp"
 #include "http/limits.hpp"
 #include "net/limits.hpp"
 #include "protocol/limits.hpp"
@@ -21,6 +22,14 @@ struct Options {
   std::string log_level = "info";
   StoreLimits store_limits;
   bool standby = false;  // wait while another server is active
+  // 0: as memory allows (memory_plan.hpp)
+  StateLimits state{.accounts_max = 0,
+                    .symbols_max = 0,
+                    .positions_max = 0,
+                    .open_orders_max = 0,
+                    .open_orders_per_account_max = 0,
+                    .references_max = 0,
+                    .executions_max = 0};
   ProtocolLimits protocol;
   CoreLimits core;
   NetOptions net;

@@ -58,6 +58,7 @@ void Core::submit(std::span<Submission* const> submissions) {
 void Core::run() {
   std::vector<Submission*> submissions;
   bool stopping = false;
+  show_state();
   note_unprojected();
   offer_projection(all);  // batches that recovery replayed
   while (!stopping) {
@@ -82,7 +83,7 @@ void Core::run() {
     // a command changes its own order, and may change a maker in part and close others
     offer_projection(limits_.orders_at_once + 3 * commands);
     if (commands == 0) yield_cpu();  // so that the transport need not wait for all portions
-    Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
+    show_state();
   }
   if (!inbox_.with([](const Inbox& inbox) { return inbox.leaves_projection; })) project_rest();
 }
@@ -161,6 +162,14 @@ void Core::complete(std::span<Submission* const> submissions) {
     sink->completed(completed);
     completed.clear();
   }
+}
+
+void Core::show_state() {
+  const Exchange& exchange = committer_.exchange();
+  Metrics::set(metrics_.accounts, exchange.accounts());
+  Metrics::set(metrics_.symbols, exchange.symbols());
+  Metrics::set(metrics_.open_orders, exchange.open_orders());
+  Metrics::set(metrics_.orders_in_memory, exchange.orders_in_memory());
 }
 
 void Core::note_unprojected() {

@@ -58,6 +58,7 @@ class Core final : public Service {
   void wait_for_reply_memory();
   std::size_t run_batches(std::vector<Submission*>& submissions);  // returns their commands
   void complete(std::span<Submission* const> submissions);
+  void show_state();
   void note_unprojected();
   void release_closed(std::size_t orders_max);
   void offer_projection(std::size_t orders_max);

@@ -143,6 +143,14 @@ enum class Reason : std::uint8_t {
   other_side,      // of the order to replace
   executed_more,   // of the order to replace: as much as its new amount, or more
   unknown_symbol,  // where buys create none
+  // StateLimits, with the limit in Rejected::number
+  too_many_accounts,
+  too_many_symbols,
+  too_many_positions,
+  too_many_orders,
+  too_many_orders_of_account,
+  too_many_references,
+  too_many_executions,
   reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
@@ -194,7 +202,8 @@ struct Replaced {
 };
 struct Rejected {
   Reason reason;
-  OrderId order = 0;  // that used the reference
+  // what the sentence ends with, if not 0: the order that used the reference, or the limit
+  std::uint64_t number = 0;
   bool operator==(const Rejected&) const = default;
 };
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.

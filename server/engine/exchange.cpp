@@ -10,6 +10,8 @@ namespace exchange {
 Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   ENSURE(command.balance >= Cash());
   if (account_ids_.find(command.account) != no_index) return Rejected{Reason::account_exists};
+  if (accounts_.size() >= limits_.accounts_max)
+    return Rejected{Reason::too_many_accounts, limits_.accounts_max};
   if (command.balance > cash_total_max - totals_.cash_created)
     return Rejected{Reason::cash_total_overflow};
   const AccountNumber number = account_ids_.add(command.account);
@@ -30,6 +32,8 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
 
 Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = symbol_names_.find(command.symbol);
+  if (number == no_index && !has_place_for_symbol())
+    return Rejected{Reason::too_many_symbols, limits_.symbols_max};
   if (number == no_index) number = add_symbol(command.symbol);
   // also where nothing changed: what is journaled must get into the tables' batch
   mark_symbol_dirty(number);
@@ -44,6 +48,10 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   SymbolNumber symbol = symbol_names_.find(command.symbol);
   if (symbol != no_index && command.shares > shares_total_max - symbols_[symbol].shares_total)
     return Rejected{Reason::shares_total_overflow};
+  if (symbol == no_index && !has_place_for_symbol())
+    return Rejected{Reason::too_many_symbols, limits_.symbols_max};
+  if (!has_place_for_position(account, symbol))
+    return Rejected{Reason::too_many_positions, limits_.positions_max};
   if (symbol == no_index) symbol = add_symbol(command.symbol);
   add_to_position(account, symbol, command.shares);
   symbols_[symbol].shares_total += command.shares;
@@ -115,6 +123,9 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
       can_execute(command, account, symbol, Shares::from_units(1), SelfTrade::allowed))
     return Rejected{Reason::would_execute};
 
+  if (const std::optional<Rejected> refusal = check_limits(command, account, symbol))
+    return *refusal;
+
   if (buys) {
     if (symbol == no_index) symbol = add_symbol(command.symbol);
     accounts_[account].balance -= reserved;
@@ -152,6 +163,40 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   else
     cancel_by_terms(index, command, now);
   return Opened{order.id};
+}
+
+// An order that does not rest is accepted at the limit of open orders.
+std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, AccountNumber account,
+                                               SymbolNumber symbol) const {
+  const auto executes = [&](Shares shares) {
+    return can_execute(command, account, symbol, shares, command.self_trade);
+  };
+  const bool may_rest = command.lifetime == Lifetime::until_canceled;
+  if (open_order_count_ >= limits_.open_orders_max || index_is_sparse()) [[unlikely]]
+    if (may_rest && !executes(command.shares))
+      return Rejected{Reason::too_many_orders, limits_.open_orders_max};
+  if (accounts_[account].open_orders >= limits_.open_orders_per_account_max) [[unlikely]]
+    if (may_rest && !executes(command.shares))
+      return Rejected{Reason::too_many_orders_of_account, limits_.open_orders_per_account_max};
+  if (executions_.used() >= limits_.executions_max) [[unlikely]]
+    if (executes(Shares::from_units(1)))
+      return Rejected{Reason::too_many_executions, limits_.executions_max};
+  if (symbol == no_index && !has_place_for_symbol()) [[unlikely]]
+    return Rejected{Reason::too_many_symbols, limits_.symbols_max};
+  if (!has_place_for_position(account, symbol)) [[unlikely]]
+    return Rejected{Reason::too_many_positions, limits_.positions_max};
+  if (command.reference && references_.size() >= limits_.references_max)
+    return Rejected{Reason::too_many_references, limits_.references_max};
+  return {};
+}
+
+bool Exchange::has_place_for_position(AccountNumber account, SymbolNumber symbol) const {
+  if (positions_.size() < limits_.positions_max && open_orders_.keys() < limits_.positions_max)
+    return true;
+  if (symbol == no_index) return false;
+  const std::uint64_t key = position_key(account, symbol);
+  return positions_.find(key) != nullptr &&
+         (open_orders_.keys() < limits_.positions_max || open_orders_.has_key(key));
 }
 
 void Exchange::cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now) {
@@ -289,6 +334,9 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
   if (command.shares <= executed) return Rejected{Reason::executed_more};
 
   const Shares open = command.shares - executed;
+  const bool keeps_place = command.limit == order.limit && open <= order.open;
+  if (executions_.used() >= limits_.executions_max && !keeps_place) [[unlikely]]
+    return Rejected{Reason::too_many_executions, limits_.executions_max};
   if (order.side == Side::buy) {
     const Cash more = cost(open, command.limit) - cost(order.open, order.limit);
     if (accounts_[order.account].balance < more) return Rejected{Reason::insufficient_funds};
@@ -302,7 +350,6 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
     set_position(*position, key, position->shares() - more);
   }
 
-  const bool keeps_place = command.limit == order.limit && open <= order.open;
   new_replacements_.push_back({++totals_.orders, order.id, history.shares, order.limit, keeps_place,
                                totals_.executions, now});
   mark_order_dirty(index);
@@ -428,6 +475,8 @@ Status Exchange::status(std::uint32_t index) const {
 
 void Exchange::rest(std::uint32_t index, std::uint32_t expected_level) {
   Order& order = orders_[index];
+  ++open_order_count_;
+  ++accounts_[order.account].open_orders;
   PriceIndex& side = symbols_[order.symbol].sides[int(order.side)];
   const std::int64_t order_rank = rank(order.side, order.limit);
   // matching has left no level of this price on the other side
@@ -467,6 +516,8 @@ void Exchange::take_out(std::uint32_t index) {
 
 void Exchange::unlink(std::uint32_t index) {
   const Order& order = orders_[index];
+  --open_order_count_;
+  --accounts_[order.account].open_orders;
   Level& level = levels_[order.level];
   if (--level.orders == 0) {
     symbols_[order.symbol].sides[int(order.side)].erase(rank(order.side, order.limit));
@@ -560,6 +611,21 @@ Description description(Reason reason) {
     case Reason::other_side: return {"other_side", "an order cannot change its side"};
     case Reason::executed_more:
       return {"executed_more", "the order has executed that much already"};
+    case Reason::too_many_accounts:
+      return {"too_many_accounts", "the exchange has no place for another account; the limit is"};
+    case Reason::too_many_symbols:
+      return {"too_many_symbols", "the exchange has no place for another symbol; the limit is"};
+    case Reason::too_many_positions:
+      return {"too_many_positions",
+              "the exchange has no place for another symbol of an account; the limit is"};
+    case Reason::too_many_orders:
+      return {"too_many_orders", "the exchange has too many open orders; the limit is"};
+    case Reason::too_many_orders_of_account:
+      return {"too_many_orders_of_account", "the account has too many open orders; the limit is"};
+    case Reason::too_many_references:
+      return {"too_many_references", "the exchange remembers too many references; the limit is"};
+    case Reason::too_many_executions:
+      return {"too_many_executions", "open orders have too many executions; the limit is"};
     case Reason::unknown_symbol: return {"unknown_symbol", "unknown symbol"};
     case Reason::reply_too_long:
       return {"reply_too_long", "the reply would be too long; ask for fewer orders in one request"};

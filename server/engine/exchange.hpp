@@ -6,11 +6,13 @@
 // Thread: one at a time (the core thread). No I/O, no clock, no threads.
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/commands.hpp"
 #include "engine/flat_map.hpp"
+#include "engine/limits.hpp"
 #include "engine/open_orders.hpp"
 #include "engine/pool.hpp"
 #include "engine/price_index.hpp"
@@ -50,8 +52,12 @@ class Exchange {
   Exchange(Exchange&&) = default;
   Exchange& operator=(Exchange&&) = default;
 
+  // From now on, refuses what would pass them. Without: none.
+  void set_limits(const StateLimits& limits) { limits_ = limits; }
+
   // Each returns Rejected with a reason if the command is refused; a refusal changes nothing.
-  // `now` must not decrease.
+  // `now` must not decrease. What creates something, opens an order or executes one is also refused
+  // at a limit of the state: too_many_...
 
   // Created. Refused: account_exists; cash_total_overflow, so that no balance can ever overflow.
   Outcome apply(const CreateAccount& command, Timestamp now);
@@ -125,6 +131,8 @@ class Exchange {
   };
   const TermCancels& term_cancels() const { return term_cancels_; }
   std::size_t accounts() const { return accounts_.size(); }
+  std::size_t symbols() const { return symbols_.size(); }
+  std::size_t open_orders() const { return open_order_count_; }
   std::size_t orders_in_memory() const { return orders_.used(); }
 
   // Orders, levels and executions get their memory there, if it has any. `pages` outlives it.
@@ -149,6 +157,7 @@ class Exchange {
  private:
   struct Account {
     Cash balance;
+    std::uint32_t open_orders = 0;
     bool dirty = false;
   };
   // One word, so that four with their keys fill a cache line.
@@ -228,6 +237,15 @@ class Exchange {
   std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
                            Outcome& refusal) const;
 
+  bool has_place_for_symbol() const { return symbols_.size() < limits_.symbols_max; }
+  bool has_place_for_position(AccountNumber account, SymbolNumber symbol) const;
+  // Open orders among ids that are given long since take a page of the index each. A page has the
+  // memory of some 12 orders (core/state_limits.cpp).
+  bool index_is_sparse() const {
+    return order_index_.pages() > 64 && order_index_.pages() > limits_.open_orders_max / 12;
+  }
+  std::optional<Rejected> check_limits(const PlaceOrder& command, AccountNumber account,
+                                       SymbolNumber symbol) const;
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
   // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
@@ -292,6 +310,8 @@ class Exchange {
   Pool<Level> levels_;
   Pool<ExecutionRecord> executions_;
   Totals totals_;
+  StateLimits limits_;
+  std::size_t open_order_count_ = 0;
   TermCancels term_cancels_;
 
   // Closed orders, oldest first, until released.

@@ -51,6 +51,7 @@ void Exchange::prefetch_neighbours(const Located& located) const {
   if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
   if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
   __builtin_prefetch(&levels_[order.level]);
+  __builtin_prefetch(&accounts_[order.account]);
   if (order.side == Side::sell) positions_.prefetch(position_key(order.account, order.symbol));
 }
 

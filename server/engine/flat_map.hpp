@@ -53,6 +53,7 @@ class FlatMap {
     return place(key, value);
   }
 
+  std::size_t size() const { return size_; }
   // In no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -105,7 +106,10 @@ class IdIndex {
   void insert(std::uint64_t id, std::uint32_t index) {
     const std::uint64_t page = id >> page_bits;
     if (page >= pages_.size()) pages_.resize(page + 1);
-    if (!pages_[page]) pages_[page] = new_page();
+    if (!pages_[page]) {
+      pages_[page] = new_page();
+      ++pages_in_use_;
+    }
     pages_[page]->index[id & page_mask] = index;
     ++pages_[page]->used;
     ++size_;
@@ -116,7 +120,10 @@ class IdIndex {
     auto& page = pages_[id >> page_bits];
     ENSURE(page && page->index[id & page_mask] != no_index);
     page->index[id & page_mask] = no_index;
-    if (--page->used == 0) spare_ = std::move(page);
+    if (--page->used == 0) {
+      spare_ = std::move(page);
+      --pages_in_use_;
+    }
     --size_;
   }
 
@@ -126,6 +133,7 @@ class IdIndex {
       __builtin_prefetch(&pages_[page]->index[id & page_mask]);
   }
   std::size_t size() const { return size_; }
+  std::size_t pages() const { return pages_in_use_; }
 
  private:
   static constexpr std::uint32_t page_bits = 10, page_mask = (1u << page_bits) - 1;
@@ -143,7 +151,7 @@ class IdIndex {
 
   std::vector<std::unique_ptr<Page>> pages_;
   std::unique_ptr<Page> spare_;  // the last page freed, all empty
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, pages_in_use_ = 0;
 };
 
 template <class Text>

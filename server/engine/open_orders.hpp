@@ -31,6 +31,10 @@ class OpenOrders {
     unlink(*by_key_.find(key), 1, order);
   }
 
+  // Accounts in symbols that have had an open order since it is in use.
+  std::size_t keys() const { return by_key_.size(); }
+  bool has_key(std::uint64_t key) const { return by_key_.find(key) != nullptr; }
+
   // no_index if there is none.
   std::uint32_t oldest_of_account(AccountNumber account) const {
     return account < by_account_.size() ? by_account_[account].first : no_index;

@@ -31,10 +31,13 @@ class References {
     const auto [at, is_new] = known.rows.try_emplace(row.reference, row);
     ENSURE(is_new);
     known.oldest_first.push_back(&at->first);
+    ++size_;
     if (known.rows.size() <= kept_max) return;
+    --size_;
     known.rows.erase(known.rows.find(*known.oldest_first.front()));
     known.oldest_first.pop_front();
   }
+  std::size_t size() const { return size_; }
   // Of each account oldest first, accounts in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -60,6 +63,7 @@ class References {
   };
 
   std::uint64_t seed_;
+  std::size_t size_ = 0;
   std::unordered_map<AccountNumber, OfAccount> accounts_;
 };
 

@@ -18,11 +18,12 @@ struct HttpLimits {
   std::size_t buffered_bytes_max = 128u << 20;
   std::uint32_t idle_ms = 30'000;  // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
-  std::size_t body_bytes_max = 1'024;      // of requests that need no body
-  std::size_t book_levels_max = 1'000;     // a side, of a book or a snapshot
-  std::size_t trades_kept_max = 500;       // newest trades of each symbol, in memory
-  std::size_t trades_loaded_max = 10'000;  // newest trades of the exchange, read at start
-  std::size_t account_orders_max = 1'000;  // open orders listed of one account
+  std::size_t body_bytes_max = 1'024;         // of requests that need no body
+  std::size_t book_levels_max = 1'000;        // a side, of a book or a snapshot
+  std::size_t trades_kept_max = 500;          // newest trades of each symbol, in memory
+  std::size_t trades_in_all_max = 4'000'000;  // newest trades of all symbols, likewise
+  std::size_t trades_loaded_max = 10'000;     // newest trades of the exchange, read at start
+  std::size_t account_orders_max = 1'000;     // open orders listed of one account
   // projected rows on their way to the HTTP thread before the projector waits for it
   std::size_t unread_rows_max = 1'000'000;
   // orders waiting to be read from the tables; more are refused

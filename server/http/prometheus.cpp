@@ -205,7 +205,7 @@ void add_security(Text& text, const Metrics& metrics, std::int64_t certificate_e
              metrics.key_queue_depth);
 }
 
-void add_store(Text& text, const Metrics& metrics, const Health& health) {
+void add_store(Text& text, const Metrics& metrics, const Health& health, const StateLimits& state) {
   const std::uint64_t projected = metrics.projected_batch, batch = metrics.batch;
   text.gauge("journal_batch", "Newest committed batch.", batch);
   text.gauge("projected_batch", "Batch up to which the tables are updated.", projected);
@@ -214,6 +214,13 @@ void add_store(Text& text, const Metrics& metrics, const Health& health) {
   text.single("exchange_projection_lag_seconds", "gauge",
               "Age of the oldest change that the tables lack.",
               double(health.projection_lag_ns(monotonic_ns())) / 1e9);
+  text.gauge("accounts", "Accounts.", metrics.accounts);
+  text.gauge("symbols", "Symbols.", metrics.symbols);
+  text.gauge("open_orders", "Open orders.", metrics.open_orders);
+  text.gauge("accounts_max", "Accounts at which further ones are refused.", state.accounts_max);
+  text.gauge("symbols_max", "Symbols at which further ones are refused.", state.symbols_max);
+  text.gauge("open_orders_max", "Open orders at which orders that would rest are refused.",
+             state.open_orders_max);
   text.gauge("orders_in_memory", "Orders open or not projected yet.", metrics.orders_in_memory);
   text.counter("orders_read_total", "Closed orders read from the tables for clients.",
                metrics.orders_read);
@@ -266,7 +273,7 @@ std::string prometheus_text(const Metrics& metrics, const Health& health, const 
   add_batches(text, metrics);
   add_connections(text, metrics, policy);
   add_security(text, metrics, certificate_expiry_s);
-  add_store(text, metrics, health);
+  add_store(text, metrics, health, info.state);
   add_replication(text, metrics, store, info);
   add_http(text, metrics);
   add_process(text, info);

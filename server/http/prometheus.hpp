@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/health.hpp"
+#include "engine/limits.hpp"
 #include "metrics/metrics.hpp"
 #include "store/store.hpp"
 
@@ -15,6 +16,7 @@ struct ServerInfo {
   std::string policy, threads, store, version;
   std::int64_t started_s = 0;      // since the Unix epoch
   unsigned replicas_required = 0;  // --require-replicas
+  StateLimits state;
 };
 
 // `certificate_expiry_s`: when the TLS certificate expires, since the Unix epoch; 0: no TLS.

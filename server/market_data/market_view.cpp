@@ -6,8 +6,10 @@
 
 namespace exchange {
 
-MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
+MarketView::MarketView(std::size_t trades_kept_max, std::size_t trades_in_all_max,
+                       std::uint64_t hash_seed)
     : trades_kept_max_(trades_kept_max),
+      trades_in_all_max_(trades_in_all_max),
       account_ids_(hash_seed),
       symbol_names_(hash_seed),
       position_index_(hash_seed) {
@@ -16,12 +18,11 @@ MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
 
 void MarketView::load(const Rows& tables, std::uint64_t batch,
                       std::span<const ExecutionRow> trades) {
-  apply({.accounts = tables.accounts,
-         .symbols = tables.symbols,
-         .positions = tables.positions,
-         .orders = tables.orders},
-        batch);
+  returns_changes_ = false;
+  put_rows(tables);
+  batch_ = batch;
   for (const ExecutionRow& row : trades) add_trade(row);
+  returns_changes_ = true;
   for (Symbol& symbol : symbols_) {
     symbol.sequence = symbol.trades_seen = 0;
     symbol.traded_units = 0;
@@ -32,17 +33,7 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   for (const Change& change : changes_) change_index_[change.symbol] = no_index;
   changes_.clear();
   batch_ = batch;
-  Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
-  for (const SymbolRow& row : rows.symbols) put_symbol(row);
-  Bursts::each(rows.positions, [&](const PositionRow& row) {
-    position(row.account, row.symbol).shares = row.shares;
-  });
-  entering_.clear();
-  Bursts::each(rows.orders, [&](const OrderRow& row) { put_order(row); });
-  // The rows come in any order. All places in it are behind those of the orders that stay.
-  std::sort(entering_.begin(), entering_.end(),
-            [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
-  Bursts::each(entering_, [&](const OrderRow* row) { open(*row); });
+  put_rows(rows);
   // A server that took over projects executions again that it has shown as a standby.
   Bursts::each(rows.executions, [&](const ExecutionRow& row) {
     if (row.id > newest_execution_) add_trade(row);
@@ -57,6 +48,21 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
       }
   }
   return changes_;
+}
+
+// All but executions.
+void MarketView::put_rows(const Rows& rows) {
+  Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
+  for (const SymbolRow& row : rows.symbols) put_symbol(row);
+  Bursts::each(rows.positions, [&](const PositionRow& row) {
+    position(row.account, row.symbol).shares = row.shares;
+  });
+  entering_.clear();
+  Bursts::each(rows.orders, [&](const OrderRow& row) { put_order(row); });
+  // The rows come in any order. All places in it are behind those of the orders that stay.
+  std::sort(entering_.begin(), entering_.end(),
+            [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
+  Bursts::each(entering_, [&](const OrderRow* row) { open(*row); });
 }
 
 const MarketView::Symbol* MarketView::find_symbol(const SymbolName& name) const {
@@ -140,7 +146,7 @@ void MarketView::change_open(const OrderRow& row, std::int64_t change, int order
   level.shares_units += change;
   level.orders += std::uint32_t(orders);
   if (level.orders == 0) levels.erase(at);
-  change_of(row.symbol).levels[int(row.side)].try_emplace(at);
+  if (returns_changes_) change_of(row.symbol).levels[int(row.side)].try_emplace(at);
 
   if (row.side == Side::buy)
     accounts_[row.account].reserved += Cash::from_units(Int128(change) * row.limit.units());
@@ -154,9 +160,15 @@ void MarketView::add_trade(const ExecutionRow& row) {
   symbol.trades.push_back(
       {row.id, row.price, row.shares, row.taker, row.buy_order, row.sell_order, row.time});
   if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
+  newest_trades_.push_back({row.symbol, row.id});
+  if (newest_trades_.size() > trades_in_all_max_) {
+    std::deque<Trade>& trades = symbols_[newest_trades_.front().symbol].trades;
+    if (!trades.empty() && trades.front().id == newest_trades_.front().id) trades.pop_front();
+    newest_trades_.pop_front();
+  }
   ++symbol.trades_seen;
   symbol.traded_units += UInt128(row.shares.units());
-  change_of(row.symbol).trades.push_back(symbol.trades.back());
+  if (returns_changes_) change_of(row.symbol).trades.push_back(symbol.trades.back());
 }
 
 MarketView::Position& MarketView::position(AccountNumber account, SymbolNumber symbol) {

@@ -70,8 +70,9 @@ class MarketView {
     std::vector<Trade> trades;  // oldest first
   };
 
-  // `hash_seed`: see Exchange. At least one trade is kept.
-  MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed);
+  // `hash_seed`: see Exchange. Keeps `trades_kept_max` newest trades of each symbol, at least one,
+  // if they are among the `trades_in_all_max` newest.
+  MarketView(std::size_t trades_kept_max, std::size_t trades_in_all_max, std::uint64_t hash_seed);
 
   // Open orders get their memory there, if it has any. `pages` outlives the view.
   void take_pages_from(PageSource& pages) { orders_.take_pages_from(pages); }
@@ -105,6 +106,7 @@ class MarketView {
     std::uint32_t previous, next;  // of the account's open orders
   };
 
+  void put_rows(const Rows& rows);
   void put_account(const AccountRow& row);
   void put_symbol(const SymbolRow& row);
   // Leaves a row that opens an order, or gives it another place, to `entering_`.
@@ -118,7 +120,7 @@ class MarketView {
   Position& position(AccountNumber account, SymbolNumber symbol);
   Change& change_of(SymbolNumber symbol);
 
-  const std::size_t trades_kept_max_;
+  const std::size_t trades_kept_max_, trades_in_all_max_;
   std::uint64_t batch_ = 0;
   ExecutionId newest_execution_ = 0;
   Interner<AccountId> account_ids_;
@@ -129,6 +131,12 @@ class MarketView {
   Pool<Order> orders_;
   IdIndex order_index_;
   std::vector<const OrderRow*> entering_;  // rows of the call under way
+  struct TradeOfSymbol {
+    SymbolNumber symbol;
+    ExecutionId id;
+  };
+  std::deque<TradeOfSymbol> newest_trades_;  // newest last, trades_in_all_max_ at most
+  bool returns_changes_ = true;
   std::vector<Change> changes_;
   std::vector<std::uint32_t> change_index_;  // by symbol: in changes_, or no_index
 };

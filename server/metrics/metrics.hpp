@@ -19,7 +19,7 @@ inline constexpr std::size_t order_kinds = 5;
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 8, command_results = 18;
+  static constexpr std::size_t command_kinds = 8, command_results = 25;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   // orders opened, by OrderKind
@@ -32,6 +32,7 @@ struct Metrics {
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
+  Counter accounts{0}, symbols{0}, open_orders{0};            // gauges
   Counter clock_behind_s{0};  // gauge: the system clock, behind the newest time in the journal
   // gauges: 1 once it serves, 0 while it is a standby; when a standby had last read the whole
   // journal, on the monotonic clock

@@ -26,9 +26,8 @@ std::string error_reply(const std::string& sentence, const ProtocolLimits& proto
 }
 
 std::size_t budget_bytes(const NetLimits& limits, const ProtocolLimits& protocol) {
-  const std::size_t both =
-      limits.buffered_bytes_max != 0 ? limits.buffered_bytes_max : default_buffered_bytes_max();
-  return std::max(both / 2, 2 * protocol.frame_bytes_max);  // one request always fits
+  // one request always fits
+  return std::max(limits.buffered_bytes_max / 2, 2 * protocol.frame_bytes_max);
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ struct NetLimits {
   std::size_t connections_max = 16'384;
   // of one address (IPv6: of one /64); 0: three quarters of connections_max
   std::size_t connections_per_address = 0;
-  // parts of requests, large request batches and replies not taken yet, of all clients; 0: a
-  // quarter of the memory, 1 GiB at most
-  std::size_t buffered_bytes_max = 0;
+  // parts of requests, large request batches and replies not taken yet, of all clients. The server
+  // lowers it to what memory allows (memory_plan.hpp)
+  std::size_t buffered_bytes_max = 1u << 30;
   // without a complete request, then the connection is ended; 0: never
   std::uint64_t idle_ms = 600'000;
   // a connection idle for so long may be evicted even if no address has more than the new one's

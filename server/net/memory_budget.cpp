@@ -1,9 +1,6 @@
 #include "net/memory_budget.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 
 namespace exchange {
 
@@ -71,16 +68,6 @@ std::vector<std::size_t> choose_to_shed(std::span<const HeldBytes> held, std::si
     if (holder.shares.empty()) holders.erase(heaviest);
   }
   return chosen;
-}
-
-std::size_t default_buffered_bytes_max() {
-  std::size_t bytes = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream in(path);
-    if (std::size_t limit; in >> limit) bytes = std::min(bytes, limit);
-  }
-  return std::min<std::size_t>(bytes / 4, std::size_t(1) << 30);
 }
 
 }  // namespace exchange

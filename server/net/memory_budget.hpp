@@ -81,7 +81,4 @@ struct HeldBytes {
 std::vector<std::size_t> choose_to_shed(std::span<const HeldBytes> held, std::size_t bytes,
                                         std::chrono::steady_clock::time_point now);
 
-// A quarter of the memory that this process may use (control groups count), at most 1 GiB.
-std::size_t default_buffered_bytes_max();
-
 }  // namespace exchange

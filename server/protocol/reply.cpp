@@ -136,9 +136,9 @@ struct OutcomeWriter {
   bool codes;
   void operator()(const Rejected& rejected) const {
     const std::string_view code = codes ? code_of(rejected.reason) : "";
-    if (rejected.reason == Reason::reference_used)
+    if (rejected.number != 0)
       append_error(out, element, code,
-                   std::string(describe(rejected.reason)) + " " + std::to_string(rejected.order));
+                   std::string(describe(rejected.reason)) + " " + std::to_string(rejected.number));
     else
       append_error(out, element, code, describe(rejected.reason));
   }

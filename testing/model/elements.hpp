@@ -119,7 +119,7 @@ inline std::string status_element(const std::string& name, const std::string& ec
 inline std::string reply_element(const Outcome& outcome, const std::string& echo) {
   if (const auto* rejected = std::get_if<Rejected>(&outcome))
     return "<error" + echo + ">" + std::string(describe(rejected->reason)) +
-           (rejected->order != 0 ? " " + std::to_string(rejected->order) : "") + "</error>";
+           (rejected->number != 0 ? " " + std::to_string(rejected->number) : "") + "</error>";
   if (const auto* opened = std::get_if<Opened>(&outcome))
     return "<opened" + with_id(echo, opened->order) + "/>";
   if (const auto* opened = std::get_if<OpenedBefore>(&outcome))

@@ -45,7 +45,7 @@ inline std::string print(const Outcome& outcome) {
   struct {
     std::string operator()(const Rejected& o) {
       return "rejected: " + std::string(describe(o.reason)) +
-             (o.order != 0 ? " " + std::to_string(o.order) : "");
+             (o.number != 0 ? " " + std::to_string(o.number) : "");
     }
     std::string operator()(const Created&) { return "created"; }
     std::string operator()(const Opened& o) { return "opened " + std::to_string(o.order); }

@@ -35,7 +35,7 @@ void InProcessServer::start(Ports ports) {
   transport.reset();
   if (options.tls.enabled()) certificate = std::make_unique<Certificate>(options.tls);
   Recovered recovered = recover(store);
-  MarketView view(options.http.trades_kept_max, 1);
+  MarketView view(options.http.trades_kept_max, options.http.trades_in_all_max, 1);
   OnProjected on_projected;
   if (ports.http) {
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,

@@ -3,8 +3,11 @@
 
 #include "catch.hpp"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "support/folder.hpp"
@@ -79,4 +82,51 @@ TEST_CASE(
             .find("<error") == std::string::npos);
   CHECK(server.stop() == 0);
 }
+
+TEST_CASE("a server refuses orders before memory ends, and starts again with what it accepted") {
+  const TemporaryFolder folder;
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  const auto started = [&] {
+    const rlimit little{512u << 20, before.rlim_max};
+    setrlimit(RLIMIT_AS, &little);
+    auto server = std::make_unique<ServerProcess>(
+        std::vector<std::string>{"--store", "sqlite:" + folder / "x.db", "--http-port", "0"});
+    setrlimit(RLIMIT_AS, &before);
+    return server;
+  };
+  auto server = started();
+  TcpClient client(server->port(), patient);
+  client.request("<create><account id='1' balance='1000000000000000'/></create>");
+  std::string orders;
+  for (int i = 1; i <= 16'000; ++i)
+    orders += "<order sym='S' amount='1' limit='" + std::to_string(i) + "'/>";
+  std::string reply;
+  for (int i = 0; i < 60; ++i)  // 960,000 orders
+    reply = client.request("<transactions id='1'>" + orders + "</transactions>");
+  CHECK_THAT(reply, contains_text("the account has too many open orders; the limit is 49152"));
+  CHECK(reply.find("<opened") == std::string::npos);
+  CHECK_THAT(client.request("<transactions id='1'><cancel id='1'/></transactions>"),
+             contains_text("<canceled id=\"1\">"));
+  CHECK(metric(server->http_port(), "open_orders") == 49'151);
+  CHECK(server->stop() == 0);
+  server = started();
+  CHECK(metric(server->http_port(), "open_orders") == 49'151);
+}
 #endif
+
+TEST_CASE("limits of the state can be set") {
+  ServerProcess server({"--store", "memory:", "--accounts-max", "1", "--symbols-max", "1",
+                        "--open-orders-max", "2", "--open-orders-per-account", "1"});
+  TcpClient client(server.port());
+  CHECK_THAT(
+      client.request("<create codes='true'><account id='1' balance='9'/>"
+                     "<account id='2' balance='9'/><symbol sym='A'/><symbol sym='B'/>"
+                     "</create>"),
+      contains_text("code=\"too_many_accounts\"") && contains_text("code=\"too_many_symbols\""));
+  const std::string order = "<order sym='A' amount='1' limit='1'/>";
+  CHECK_THAT(
+      client.request("<transactions id='1' codes='true'>" + order + order + "</transactions>"),
+      contains_text("code=\"too_many_orders_of_account\">the account has too many open orders; "
+                    "the limit is 1</error>"));
+}

@@ -13,7 +13,7 @@ using namespace exchange;
 
 namespace {
 
-constexpr std::size_t trades_kept = 5;
+constexpr std::size_t trades_kept = 5, trades_in_all = 1'000'000;
 
 std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Level>& levels,
                                    Side side) {
@@ -28,7 +28,7 @@ struct SmallMarket {
   const AccountId alice{"1"};
   const SymbolName spy{"SPY"};
   Exchange engine;
-  MarketView view{trades_kept, 0};
+  MarketView view{trades_kept, trades_in_all, 0};
   Tables tables;
   std::uint64_t batch = 0;
 
@@ -154,7 +154,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
     Tables tables;
-    std::optional<MarketView> view(std::in_place, trades_kept, 1);
+    std::optional<MarketView> view(std::in_place, trades_kept, trades_in_all, 1);
     std::vector<Subscriber> subscribers;
     std::map<SymbolNumber, std::vector<ExecutionRow>> executed;
     std::vector<ExecutionRow> all_executed;
@@ -168,7 +168,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
       const Rows image = tables.image();
       if (batch == 30) {  // a restart
         const Rows before = image;
-        view.emplace(trades_kept, 2);
+        view.emplace(trades_kept, trades_in_all, 2);
         view->load(before, std::uint64_t(batch - 1), all_executed);
         REQUIRE(view->batch() == std::uint64_t(batch - 1));
         subscribers.clear();
@@ -232,7 +232,7 @@ TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
   Tables tables;
   tables.write(rows);
 
-  MarketView view(trades_kept, 0);
+  MarketView view(trades_kept, trades_in_all, 0);
   view.load(tables.image(), 8, rows.executions);
   CHECK(view.batch() == 8);
   const MarketView::Symbol& symbol = *view.find_symbol(spy);
@@ -303,7 +303,7 @@ TEST_CASE("orders that were opened and replaced between two updates are listed b
   market.update();
   CHECK(market.orders() ==
         std::vector<std::string>{"4: 3 at 5", "3: 3 at 7", "1: 1 at 6", "7: 1 at 4"});
-  MarketView restarted(trades_kept, 0);
+  MarketView restarted(trades_kept, trades_in_all, 0);
   restarted.load(market.tables.image(), market.batch, {});
   std::vector<OrderId> ids;
   restarted.visit_open_orders(*restarted.find_account(market.alice), SIZE_MAX,
@@ -325,7 +325,7 @@ TEST_CASE("an older order that was replaced is the taker of a trade") {
 }
 
 TEST_CASE("executions that come again are not new trades") {
-  MarketView view(trades_kept, 0);
+  MarketView view(trades_kept, trades_in_all, 0);
   Rows rows;
   rows.symbols = {{0, SymbolName("SPY"), Shares::whole(9)}};
   const auto execution = [](ExecutionId id) {
@@ -338,4 +338,35 @@ TEST_CASE("executions that come again are not new trades") {
   const MarketView::Symbol& symbol = *view.find_symbol(SymbolName("SPY"));
   CHECK(symbol.trades_seen == 3);
   CHECK(symbol.trades.size() == 3);
+}
+
+TEST_CASE("of all symbols together, the newest trades are kept") {
+  Exchange engine;
+  const AccountId alice("1");
+  engine.apply(CreateAccount{alice, Cash::whole(1'000)}, {});
+  MarketView view(trades_kept, 3, 0);
+  const auto trade = [&](const char* symbol) {
+    const SymbolName name(symbol);
+    engine.apply(PlaceShares{name, alice, Shares::whole(1)}, {});
+    for (const Side side : {Side::sell, Side::buy})
+      engine.apply(PlaceOrder{alice, name, side, Shares::whole(1), Price::whole(1)}, {});
+  };
+  const auto kept = [&](const char* symbol) {
+    Rows rows;
+    engine.release_closed(engine.take_changes(rows));
+    view.apply(rows, view.batch() + 1);
+    std::vector<ExecutionId> ids;
+    for (const MarketView::Trade& one : view.find_symbol(SymbolName(symbol))->trades)
+      ids.push_back(one.id);
+    return ids;
+  };
+  using Ids = std::vector<ExecutionId>;
+  for (const char* symbol : {"A", "B", "A"}) trade(symbol);
+  CHECK(kept("A") == Ids{1, 3});
+  trade("B");
+  CHECK(kept("A") == Ids{3});
+  CHECK(kept("B") == Ids{2, 4});
+  for (int i = 0; i < 3; ++i) trade("B");
+  CHECK(kept("A").empty());
+  CHECK(kept("B") == Ids{5, 6, 7});
 }

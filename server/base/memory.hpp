@@ -1,0 +1,13 @@
+#pragma once
+// How much memory this process may use.
+
+#include <cstdint>
+
+namespace exchange {
+
+// In bytes: the least of the machine's memory, memory.max and memory.high of the process's control
+// group and the groups around it, the limit of version 1 of these, and half of RLIMIT_AS, since
+// address space is also reserved for stacks and heaps.
+std::uint64_t usable_memory();
+
+}  // namespace exchange

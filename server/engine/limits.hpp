@@ -1,0 +1,27 @@
+#pragma once
+// Limits of the state that an exchange keeps in memory. A command that would make it grow beyond
+// one is refused; what is there already stays, also if a limit was lowered meanwhile. They are no
+// part of the state: a replay has none, since the journal holds accepted commands only.
+
+#include <cstddef>
+#include <limits>
+
+namespace exchange {
+
+struct StateLimits {
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+  std::size_t accounts_max = none;
+  std::size_t symbols_max = none;
+  // pairs of an account and a symbol that it has, or had, shares of
+  std::size_t positions_max = none;
+  // open orders, of all accounts and of one
+  std::size_t open_orders_max = none;
+  std::size_t open_orders_per_account_max = none;
+  // references remembered, of all accounts
+  std::size_t references_max = none;
+  // executions of orders that are open, or not in the tables yet
+  std::size_t executions_max = none;
+};
+
+}  // namespace exchange

@@ -1,0 +1,50 @@
+#include "memory_plan.hpp"
+
+#include <algorithm>
+
+namespace exchange {
+namespace {
+
+// Bytes of one, in the engine, the replica for HTTP, and at a start, when rows of the tables are in
+// memory too. Measured, and rounded up: an order alone at its price, an account with an id of 20
+// digits, a symbol with an order on each side.
+constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes = 1'536,
+                        position_bytes = 256, reference_bytes = 512, execution_bytes = 160,
+                        trade_bytes = 64;
+// A changed row, in the engine, in the projector, and on its way to HTTP.
+constexpr std::uint64_t unprojected_row_bytes = 256, unread_row_bytes = 128;
+constexpr std::uint64_t held_execution_bytes = 24;
+constexpr std::uint64_t connection_bytes = 16 * 1'024;  // with its sockets in the kernel
+// So that few large requests never take all.
+constexpr std::size_t least = 1'000;
+
+void lower(std::size_t& limit, std::uint64_t bytes, std::uint64_t bytes_of_one) {
+  limit = std::min(limit, std::max(std::size_t(bytes / bytes_of_one), least));
+}
+void fill(std::size_t& limit, std::uint64_t bytes, std::uint64_t bytes_of_one) {
+  if (limit == 0) limit = std::max(std::size_t(bytes / bytes_of_one), least);
+}
+
+}  // namespace
+
+void plan_memory(Options& options, std::uint64_t memory) {
+  StateLimits& state = options.state;
+  fill(state.open_orders_max, memory * 3 / 16, order_bytes);
+  fill(state.open_orders_per_account_max, state.open_orders_max * 3 / 4, 1);
+  fill(state.accounts_max, memory / 16, account_bytes);
+  fill(state.symbols_max, memory / 16, symbol_bytes);
+  fill(state.positions_max, memory / 32, position_bytes);
+  fill(state.references_max, memory / 32, reference_bytes);
+  fill(state.executions_max, memory / 32, execution_bytes);
+
+  lower(options.http.trades_in_all_max, memory / 64, trade_bytes);
+  lower(options.core.unprojected_rows_max, memory / 16, unprojected_row_bytes);
+  lower(options.http.unread_rows_max, memory / 32, unread_row_bytes);
+  lower(options.core.executions_held_max, memory / 32, held_execution_bytes);
+  lower(options.net.limits.connections_max, memory / 16, connection_bytes);
+  lower(options.http.buffered_bytes_max, memory / 16, 1);
+  if (options.net.limits.buffered_bytes_max == 0)
+    options.net.limits.buffered_bytes_max = std::min<std::size_t>(memory / 8, 1u << 30);
+}
+
+}  // namespace exchange

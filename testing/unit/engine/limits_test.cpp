@@ -1,0 +1,161 @@
+// Limits of the state: what would pass them is refused and changes nothing; all else goes on.
+#include "support.hpp"
+
+using namespace exchange;
+
+namespace {
+
+class Limited : public TwoTraders {
+ public:
+  void set(std::size_t StateLimits::*limit, std::size_t value) {
+    limits.*limit = value;
+    engine.set_limits(limits);
+  }
+  // Whether the command is refused so, without any change.
+  template <class Command>
+  void check_refused(const Command& command, Reason reason, std::uint64_t limit) {
+    changes();
+    const Totals before = engine.totals();
+    CHECK(apply(command) == Outcome(Rejected{reason, limit}));
+    CHECK(engine.totals() == before);
+    CHECK(changes().empty());
+    CHECK(engine.check_invariants().empty());
+  }
+  PlaceOrder order(std::string_view account, std::string_view symbol, std::int64_t limit,
+                   std::int64_t shares = 10) const {
+    return {AccountId(account), SymbolName(symbol), Side::buy, Shares::whole(shares),
+            Price::whole(limit)};
+  }
+  StateLimits limits;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Limited, "accounts beyond the limit are refused; one that exists says so") {
+  set(&StateLimits::accounts_max, 2);
+  check_refused(CreateAccount{AccountId("3"), Cash::whole(1)}, Reason::too_many_accounts, 2);
+  CHECK(apply(CreateAccount{AccountId("1"), Cash::whole(1)}) == rejected(Reason::account_exists));
+}
+
+TEST_CASE_METHOD(Limited, "each way to create a symbol ends at the limit of symbols") {
+  set(&StateLimits::symbols_max, 1);
+  check_refused(CreateSymbol{SymbolName("NEW")}, Reason::too_many_symbols, 1);
+  check_refused(PlaceShares{SymbolName("NEW"), AccountId("1"), Shares::whole(1)},
+                Reason::too_many_symbols, 1);
+  check_refused(order("1", "NEW", 1), Reason::too_many_symbols, 1);
+  CHECK(apply(CreateSymbol{SymbolName("SYM")}) == created());
+  CHECK(apply(order("1", "SYM", 1)) == opened(1));
+}
+
+TEST_CASE_METHOD(Limited, "at the limit of open orders, orders that would rest are refused") {
+  REQUIRE(sell("2", 10, 50) == opened(1));
+  SECTION("of all") {
+    set(&StateLimits::open_orders_max, 1);
+    check_refused(order("1", "SYM", 49), Reason::too_many_orders, 1);
+    check_refused(order("1", "SYM", 50, 11), Reason::too_many_orders, 1);
+  }
+  SECTION("of the account") {
+    REQUIRE(apply(order("1", "SYM", 1)) == opened(2));
+    set(&StateLimits::open_orders_per_account_max, 1);
+    check_refused(order("1", "SYM", 49), Reason::too_many_orders_of_account, 1);
+    account("3", 1'000);
+    CHECK(apply(order("3", "SYM", 2)) == opened(3));
+  }
+  const OrderId next = engine.totals().orders + 1;
+  PlaceOrder immediate = order("1", "SYM", 49);
+  immediate.lifetime = Lifetime::immediate_or_cancel;
+  CHECK(apply(immediate) == opened(next));
+  CHECK(apply(order("1", "SYM", 50)) == opened(next + 1));  // filled at once
+}
+
+TEST_CASE_METHOD(Limited,
+                 "an order that ends gives its place to another; a replaced one keeps it") {
+  set(&StateLimits::open_orders_max, 1);
+  set(&StateLimits::open_orders_per_account_max, 1);
+  REQUIRE(apply(order("1", "SYM", 40)) == opened(1));
+  CHECK(apply(ReplaceOrder{.account = AccountId("1"),
+                           .side = Side::buy,
+                           .order = 1,
+                           .shares = Shares::whole(20),
+                           .limit = Price::whole(41)}) == Outcome(Replaced{1}));
+  CHECK(apply(order("1", "SYM", 40)) == Outcome(Rejected{Reason::too_many_orders, 1}));
+  cancel("1", 1);
+  CHECK(apply(order("1", "SYM", 40)) == opened(3));
+  CHECK(sell("2", 10, 40) == opened(4));
+  CHECK(apply(order("1", "SYM", 40)) == opened(5));
+}
+
+TEST_CASE_METHOD(Limited, "positions beyond the limit are refused, of buys too") {
+  account("3", 1'000);
+  REQUIRE(apply(CreateSymbol{SymbolName("NEW")}) == created());
+  set(&StateLimits::positions_max, 2);  // both traders have SYM
+  check_refused(PlaceShares{SymbolName("NEW"), AccountId("2"), Shares::whole(1)},
+                Reason::too_many_positions, 2);
+  check_refused(order("3", "SYM", 40), Reason::too_many_positions, 2);
+  check_refused(order("1", "NEW", 40), Reason::too_many_positions, 2);
+  give("2", 1);
+  CHECK(sell("2", 10, 40) == opened(1));
+  CHECK(apply(order("1", "SYM", 40)) == opened(2));
+}
+
+TEST_CASE_METHOD(Limited, "the lists for cancels of all orders count as positions") {
+  account("3", 1'000);
+  REQUIRE(apply(order("1", "SYM", 40)) == opened(1));
+  REQUIRE(std::holds_alternative<CanceledAll>(apply(CancelAll{AccountId("1"), {}})));
+  set(&StateLimits::positions_max, 3);
+  REQUIRE(apply(order("3", "A", 1, 1)) == opened(2));
+  REQUIRE(apply(order("3", "B", 1, 1)) == opened(3));
+  cancel("3", 2);
+  cancel("3", 3);
+  check_refused(order("3", "C", 1, 1), Reason::too_many_positions, 3);
+  CHECK(apply(order("1", "SYM", 40)) == opened(4));
+}
+
+TEST_CASE_METHOD(Limited, "references beyond the limit are refused; orders without are not") {
+  set(&StateLimits::references_max, 1);
+  PlaceOrder named = order("1", "SYM", 1);
+  named.reference = OrderReference("a");
+  REQUIRE(apply(named) == opened(1));
+  CHECK(apply(named) == Outcome(OpenedBefore{1}));
+  named.reference = OrderReference("b");
+  check_refused(named, Reason::too_many_references, 1);
+  CHECK(apply(order("1", "SYM", 1)) == opened(2));
+}
+
+TEST_CASE_METHOD(Limited, "at the limit of executions, orders that would execute are refused") {
+  REQUIRE(sell("2", 100, 50) == opened(1));
+  REQUIRE(apply(order("1", "SYM", 50)) == opened(2));
+  set(&StateLimits::executions_max, 1);
+  check_refused(order("1", "SYM", 50), Reason::too_many_executions, 1);
+  REQUIRE(apply(order("1", "SYM", 49)) == opened(3));
+  check_refused(ReplaceOrder{.account = AccountId("1"),
+                             .side = Side::buy,
+                             .order = 3,
+                             .shares = Shares::whole(10),
+                             .limit = Price::whole(50)},
+                Reason::too_many_executions, 1);
+  cancel("2", 1);  // ends what holds it
+  Rows rows;
+  engine.release_closed(engine.take_changes(rows));
+  CHECK(sell("2", 10, 49) == opened(4));
+}
+
+TEST_CASE_METHOD(Limited, "what is there when a limit is set stays, and old ids count in time") {
+  for (int i = 0; i < 3; ++i) apply(order("1", "SYM", 40 + i));
+  set(&StateLimits::open_orders_max, 2);
+  CHECK(engine.open_orders() == 3);
+  CHECK(apply(order("1", "SYM", 40)) == Outcome(Rejected{Reason::too_many_orders, 2}));
+  set(&StateLimits::open_orders_max, 700);
+  // one order stays open among each thousand that comes and goes
+  Rows rows;
+  std::size_t accepted = 0;
+  for (int i = 0; i < 80 * 1'024; ++i) {
+    const Outcome outcome = apply(order("1", "SYM", 1, 1));
+    if (!std::holds_alternative<Opened>(outcome)) break;
+    ++accepted;
+    if (i % 1'024 != 0) cancel("1", std::get<Opened>(outcome).order);
+    engine.release_closed(engine.take_changes(rows));
+  }
+  CHECK(accepted > 60 * 1'024);
+  CHECK(accepted < 70 * 1'024);
+}
