@@ -1,11 +1,12 @@
 """What the class as a whole reached: statistics of the points, and the points that each rule cost."""
 
 import statistics
+from collections import Counter
 
 import figures
 from settings import PARTS
 from throughput_page import table
-from weights import rule_losses
+from weights import root_cause, rule_losses
 
 RULES_MAX = 25  # of those that cost points, in the page
 
@@ -40,22 +41,26 @@ def spread(points):
 
 def rule_blocks(graded, weights):
     """Which rules cost the class most."""
-    lost = {}
+    lost, caused = {}, Counter()
     for grade, *_ in graded:
         for rule, points in rule_losses(grade.parts.get("conformance") or {}, weights):
-            one = lost.setdefault(str(rule.get("rule")), {"rule": rule, "broken": 0, "blocked": 0})
-            one[rule["result"]] += 1
-            one["points"] = one.get("points", 0.0) + points
-    every = sorted(lost.values(), key=lambda one: -one["points"])
+            one = lost.setdefault(str(rule.get("rule")), {"rule": rule, "points": 0.0})
+            one[rule["result"]] = one.get(rule["result"], 0) + 1
+            one["points"] += points
+            caused[root_cause(rule)] += points
+    every = sorted(lost.items(), key=lambda item: (-caused[item[0]], -item[1]["points"]))
     if not every:
         return []
+    count = len(graded)
     shown = [
-        [one["rule"].get("rule"), one["rule"].get("level"), str(one["broken"]), str(one["blocked"])]
-        + [f"{one['points'] / len(graded):.2f}", one["rule"].get("sentence", "")]
-        for one in every[:RULES_MAX]
+        [number, one["rule"].get("level"), str(one.get("broken", 0)), str(one.get("blocked", 0))]
+        + [f"{one['points'] / count:.2f}", f"{caused[number] / count:.2f}"]
+        + [one["rule"].get("sentence", "")]
+        for number, one in every[:RULES_MAX]
     ]
-    columns = ["rule", "level", "#broken", "#blocked", "#points lost, mean", "what it says"]
-    note = "Servers that break the rule, or for which it could not be tested because another is broken, and points lost per server."
+    columns = ["rule", "level", "#broken", "#blocked", "#points lost", "#as root cause"]
+    columns += ["what it says"]
+    note = "Servers that break the rule, or for which it could not be tested because another is broken; points lost, mean over the servers. As root cause: with the rules that it blocks."
     if len(every) > RULES_MAX:
         note += f" {figures.counted(len(every) - RULES_MAX, 'rule that costs less is', 'rules that cost less are')} left out."
     return [table(columns, shown, title="Points lost per rule", note=note)]

@@ -1,6 +1,7 @@
 """The weights of a grading, read from a TOML file and checked, and the points that they give."""
 
 import math
+from collections import Counter
 
 from settings import KINDS, PARTS
 from submissions import UNREADABLE, BadInput, read_toml
@@ -87,12 +88,30 @@ def conformance_share(result):
 RULE_WEIGHTS = {"must": 3, "should": 1}  # as the conformance test counts them
 
 
+def root_cause(rule):
+    """The number of the rule that is to be mended first: its own, or of the one that blocks it."""
+    return str(rule.get("blocked_by") or rule.get("rule"))
+
+
 def rule_losses(result, weights):
-    """[(rule, points that it cost)] of the rules that are not kept: those that are broken first, then those that they block."""
+    """[(rule, points that it costs)] of the rules that are not kept. Each root cause stands before the rules that it blocks; the one
+    that costs most, with these, comes first."""
     of = result.get("points_max") or 0
     lost = [rule for rule in result.get("rules", []) if rule.get("result") in ("broken", "blocked")]
     lost = [rule for rule in lost if of and rule.get("level") in RULE_WEIGHTS]
-    lost.sort(key=lambda rule: (rule["result"] == "blocked", -RULE_WEIGHTS[rule["level"]]))
+    broken = {str(rule.get("rule")) for rule in lost if rule["result"] == "broken"}
+    together = Counter()
+    for rule in lost:
+        together[root_cause(rule)] += RULE_WEIGHTS[rule["level"]]
+    # A rule that is blocked by none of these is the consequence of one that costs no points.
+    lost.sort(
+        key=lambda rule: (
+            root_cause(rule) not in broken,
+            -together[root_cause(rule)],
+            root_cause(rule),
+            rule["result"] == "blocked",
+        )
+    )
     share = weights["points"]["conformance"] / of if of else 0
     return [(rule, RULE_WEIGHTS[rule["level"]] * share) for rule in lost]
 

@@ -25,6 +25,25 @@ class Kills(toys.TestCase):
         self.assertIsNotNone(found["rounds"][0]["seconds"])
         self.assertTrue(found["keeps_data"])
 
+    def test_a_server_with_words_of_its_own_that_keeps_all(self):
+        self.toy()
+        own = toys.SERVER
+        for old, new in (
+            ("results>", "result>"),  # the root
+            (
+                "number = str(1 + max(map(int, orders), default=0))",
+                "number = 'x%05d' % len(orders)",
+            ),
+        ):
+            self.assertIn(old, own)
+            own = own.replace(old, new)
+        file = self.write("own.py", own)
+        with self.server(f"{toys.PYTHON} {file} {{port}} {{data}}/orders") as server:
+            found = durability.run(server, Style(), PLAN, time.monotonic() + 30)
+        self.assertEqual("", found["problem"])
+        self.assertGreater(found["acknowledged"], 0)
+        self.assertEqual((0, 0, 0), (found["gone"], found["changed"], found["unknown"]))
+
     def test_a_server_that_writes_late(self):
         found = self.run_part("{data}/orders", "late")
         lost = found["gone"] + found["changed"]

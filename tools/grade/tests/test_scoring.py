@@ -9,6 +9,7 @@ import progress
 import summary
 import toys
 import weights as weighing
+from class_page import class_blocks
 from grading import Grade
 from submissions import BadInput, Submission
 
@@ -83,6 +84,43 @@ class Formulas(toys.TestCase):
         given, got, of = weighing.points(parts, None, WEIGHTS)
         self.assertEqual({"conformance": (30.0, 40), "durability": (0.0, 20)}, given)
         self.assertEqual((30.0, 60), (got, of))
+
+
+class Losses(toys.TestCase):
+    def rule(self, number, result, level="must", **more):
+        return {"rule": number, "result": result, "level": level, "sentence": "S", **more}
+
+    def test_root_causes_come_first_with_what_they_block(self):
+        rules = [
+            self.rule("C9", "blocked", blocked_by="F1"),
+            self.rule("A1", "broken"),
+            self.rule("F1", "broken", "should"),
+            self.rule("F2", "kept"),
+            self.rule("X1", "blocked", "should"),
+            self.rule("F3", "broken", "ours"),
+        ]
+        losses = weighing.rule_losses({"points_max": 20, "rules": rules}, WEIGHTS)
+        self.assertEqual(
+            [("F1", 2.0), ("C9", 6.0), ("A1", 6.0), ("X1", 2.0)],
+            [(rule["rule"], points) for rule, points in losses],
+        )
+        self.assertEqual([], weighing.rule_losses({"rules": rules}, WEIGHTS))
+
+    def test_the_class_sees_what_its_rules_cost(self):
+        one = {"score": 50.0, "points_max": 10}
+        rows = []
+        for name, rules in (
+            ("a", [self.rule("F1", "broken"), self.rule("C9", "blocked", blocked_by="F1")]),
+            ("b", [self.rule("F1", "kept"), self.rule("C9", "broken")]),
+        ):
+            grade = Grade(Submission(name, Path(".")), {"conformance": {**one, "rules": rules}})
+            rows.append((grade, {"conformance": (20.0, 40)}, 20.0, 40))
+        rows.append((graded("x", problem="no build"), {}, 0.0, 0.0))
+        points, rules = class_blocks(rows, WEIGHTS)
+        self.assertEqual(["all", "40", "2", "20.0"], points["rows"][0][:4])
+        self.assertIn("1 of 3 servers were not graded", points["note"])
+        self.assertEqual(["F1", "must", "1", "0", "6.00", "12.00", "S"], rules["rows"][0])
+        self.assertEqual(["C9", "must", "1", "1", "12.00", "6.00", "S"], rules["rows"][1])
 
 
 class WeightsFile(toys.TestCase):
