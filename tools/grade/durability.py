@@ -130,7 +130,9 @@ def answers_again(server, setup, order_id, limit_s):
             with Dialogue(server.port, setup.style, FIRST_REPLY_S) as dialogue:
                 dialogue.ask(document)
             return time.monotonic() - began
-        except NoReply:
+        except NoReply as error:
+            if error.came:
+                return time.monotonic() - began
             if not server.alive():
                 return None
             time.sleep(LOOK_S)

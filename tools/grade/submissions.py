@@ -1,5 +1,6 @@
 """What is graded: servers named on the command line, in a folder of submissions, or as a docker compose project."""
 
+import codecs
 import hashlib
 import os
 import re
@@ -117,8 +118,10 @@ def text_of(file):
 
 
 def read_toml(file):
-    """Editors on Windows put a byte order mark before UTF-8."""
-    return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    """Editors on Windows put a byte order mark before UTF-8, or write UTF-16."""
+    data = file.read_bytes()
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return tomllib.loads(data.decode("utf-16" if is_wide else "utf-8-sig").replace("\r\n", "\n"))
 
 
 UNREADABLE = (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError)
@@ -152,11 +155,21 @@ def _read_settings(made, file):
     return ""
 
 
+def is_script(path):
+    if SCRIPT_NAME.search(path.name):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(5).removeprefix(codecs.BOM_UTF8).startswith(b"#!")
+    except OSError:
+        return False
+
+
 def windows_scripts(submission):
     """A sentence that names scripts and makefiles that Windows editors made unusable; empty if there are none."""
     found = []
     for path in map(Path, _files_of(submission.top) if submission.top else []):
-        text = text_of(path) if SCRIPT_NAME.search(path.name) else ""
+        text = text_of(path) if is_script(path) else ""
         if "\r\n" in text:
             found.append(f"{path.relative_to(submission.top)} has line ends of Windows (CRLF)")
         elif text.startswith("\ufeff"):

@@ -44,6 +44,14 @@ class Kills(toys.TestCase):
         self.assertGreater(found["acknowledged"], 0)
         self.assertEqual((0, 0, 0), (found["gone"], found["changed"], found["unknown"]))
 
+    def test_an_answer_that_is_no_xml_is_one_after_a_kill(self):
+        self.toy()
+        own = toys.SERVER.replace("<error>unknown order</error>", "<error>a < b</error>")
+        file = self.write("own.py", own)
+        with self.server(f"{toys.PYTHON} {file} {{port}} {{data}}/orders") as server:
+            setup = durability.Setup(["1"], "S", Style(), 1, 5, server.port)
+            self.assertLess(durability.answers_again(server, setup, "7", 30), 10)
+
     def test_a_server_that_writes_late(self):
         found = self.run_part("{data}/orders", "late")
         lost = found["gone"] + found["changed"]

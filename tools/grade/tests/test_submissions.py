@@ -80,6 +80,9 @@ class Found(toys.TestCase):
         self.write("all/ada/grade.toml", "\ufeffcommand = './server {port}'\r\nbuild = 'make'\r\n")
         (ada,) = submissions.from_submissions(self.folder / "all")
         self.assertEqual(("", "./server {port}", "make"), (ada.problem, ada.command, ada.build))
+        self.write("all/ada/grade.toml", "").write_bytes("command = './x {port}'".encode("utf-16"))
+        (ada,) = submissions.from_submissions(self.folder / "all")
+        self.assertEqual(("", "./x {port}"), (ada.problem, ada.command))
         text = Path(weighing.__file__).with_name("weights.toml").read_text()
         self.assertEqual(
             40, weighing.read(self.write("w.toml", "\ufeff" + text))["points"]["conformance"]
@@ -89,10 +92,12 @@ class Found(toys.TestCase):
         self.write("ada/run.sh", "")
         (self.folder / "ada/run.sh").write_bytes(b"#!/bin/sh\r\nexec ./server $1\r\n")
         (self.folder / "ada/Makefile").write_bytes(b"\xef\xbb\xbfall:\n")
+        (self.folder / "ada/entrypoint").write_bytes(b"\xef\xbb\xbf#!/bin/sh\n")
         self.write("ada/main.c", "int main;\r\n")
         words = submissions.windows_scripts(submissions.from_folder(self.folder / "ada"))
         self.assertIn("run.sh has line ends of Windows (CRLF)", words)
         self.assertIn("Makefile begins with a byte order mark", words)
+        self.assertIn("entrypoint begins with a byte order mark", words)
         self.assertNotIn("main.c", words)
         self.assertEqual("", submissions.windows_scripts(Submission("x", self.folder)))
 
