@@ -118,7 +118,7 @@ class Losses(toys.TestCase):
         rows.append((graded("x", problem="no build"), {}, 0.0, 0.0))
         points, rules = class_blocks(rows, WEIGHTS)
         self.assertEqual(["all", "40", "2", "20.0"], points["rows"][0][:4])
-        self.assertIn("1 of 3 servers were not graded", points["note"])
+        self.assertIn("not graded: 1 of 3", points["note"])
         self.assertEqual(["F1", "must", "1", "0", "6.00", "12.00", "S"], rules["rows"][0])
         self.assertEqual(["C9", "must", "1", "1", "12.00", "6.00", "S"], rules["rows"][1])
 
