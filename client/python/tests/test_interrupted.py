@@ -153,6 +153,7 @@ class Synchronous(unittest.TestCase):
                 exchange.buy("S", 500, 1)
             self.assertEqual([7], found)
             self.assertEqual(8, exchange.buy("S", 8, 1).id)
+            self.assertEqual(2, len(server.connections))
 
 
 class Asynchronous(unittest.TestCase):

@@ -1,6 +1,7 @@
 """The client, its examples and its tutorial against the real server."""
 
 import asyncio
+import os
 import re
 import signal
 import subprocess
@@ -415,6 +416,22 @@ class WithTls(unittest.TestCase):
                 Exchange(address, tls=True, http=http).book("SPY")
             with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):
                 Exchange(address, tls=True).create_account(2, 1)
+            self.assert_undisturbed_by_a_child(address, certificate)
+
+    def assert_undisturbed_by_a_child(self, address, certificate):
+        """A child of fork() that closes its copy says no farewell of TLS: the parent's orders, which end with its connection, stay."""
+        with Exchange(address, 1, tls=certificate, cancel_on_disconnect=True) as exchange:
+            order = exchange.buy("SPY", 1, 1)
+            child = os.fork()
+            if not child:
+                status = 1
+                try:
+                    with exchange:
+                        status = 0 if exchange.query(order).open == 1 else 2
+                finally:
+                    os._exit(status)
+            self.assertEqual(0, os.waitpid(child, 0)[1])
+            self.assertEqual(1, exchange.query(order).open)
 
 
 @needs_websockets

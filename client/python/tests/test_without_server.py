@@ -509,12 +509,15 @@ class HttpPort(unittest.TestCase):
         '{"account":"1","balance":"5","reserved":"0","positions":[],"open_orders":0,"orders":[]}'
     )
 
-    def serve(self, status, body):
+    def serve(self, status, body=None):
+        """All paths are answered alike, or as status(path) says."""
         asked = []
+        answer = status if callable(status) else lambda _: (status, body)
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 asked.append((self.path, self.headers["Authorization"]))
+                status, body = answer(self.path)
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(body.encode())
@@ -540,6 +543,41 @@ class HttpPort(unittest.TestCase):
         self.assertEqual([("/api/accounts/a%2Fb", "Basic YS9iOms=")], asked)
         with self.assertRaisesRegex(ConnectionFailed, "standby.*; 127.0.0.1:1: .*refused"):
             self.exchange(f"{down},127.0.0.1:1").account()
+
+    def test_lists_in_pages(self):
+        position = '{"symbol":"%s","shares":"1","reserved":"0"}'
+        order = '{"order":%d,"symbol":"S","side":"sell","shares":"2","limit":"3","open":"1","opened_at_us":4}'
+        fill = '{"shares":"%d","price":"1","time_us":1}'
+        account = '{"account":"1","balance":"5","reserved":"0","open_orders":3,"positions":[%s],"orders":[%s]%s}'
+        closed, more = [], ',"next_order":8,"next_position":"A&B"'
+        pages = {
+            "/api/accounts/1": account % (position % "A&B", order % 8, more),
+            "/api/accounts/1?positions_after=A%26B": account % (position % "C", "", ""),
+            "/api/accounts/1?orders_after=8": account % ("", order % 9, ',"next_order":9'),
+            "/api/accounts/1?orders_after=9": account % ("", order % 10, ""),
+            "/api/orders/7": '{"account":"1","executions":[%s],"next":1}' % (fill % 3),
+            "/api/orders/7?before=1": '{"account":"1","executions":[%s]}' % (fill % 2),
+            "/api/accounts/2": account % ("", "", ',"next_position":"X"'),
+            "/api/accounts/2?positions_after=X": account % ("", "", ',"next_position":"X"'),
+        }
+
+        def answer(path):
+            if path.endswith("=9") and not closed:
+                closed.append(path)  # and open again
+                return 404, '{"error":"not open","code":"unknown_order"}'
+            return 200, pages[path]
+
+        http, _ = self.serve(answer)
+        exchange = self.exchange(http)
+        self.assertEqual(["A&B", "C"], [one.symbol for one in exchange.account().positions])
+        self.assertEqual([8, 9, 10], [one.id for one in exchange.open_orders()])
+        self.assertEqual(1, len(closed))
+        self.assertEqual(
+            [-2, 1], [exchange.open_orders()[0].amount, exchange.open_orders()[0].open]
+        )
+        self.assertEqual([2, 3], [one.shares for one in exchange.fills(7)])
+        with self.assertRaisesRegex(BadReply, "refers to itself"):
+            self.exchange(http, account=2).account()
 
     def test_what_is_no_answer(self):
         for status, body in ((200, "[]"), (200, "{"), (200, ""), (404, "<html>"), (404, "null")):

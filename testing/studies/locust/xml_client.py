@@ -36,6 +36,9 @@ class TimedClient:
             reply = self.connection.request(document)
         except (OSError, EOFError, BadReply) as error:
             failure = error
+        except BaseException:  # of gevent, in mid-request: the reply is that of no later one
+            self.close()
+            raise
         took_ms = (time.perf_counter() - began) * 1000
         if failure is None:
             try:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from .errors import BadReply, ConnectionFailed, Refused
@@ -18,7 +19,7 @@ from .market import EPOCH, Book, level
 from .protocol import AccountId, Execution, OrderId, account_id, checked, integer, order_id
 from .servers import addresses
 
-T = TypeVar("T")
+PAGES_LOST_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -62,35 +63,73 @@ class HttpPort:
         self._account, self._key = account, key
 
     def account(self) -> Account:
-        return self._read(f"/api/accounts/{quote(self._own(), safe='')}", _account)
+        path = f"/api/accounts/{quote(self._own(), safe='')}"
+        with _reading(path):
+            pages = list(self._pages(path, "next_position", "positions_after"))
+            positions = (one for page in pages for one in page["positions"])
+            return Account(
+                pages[0]["account"],
+                Decimal(pages[0]["balance"]),
+                Decimal(pages[0]["reserved"]),
+                tuple(map(_position, positions)),
+                int(pages[0]["open_orders"]),
+            )
 
     def open_orders(self, symbol: str | None) -> list[OpenOrder]:
         if symbol is not None:
             checked(symbol, str, "symbol")
         path = f"/api/accounts/{quote(self._own(), safe='')}"
-        return self._read(path, lambda found: list(_open_orders(found, symbol)))
+        with _reading(path):
+            found = [_open_order(one) for one in self._open_orders(path)]
+        return [one for one in found if symbol in (None, one.symbol)]
 
     def fills(self, order: OrderId) -> list[Execution]:
-        account, executions = self._read(f"/api/orders/{order_id(order)}", _executions)
-        if account != self._own():
-            raise Refused("unknown order", "unknown_order")
-        return executions
+        path, own = f"/api/orders/{order_id(order)}", self._own()
+        with _reading(path):
+            pages = list(self._pages(path, "next", "before"))  # the newest first
+            if pages[0]["account"] != own:
+                raise Refused("unknown order", "unknown_order")
+            executions = (one for page in reversed(pages) for one in page["executions"])
+            return list(map(_execution, executions))
 
     def book(self, symbol: str, levels: int) -> Book:
         name, most = quote(checked(symbol, str, "symbol"), safe=""), integer(levels, "levels")
-        return self._read(f"/api/books/{name}?levels={most}", _book)
+        path = f"/api/books/{name}?levels={most}"
+        with _reading(path):
+            found = json.loads(self._get(path))
+            sides = (tuple(map(level, found[side])) for side in ("bids", "asks"))
+            return Book(found["symbol"], int(found["sequence"]), *sides)
 
     def _own(self) -> str:
         if self._account is None:
             raise ValueError("no account: give one as Exchange(..., account=)")
         return account_id(self._account)
 
-    def _read(self, path: str, parse: Callable[[Any], T]) -> T:
-        body = self._get(path)
-        try:
-            return parse(json.loads(body))
-        except (ValueError, KeyError, TypeError, ArithmeticError) as error:
-            raise BadReply(f"{error!r} in {body[:200]!r} of {path}") from None
+    def _open_orders(self, path: str) -> list[Any]:
+        """Begins again if the order at the end of a page was closed before the next page was asked for."""
+        for _ in range(PAGES_LOST_MAX):
+            orders: list[Any] = []
+            try:
+                for page in self._pages(path, "next_order", "orders_after"):
+                    orders += page["orders"]
+                return orders
+            except Refused:
+                if not orders:
+                    raise
+        raise ConnectionFailed(f"no whole answer to {path} in {PAGES_LOST_MAX} attempts")
+
+    def _pages(self, path: str, name: str, parameter: str) -> Iterator[Any]:
+        """The answer, and those to which each refers by a value of that name, which is passed on in the parameter."""
+        after: Any = None
+        while True:
+            query = "" if after is None else f"?{parameter}={quote(str(after), safe='')}"
+            page = json.loads(self._get(path + query))
+            yield page
+            before, after = after, page.get(name)
+            if after is None:
+                return
+            if after == before:
+                raise BadReply(f"{path}: the page after {after!r} refers to itself")
 
     def _get(self, path: str) -> bytes:
         """The body of an answer 200. Raises Refused, ConnectionFailed, BadReply."""
@@ -136,41 +175,29 @@ def _time(microseconds: Any) -> datetime:
     return EPOCH + timedelta(microseconds=int(microseconds))
 
 
-def _account(found: Any) -> Account:
-    positions = (
-        Position(one["symbol"], Decimal(one["shares"]), Decimal(one["reserved"]))
-        for one in found["positions"]
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise BadReply(f"{error!r} in the answer to {path}") from None
+
+
+def _position(one: Any) -> Position:
+    return Position(one["symbol"], Decimal(one["shares"]), Decimal(one["reserved"]))
+
+
+def _open_order(one: Any) -> OpenOrder:
+    shares = Decimal(one["shares"])
+    return OpenOrder(
+        int(one["order"]),
+        one["symbol"],
+        shares if one["side"] == "buy" else shares.copy_negate(),
+        Decimal(one["limit"]),
+        Decimal(one["open"]),
+        _time(one["opened_at_us"]),
     )
-    return Account(
-        found["account"],
-        Decimal(found["balance"]),
-        Decimal(found["reserved"]),
-        tuple(positions),
-        int(found["open_orders"]),
-    )
 
 
-def _open_orders(found: Any, symbol: str | None) -> Iterator[OpenOrder]:
-    for one in found["orders"]:
-        if symbol is None or one["symbol"] == symbol:
-            shares = Decimal(one["shares"])
-            yield OpenOrder(
-                int(one["order"]),
-                one["symbol"],
-                shares if one["side"] == "buy" else shares.copy_negate(),
-                Decimal(one["limit"]),
-                Decimal(one["open"]),
-                _time(one["opened_at_us"]),
-            )
-
-
-def _executions(found: Any) -> tuple[str, list[Execution]]:
-    return found["account"], [
-        Execution(Decimal(one["shares"]), Decimal(one["price"]), _time(one["time_us"]))
-        for one in found["executions"]
-    ]
-
-
-def _book(found: Any) -> Book:
-    sides = (tuple(map(level, found[side])) for side in ("bids", "asks"))
-    return Book(found["symbol"], int(found["sequence"]), *sides)
+def _execution(one: Any) -> Execution:
+    return Execution(Decimal(one["shares"]), Decimal(one["price"]), _time(one["time_us"]))

@@ -129,9 +129,7 @@ class Exchange(Client):
         self.close()
 
     def close(self) -> None:
-        if self._connection:
-            self._connection.close()
-            self._connection = None
+        self._drop(self._connection)
 
     # --- requests ---
 
@@ -250,6 +248,7 @@ class Exchange(Client):
         give_up, pause = time.monotonic() + self._retry, PAUSE_MIN_S
         while waiting:
             flying = deque[tuple[int, list[Operation[T]]]]()  # sent, without a reply
+            connection: Connection | None = None
             try:
                 connection, in_flight = self._connected(), deque[int]()
                 while waiting or flying:
@@ -267,7 +266,7 @@ class Exchange(Client):
                     flying.popleft()
                     in_flight.popleft()
             except (ConnectionFailed, BadReply, OSError, EOFError) as error:
-                self.close()
+                self._drop(connection)
                 if not isinstance(error, ConnectionFailed):
                     self._addresses.rotate(-1)
                 again = not isinstance(error, BadReply) and time.monotonic() + pause < give_up
@@ -291,13 +290,19 @@ class Exchange(Client):
                         )
                 break
             except BaseException:
-                self.close()  # of what it still sends, no later request may take the reply
+                self._drop(connection)  # no later request may take the replies that it still owes
                 raise
+
+    def _drop(self, connection: Connection | None) -> None:
+        if connection:
+            connection.close()
+        if self._connection is connection:  # not that of a signal handler, which came between
+            self._connection = None
 
     def _connected(self) -> Connection:
         if self._connection and self._connection.idle:
             return self._connection
-        self.close()
+        self._drop(self._connection)
         reasons = []
         for _ in range(len(self._addresses)):
             host, port = self._addresses[0]

@@ -4,7 +4,7 @@ import socket
 import threading
 import unittest
 
-from xml_client import BadReply, Refused, TimedClient, judge
+from xml_client import BadReply, Connection, Refused, TimedClient, judge
 
 OPENED = b'<results><opened sym="SPY" amount="1" limit="2" id="7"/></results>\n'
 
@@ -67,6 +67,23 @@ class Reported(unittest.TestCase):
         client = TimedClient("127.0.0.1", port, lambda **event: self.events.append(event))
         self.addCleanup(client.close)
         return client
+
+    def test_what_interrupts_a_request_ends_its_connection(self):
+        class Killed(BaseException):
+            pass
+
+        class Interrupted(Connection):
+            def receive(self):
+                raise Killed
+
+        with Script([[OPENED]], [[OPENED]]) as server:
+            client = self.client(server.port)
+            client.make_connection = Interrupted
+            with self.assertRaises(Killed):
+                client.ask("order", "<create/>", "opened")
+            client.make_connection = Connection
+            self.assertEqual(OPENED.strip(), client.ask("order", "<create/>", "opened"))
+        self.assertEqual(2, server.connections)
 
     def test_each_request_is_reported_with_time_and_length_over_one_connection(self):
         with Script([[OPENED], [OPENED]]) as server:
