@@ -306,6 +306,16 @@ std::string html_of(const ConformanceReport& report) {
     notices.push_back({{"kind", "warn"}, {"text", "Differs in form alone: " + form}});
   const Json columns{
       {{"name", "rule"}}, {{"name", "level"}}, {{"name", "result"}}, {{"name", "sentence"}}};
+  const Json nothing{{"type", "text"}, {"text", "No broken rule costs points."}},
+      table_of_causes{{"type", "table"},
+                      {"wide", true},
+                      {"columns",
+                       {{{"name", "points"}, {"number", true}},
+                        {{"name", "rule"}},
+                        {{"name", "level"}},
+                        {{"name", "why"}},
+                        {{"name", "cannot be tested before"}}}},
+                      {"rows", causes}};
   const Json model{
       {"title", "Conformance of " + report.server},
       {"about", style_sentence(report.style) + " Seed " + std::to_string(report.seed) + ", " +
@@ -314,16 +324,7 @@ std::string html_of(const ConformanceReport& report) {
       {"sections",
        {{{"id", "causes"},
          {"title", "What to mend first"},
-         {"blocks",
-          {{{"type", "table"},
-            {"wide", true},
-            {"columns",
-             {{{"name", "points"}, {"number", true}},
-              {{"name", "rule"}},
-              {{"name", "level"}},
-              {{"name", "why"}},
-              {{"name", "cannot be tested before"}}}},
-            {"rows", causes}}}}},
+         {"blocks", Json::array({causes.empty() ? nothing : table_of_causes})}},
         {{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", lost_rules}},
         {{"id", "rules"},
          {"title", "Rules"},
