@@ -148,11 +148,13 @@ AuditResult Audit::run() {
 std::string Audit::what_is_not_known() const {
   const std::uint64_t unanswered = input_.history.unanswered,
                       wrongly_answered = input_.history.wrongly_answered;
+  const auto requests = [](std::uint64_t count) { return count == 1 ? " request" : " requests"; };
   std::string text;
-  if (unanswered > 0) text = std::to_string(unanswered) + " requests went without a reply";
+  if (unanswered > 0)
+    text = std::to_string(unanswered) + requests(unanswered) + " went without a reply";
   if (wrongly_answered > 0)
     text += (text.empty() ? "" : " and ") + std::to_string(wrongly_answered) +
-            (text.empty() ? " requests" : "") + " got a wrong answer";
+            (text.empty() ? requests(wrongly_answered) : "") + " got a wrong answer";
   return text;
 }
 

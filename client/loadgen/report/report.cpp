@@ -81,12 +81,16 @@ std::string describe(const Consumption& consumption, std::uint64_t answered) {
   return described;
 }
 
+std::string counted(std::uint64_t count, const char* one) {
+  return grouped(count) + " " + one + (count == 1 ? "" : "s");
+}
+
 std::string describe_load(const Options& options) {
   const LoadOptions& load = options.load;
   std::string described =
-      text("%s, %s clients", name_of(options.workload.kind), grouped(load.clients).c_str());
+      std::string(name_of(options.workload.kind)) + ", " + counted(load.clients, "client");
   if (load.idle_connections > 0)
-    described += " and " + grouped(load.idle_connections) + " idle connections";
+    described += " and " + counted(load.idle_connections, "idle connection");
   if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
   if (load.workers > 1) described += text(", %u workers", load.workers);
   described += std::string(", ") + name_of(load.connection) + " connections";
@@ -134,11 +138,11 @@ void print_audit(std::FILE* out, const AuditResult& audit) {
   if (audit.orders + audit.accounts == 0)
     line(out, "audit", audit.findings.empty() ? "NOTHING was audited" : "FAILED");
   else
-    line(out, "audit",
-         text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s",
-              audit.passed ? "passed" : "FAILED", grouped(audit.orders).c_str(),
-              grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(),
-              audit.cash_moved.c_str(), audit.seconds));
+    line(
+        out, "audit",
+        text("%s: %s, %s, %s, %s of cash moved; %.1f s", audit.passed ? "passed" : "FAILED",
+             counted(audit.orders, "order").c_str(), counted(audit.executions, "execution").c_str(),
+             counted(audit.accounts, "account").c_str(), audit.cash_moved.c_str(), audit.seconds));
   for (const std::string& finding : audit.findings) line(out, "", finding);
   if (!audit.not_checked.empty()) line(out, "not audited", audit.not_checked);
 }

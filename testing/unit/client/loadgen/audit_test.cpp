@@ -557,10 +557,10 @@ TEST_CASE("requests without a reply leave the rest to be checked, and are report
   input.history.unanswered = 1;
   const AuditResult result = audited(server, input);
   CHECK(result.findings.empty());
-  CHECK_THAT(result.not_checked, contains_text("1 requests went without a reply, and what"));
+  CHECK_THAT(result.not_checked, contains_text("1 request went without a reply, and what"));
   input.history.wrongly_answered = 2;
   CHECK_THAT(audited(server, input).not_checked,
-             contains_text("1 requests went without a reply and 2 got a wrong answer, and what"));
+             contains_text("1 request went without a reply and 2 got a wrong answer, and what"));
   input.history.unanswered = 0;
   CHECK_THAT(audited(server, input).not_checked, contains_text("2 requests got a wrong answer"));
   input.history.orders[5].amount *= 2;
