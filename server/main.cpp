@@ -1,6 +1,7 @@
 // The server: wiring and the life of the process. Start reading here; then engine/exchange.hpp,
 // core/core.hpp, protocol/session.hpp.
 
+#include <openssl/crypto.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -20,9 +21,11 @@
 #include <thread>
 
 #include "auth/authenticator.hpp"
+#include "auth/scrypt.hpp"
 #include "base/fail_point.hpp"
 #include "base/memory.hpp"
 #include "base/process.hpp"
+#include "base/key_file.hpp"
 #include "core/core.hpp"
 #include "core/spare_pages.hpp"
 #include "core/standby.hpp"
@@ -154,6 +157,22 @@ void reload(Certificate* certificate) try {
   spdlog::error("the certificate was not read again: {}", error.what());
 }
 
+KeyHash operator_key_hash(const AuthLimits& limits) {
+  if (limits.operator_key_file.empty())
+    throw std::invalid_argument(
+        "--auth needs --operator-key-file FILE: without the operator's key in it no account, symbol "
+        "or share is created. To make one: (umask 077; openssl rand -hex 24 > operator.key)");
+  KeyFile file = read_key_file(limits.operator_key_file);
+  if (!is_key(file.key))
+    throw std::invalid_argument("--operator-key-file: a key has 8 to 128 bytes");
+  if (file.others_can_read)
+    spdlog::warn("the operator's key can be read by every user of this machine: chmod 600 {}",
+                 limits.operator_key_file);
+  const KeyHash hash = hash_key(file.key, limits.scrypt_log2_n);
+  OPENSSL_cleanse(file.key.data(), file.key.size());
+  return hash;
+}
+
 void add_keys(KeyRing& keys, const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
   for (const auto& [account, key] : of_accounts) keys.add(account, key);
 }
@@ -219,6 +238,11 @@ int run(Options options) {
 
   const auto certificate =
       options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
+  KeyRing keys;
+  if (options.auth.required)
+    keys.add(operator_id, operator_key_hash(options.auth));
+  else if (!options.auth.operator_key_file.empty())
+    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
@@ -251,7 +275,6 @@ int run(Options options) {
   }
   view.take_pages_from(spare_pages);
   recovered.tables = {};
-  KeyRing keys;
   MarketFeed feed(options.http.unread_rows_max);
   OnProjected on_projected;
   if (options.http_port)
@@ -326,7 +349,7 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  prepare_process();
+  prepare_process("server");
   try {
     return run(parse_options(argc, argv));
   } catch (const std::invalid_argument& error) {

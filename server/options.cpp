@@ -65,6 +65,9 @@ Options parse_options(int argc, char** argv) {
          "--auth", options.auth.required,
          "accounts have keys: given at creation, asked for with transactions (docs/security.md)")
       ->envname("EXCHANGE_AUTH");
+  add("--operator-key-file", options.auth.operator_key_file,
+      "with --auth: file of the key without which no account, symbol or share is created",
+      "EXCHANGE_OPERATOR_KEY_FILE");
   auto* const certificate =
       add("--tls-cert", options.tls.certificate, "certificate chain in PEM: both ports speak TLS",
           "EXCHANGE_TLS_CERT");

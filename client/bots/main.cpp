@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/process.hpp"
+#include "base/key_file.hpp"
 #include "base/version.hpp"
 #include "client/bots/trading_floor.hpp"
 #include "client/connection/option_checks.hpp"
@@ -13,12 +14,23 @@
 using namespace exchange;
 using namespace exchange::bots;
 
+namespace {
+
+Keys new_keys(const std::string& operator_key_file) {
+  Keys keys{.of_operator = read_key_file(operator_key_file).key};
+  std::random_device random;
+  while (keys.of_accounts.size() < 32) keys.of_accounts += std::to_string(random());
+  return keys;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  prepare_process();
+  prepare_process("demo-bots");
   FloorOptions options{.connect_to = "127.0.0.1:12345",
                        .account_prefix = client::prefix_from_clock(),
                        .seed = std::random_device()()};
-  std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration;
+  std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration, operator_key_file;
 
   CLI::App app(
       "Bots that keep a few symbols of an exchange trading: market makers that quote round a price "
@@ -42,6 +54,9 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(0.01, 10'000.0));
   app.add_option("--seed", options.seed, "seed of all random choices (default: drawn)");
+  app.add_option("--operator-key-file", operator_key_file,
+                 "file of the operator's key of a server with --auth, which creates the accounts")
+      ->envname("EXCHANGE_OPERATOR_KEY_FILE");
   app.add_option("-d,--duration", duration,
                  "how long to trade: 10, 500ms, 2m (default: until stopped)")
       ->check(client::accepted_by([](const std::string& text) { client::parse_duration(text); }));
@@ -58,6 +73,12 @@ int main(int argc, char** argv) {
   }
   options.symbols = parse_symbol_list(symbols);
   if (!duration.empty()) options.duration_s = client::parse_duration(duration);
+  try {
+    if (!operator_key_file.empty()) options.keys = new_keys(operator_key_file);
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "demo-bots: --operator-key-file: %s\n", error.what());
+    return 2;
+  }
 
   client::stop_on_signals();
   std::fprintf(stderr, "demo-bots: %s, --seed %llu\n", symbols.c_str(),

@@ -41,7 +41,8 @@ struct MarketOptions {
 // The result of one command.
 struct Answer {
   bool refused = false;
-  OrderId order = 0;  // of an order placed
+  std::string why = {};  // the server's sentence
+  OrderId order = 0;     // of an order placed
   Shares open;        // of an order queried
   Shares canceled;    // of an order queried or canceled
 };
@@ -74,6 +75,7 @@ class Market {
   // wait.
   unsigned refusals() const { return refusals_; }
 
+  const SymbolName& symbol() const { return options_.symbol; }
   // As far as the replies show.
   std::size_t open_orders() const { return traders_[0].open.size() + traders_[1].open.size(); }
   std::uint64_t shares_taken() const { return shares_taken_; }

@@ -19,10 +19,11 @@ constexpr double reply_timeout_s = 3;
 const StopFlag never{false};
 // between attempts to reach the server
 constexpr auto pause_min = milliseconds(100), pause_max = milliseconds(5'000);
+constexpr auto report_interval = std::chrono::minutes(1);  // of a problem that lasts
 // after more refusals one after another, a market rests
 constexpr unsigned refusals_max = 8;
 constexpr auto rest_min = milliseconds(250), rest_max = milliseconds(60'000);
-// SIGTERM ends the bots within this time
+// SIGTERM ends the bots within this time, and that of one reply
 constexpr auto wind_up_max = milliseconds(3'000);
 
 }  // namespace
@@ -58,9 +59,15 @@ void TradingFloor::run() {
 void TradingFloor::serve(Seat& seat) {
   if (Clock::now() < seat.rests_until) return;
   if (!ask(seat.market, seat.market.next())) return;
-  if (const unsigned refusals = seat.market.refusals(); refusals > refusals_max)
-    seat.rests_until =
-        Clock::now() + std::min(rest_max, rest_min * (1 << std::min(refusals - refusals_max, 10u)));
+  const unsigned refusals = seat.market.refusals();
+  if (refusals <= refusals_max) return;
+  const auto rest = std::min(rest_max, rest_min * (1 << std::min(refusals - refusals_max, 10u)));
+  seat.rests_until = Clock::now() + rest;
+  std::fprintf(
+      stderr,
+      "demo-bots: %s: %u refusals one after another, the last: %s; trying again in %.1f s\n",
+      std::string(seat.market.symbol().view()).c_str(), refusals, refusal_.c_str(),
+      std::chrono::duration<double>(rest).count());
 }
 
 // False if the reply was lost: then the server must be found again.
@@ -68,7 +75,11 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   ++requests_;
   while (server_) {
     try {
-      market.answered(read_answers(client::ask(*server_, document_of(commands)), commands));
+      const std::vector<Answer> answers =
+          read_answers(client::ask(*server_, document_of(commands, options_.keys)), commands);
+      for (const Answer& answer : answers)
+        if (answer.refused) refusal_ = answer.why;
+      market.answered(answers);
       return true;
     } catch (const std::runtime_error& error) {  // NoReply, BadReply
       std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
@@ -84,10 +95,10 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
 }
 
 // Returns once the server replies, or when it is time to end. Reports each new problem at once, and
-// one that lasts each time the pause between two attempts has grown.
+// one that lasts each time the pause between two attempts has grown, then each minute.
 void TradingFloor::await_server() {
   auto pause = std::chrono::duration_cast<Clock::duration>(pause_min);
-  auto reported_at = Clock::duration::zero();
+  Clock::time_point report_due;
   std::string reported;
   while (!over()) {
     std::string problem;
@@ -96,19 +107,20 @@ void TradingFloor::await_server() {
       client::Descriptor connected = client::connect_to(servers, reply_timeout_s, stop_);
       client::Stream server(std::move(connected), servers.current().text, reply_timeout_s, never);
       client::ask(server, "<create/>");  // changes nothing, and cannot be refused
-      std::fprintf(stderr, "demo-bots: trading at %s\n", server.peer().c_str());
-      server_ = std::move(server);
+      server_.emplace(std::move(server));
+      std::fprintf(stderr, "demo-bots: trading at %s\n", server_->peer().c_str());
       return;
     } catch (const std::runtime_error& error) {  // unreachable, or no exchange
       problem = error.what();
     } catch (const client::Interrupted&) {
       return;
     }
-    if (problem != reported || pause > reported_at)
+    if (problem != reported || pause < pause_max || Clock::now() >= report_due) {
       std::fprintf(stderr, "demo-bots: %s; trying again every %.1f s\n", problem.c_str(),
                    std::chrono::duration<double>(pause).count());
+      report_due = Clock::now() + report_interval;
+    }
     reported = problem;
-    reported_at = pause;
     pause_until(Clock::now() + pause);
     pause = std::min<Clock::duration>(2 * pause, pause_max);
   }

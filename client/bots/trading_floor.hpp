@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the markets trading: one request at a time, at a steady rate, by turns, over one
-// connection. Outlives the server: while it is unavailable, tries with growing pauses, and resolves
-// its name again, since a container may return at another address. Thread: one, the caller's.
+// Keeps the markets trading: one request at a time over one connection, at a steady rate, by turns.
+// Outlives the server: while it is unavailable, tries with growing pauses, and resolves its name
+// again, since a container may return at another address. Thread: one, the caller's.
 
 #include <chrono>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "client/bots/market.hpp"
 #include "client/bots/symbol_list.hpp"
+#include "client/bots/wire.hpp"
 #include "client/connection/stream.hpp"
 
 namespace exchange::bots {
@@ -24,6 +25,7 @@ struct FloorOptions {
   std::uint64_t seed = 0;
   double requests_per_s = 40;
   std::optional<double> duration_s;  // else until stopped
+  Keys keys;
 };
 
 class TradingFloor {
@@ -55,7 +57,8 @@ class TradingFloor {
   const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
   std::deque<Seat> seats_;                // markets stay where they are
-  std::optional<client::Stream> server_;  // nothing: to be looked for
+  std::optional<client::Stream> server_;  // the connection; nothing: to be made
+  std::string refusal_;                   // the server's last
   std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };
 

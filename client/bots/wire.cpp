@@ -1,5 +1,6 @@
 #include "client/bots/wire.hpp"
 
+#include "client/connection/keys.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::bots {
@@ -14,9 +15,13 @@ std::string amount(Side side, Shares shares) {
   return attribute("amount", (side == Side::sell ? "-" : "") + to_string(shares));
 }
 
-std::string text_of(const CreateAccount& create) {
+std::string key_attribute(const std::string& key) {
+  return key.empty() ? "" : attribute("key", key);
+}
+
+std::string text_of(const CreateAccount& create, const std::string& key = {}) {
   return "<account" + attribute("id", create.account.view()) +
-         attribute("balance", to_string(create.balance)) + "/>";
+         attribute("balance", to_string(create.balance)) + key_attribute(key) + "/>";
 }
 std::string text_of(const CreateSymbol& create) {
   return "<symbol" + attribute("sym", create.symbol.view()) + "/>";
@@ -65,7 +70,8 @@ const AccountId* trader_of(const Command& command) {
 }
 
 Answer answer_of(const client::Result& result, const Command& command) {
-  if (std::holds_alternative<client::Error>(result)) return {.refused = true};
+  if (const auto* error = std::get_if<client::Error>(&result))
+    return {.refused = true, .why = error->message};
   if (const auto* opened = std::get_if<Opened>(&result);
       opened && std::holds_alternative<PlaceOrder>(command))
     return {.order = opened->order};
@@ -84,15 +90,19 @@ Answer answer_of(const client::Result& result, const Command& command) {
 
 }  // namespace
 
-std::string document_of(std::span<const Command> commands) {
+std::string document_of(std::span<const Command> commands, const Keys& keys) {
   std::string elements;
   const AccountId* trader = nullptr;
   for (const Command& command : commands) {
-    elements += std::visit([](const auto& one) { return text_of(one); }, command);
+    const auto* create = std::get_if<CreateAccount>(&command);
+    elements += create != nullptr
+                    ? text_of(*create, keys.of_accounts)
+                    : std::visit([](const auto& one) { return text_of(one); }, command);
     trader = trader_of(command);
   }
-  if (trader == nullptr) return "<create>" + elements + "</create>";
-  return "<transactions" + attribute("id", trader->view()) + ">" + elements + "</transactions>";
+  if (trader == nullptr) return client::create_tag(keys.of_operator) + elements + "</create>";
+  return "<transactions" + attribute("id", trader->view()) + key_attribute(keys.of_accounts) + ">" +
+         elements + "</transactions>";
 }
 
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands) {

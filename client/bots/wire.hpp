@@ -10,8 +10,12 @@
 
 namespace exchange::bots {
 
+// For an exchange whose accounts have keys; empty for one without.
+struct Keys {
+  std::string of_operator, of_accounts;
+};
 // The document of one request: all creations, or all transactions of one account.
-std::string document_of(std::span<const Command> commands);
+std::string document_of(std::span<const Command> commands, const Keys& keys = {});
 
 // One answer to each command; none of them is a CancelAll, whose reply has an element for each
 // order. Throws client::BadReply if the reply does not fit them.

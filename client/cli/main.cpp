@@ -59,7 +59,7 @@ void hide_key(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  exchange::prepare_process();
+  exchange::prepare_process("exchange-cli");
   std::setlocale(LC_CTYPE, "");  // for what is typed
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "client/connection/framing.hpp"
+#include "client/connection/keys.hpp"
 #include "net/any_stream.hpp"
 
 namespace exchange::client {
@@ -192,7 +193,8 @@ std::string ask(const Address& address, std::string_view document, double timeou
 
 std::string ask_once(Stream stream, std::string_view document) {
   const auto with_request = [&](const std::exception& error) {
-    return std::string(error.what()) + "; the request was: " + quoted(document);
+    return std::string(error.what()) +
+           "; the request was: " + quoted(without_keys(std::string(document)));
   };
   try {
     std::string reply = ask(stream, document);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/connection/command_line.hpp"
+#include "client/connection/keys.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
 #include "client/loadgen/audit/audit_input.hpp"
@@ -57,7 +58,8 @@ std::string Bench::unused_prefix() try {
     const std::string prefix = std::to_string(100 + (std::stoull(clock) + tries * 271) % 900),
                       key = options_.workload.keys ? "\" key=\"loadgen-" + prefix : "";
     const std::string reply =
-        ask_server("<create><account id=\"" + prefix + key + "\" balance=\"1\"/></create>\n");
+        ask_server(client::create_tag(options_.workload.operator_key) + "<account id=\"" + prefix +
+                   key + "\" balance=\"1\"/></create>\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     if (!elements.next(element) || element.name == "created") return prefix;

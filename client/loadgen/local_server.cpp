@@ -99,7 +99,12 @@ void LocalServer::start(const LocalServerOptions& options) {
                                      store,
                                      "--http-port",
                                      "0"};
-  if (options.auth) arguments.push_back("--auth");
+  if (!options.operator_key.empty()) {
+    const std::string file = (folder_.path() / "operator.key").string();
+    std::ofstream(file) << options.operator_key << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms(0600));
+    arguments.insert(arguments.end(), {"--auth", "--operator-key-file", file});
+  }
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
   output_ = client::Descriptor(pipe[0]);

@@ -145,7 +145,7 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  prepare_process();
+  prepare_process("loadgen");
   if (argc > 1 && std::strcmp(argv[1], "compare") == 0) return compare_main(argc - 1, argv + 1);
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;

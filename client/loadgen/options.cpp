@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/key_file.hpp"
 #include "base/version.hpp"
 #include "client/connection/option_checks.hpp"
 
@@ -145,6 +146,11 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
 void add_server_options(CLI::App& app, Options& options) {
   app.add_flag("--auth", options.workload.keys,
                "accounts have keys: for a server with --auth, and a private one gets it");
+  app.add_option("--operator-key-file", options.operator_key_file,
+                 "file of the operator's key of that server, with which accounts are created "
+                 "(default: none)")
+      ->envname("EXCHANGE_OPERATOR_KEY_FILE")
+      ->type_name("FILE");
   auto* connect = app.add_option("--connect", options.connect_to,
                                  "drive this running server, or the active one of several "
                                  "(default: start a private one)")
@@ -250,7 +256,16 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
         "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
   if (load.audit && workload.mix.market > 0 && workload.cash < WorkloadOptions().cash)
     error("--audit: not with market orders and so little --cash: it relies on cash for every buy");
-  options.local_server.auth = options.workload.keys;
+  if (workload.keys && !options.connect_to) {
+    workload.operator_key = "operator of loadgen";  // of a private server, on loopback
+    options.local_server.operator_key = workload.operator_key;
+  } else if (workload.keys && !options.operator_key_file.empty()) {
+    try {
+      workload.operator_key = read_key_file(options.operator_key_file).key;
+    } catch (const std::invalid_argument& problem) {
+      error(std::string("--operator-key-file: ") + problem.what());
+    }
+  }
   if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
 }
 

@@ -63,6 +63,7 @@ struct WorkloadOptions {
   std::string symbol_prefix = "SYM";
   std::int64_t cash = 1'000'000'000'000;  // of each account at the start, whole
   bool keys = false;                      // accounts are made with a key, and each request gives it
+  std::string operator_key;               // given by each request that creates; empty: none
   bool references = false;                // orders have one
 };
 
@@ -101,10 +102,10 @@ struct LoadOptions {
 // A server of our own.
 struct LocalServerOptions {
   std::string policy = "loop";
-  unsigned threads = 0;  // 0: as many as CPUs it may use
-  std::string store;     // empty: SQLite in a temporary folder
-  bool auth = false;
-  std::vector<int> cpus;  // empty: any
+  unsigned threads = 0;      // 0: as many as CPUs it may use
+  std::string store;         // empty: SQLite in a temporary folder
+  std::string operator_key;  // not empty: --auth
+  std::vector<int> cpus;     // empty: any
 };
 
 struct Options {
@@ -115,6 +116,7 @@ struct Options {
   // HOST:PORT of a running server, in place of a local one; or several with a comma between, of
   // which one is active
   std::optional<std::string> connect_to;
+  std::string operator_key_file;    // of that server; empty: none
   std::optional<int> server_pid;    // of that server, for its CPU and memory
   std::optional<int> database_pid;  // of the database's first process; its children count too
   std::vector<int> client_cpus;     // empty: any

@@ -7,12 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "client/connection/keys.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
-// What a server sent may be no UTF-8.
+// Without keys. What a server sent may be no UTF-8.
 std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(client::without_keys(std::string(text)))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "client/loadgen/order_ids.hpp"
+#include "client/connection/keys.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -97,7 +98,8 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
       symbol_choice_(options.symbols, options.skew),
       account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
                       Zipf(std::max(1u, accounts_ / clients), options.skew)},
-      walk_(options.symbols, options.price_walk_bp, options.seed) {}
+      walk_(options.symbols, options.price_walk_bp, options.seed),
+      create_tag_(client::create_tag(options.operator_key)) {}
 
 std::string Workload::account_id(std::uint32_t account) const {
   const std::string digits = std::to_string(account);
@@ -172,7 +174,8 @@ void Script::next(std::string& out) {
   draw();
   ++requests_;
   const std::size_t begin = out.size();
-  out.resize(begin + header_bytes_max + document_bytes_max + actions_.size() * element_bytes_max);
+  out.resize(begin + header_bytes_max + document_bytes_max + workload_->create_tag().size() +
+             actions_.size() * element_bytes_max);
   char* const document = out.data() + begin + header_bytes_max;
   char* const end = write(document);
   char header[header_bytes_max];
@@ -342,7 +345,7 @@ char* Script::write(char* out) const {
   out = write_text(out, xml_declaration);
   const bool creates = asked_of(actions_.front().kind) == Asked::create;
   if (creates) {
-    out = write_text(out, "<create>");
+    out = write_text(out, workload_->create_tag());
   } else {
     out = write_text(out, "<transactions id=\"");
     const char* const id = out;
@@ -414,7 +417,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
                     cash = std::to_string(workload.options().cash);
   for (unsigned first = 0; first < accounts; first += accounts_at_once) {
     const unsigned end = std::min(accounts, first + accounts_at_once);
-    std::string document = std::string(xml_declaration) + "<create>\n";
+    std::string document = std::string(xml_declaration) + workload.create_tag() + "\n";
     for (unsigned account = first; account < end; ++account) {
       const std::string id = workload.account_id(account),
                         key = workload.options().keys ? "\" key=\"loadgen-" + id : "";

@@ -96,6 +96,8 @@ class Workload {
     return std::max(2u, options_.orders_per_request * (pairs ? 2 : 1));
   }
 
+  // The start tag of a request that creates.
+  const std::string& create_tag() const { return create_tag_; }
   std::int64_t shares_per_account() const;  // of each symbol, at the start
   // The cash that a request for a new account gives it.
   static constexpr std::int64_t cash_of_new_account = 100'000;
@@ -107,6 +109,7 @@ class Workload {
   Zipf symbol_choice_;
   std::array<Zipf, 2> account_choice_;  // for clients with the most accounts, and with one fewer
   PriceWalk walk_;
+  std::string create_tag_;
 };
 
 // Appends text, a number, or a price of so many cents, as requests write them; returns the end.

@@ -64,6 +64,13 @@ void finish(KeyCheck& check) {
   on_done();
 }
 
+// They end the batch, and none of their keys is hashed.
+void refuse_creations(KeyCheck& check) {
+  check.creations_refused = check.credentials[check.checked].commands;
+  for (Credential& credential : check.credentials.subspan(check.checked)) wipe(credential.key);
+  check.checked = check.credentials.size();
+}
+
 // Nothing of the batch is executed.
 void refuse(KeyCheck& check) {
   for (Credential& credential : check.credentials) wipe(credential.key);
@@ -187,13 +194,15 @@ void Authenticator::check_next(KeyCheck& check) {
     auto& command = std::get<CreateAccount>(check.commands[credential.first_command]);
     command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
   } else {
-    const bool right = is_key_of(credential.account, credential.key);
+    const bool right = is_key_of(credential);
     std::erase_if(check.logins,
                   [&](const auto& login) { return login.account == credential.account; });
     if (right) {
       if (check.logins.size() >= limits_.session_logins_max)
         check.logins.erase(check.logins.begin());
       check.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
+    } else if (credential.use == Credential::Use::operate) {
+      return refuse_creations(check);
     } else {
       reject(check.commands, credential);
     }
@@ -202,15 +211,19 @@ void Authenticator::check_next(KeyCheck& check) {
   ++check.checked;
 }
 
-bool Authenticator::is_key_of(const AccountId& account, std::string_view key) {
-  const std::optional<KeyHash> hash = keys_.find(account);
-  const bool same = timed([&] { return is_hash_of(key, hash ? *hash : dummy_); });
+bool Authenticator::is_key_of(const Credential& credential) {
+  const std::optional<KeyHash> hash = keys_.find(credential.account);
+  const bool same = timed([&] { return is_hash_of(credential.key, hash ? *hash : dummy_); });
   const bool right = hash.has_value() & same;
-  Metrics::add(right ? metrics_.logins_accepted : metrics_.logins_refused);
+  if (credential.use == Credential::Use::operate)
+    Metrics::add(right ? metrics_.operator_logins_accepted : metrics_.operator_logins_refused);
+  else
+    Metrics::add(right ? metrics_.logins_accepted : metrics_.logins_refused);
   return right;
 }
 
-void Authenticator::add_created(const KeyCheck& check, std::span<const Outcome> outcomes) {
+void Authenticator::complete(const KeyCheck& check, std::vector<Outcome>& outcomes) {
+  outcomes.resize(outcomes.size() + check.creations_refused, Rejected{Reason::operator_key});
   for (const Credential& credential : check.credentials)
     if (credential.use == Credential::Use::create &&
         std::holds_alternative<Created>(outcomes[credential.first_command]))

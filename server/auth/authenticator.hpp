@@ -4,7 +4,8 @@
 // is for an account that cannot exist, so that the refusal is the engine's own, after the same
 // commit. Every refused login costs one hash on the same threads, whether the key is wrong or
 // missing, the account unknown or without a key. Hashing runs on a few threads at low priority, one
-// key at a time of each request batch, addresses in turn.
+// key at a time of each request batch, addresses in turn. Creations without the operator's key do
+// not reach the core at all.
 // Called by conversations and by HTTP. Owner: main; it outlives its callers.
 
 #include <array>
@@ -35,9 +36,10 @@ class Authenticator {
   // check.refused then: the authenticator stops, the address has too many checks waiting, or there
   // is no memory. Any thread.
   void check(KeyCheck& check);
-  // The batch is committed with these outcomes: the accounts that it created can be logged in to.
-  // Call it before the client gets the reply, never before the commit. Any thread.
-  void add_created(const KeyCheck& check, std::span<const Outcome> outcomes);
+  // What check.accepted() was is committed with these outcomes: adds those of refused creations,
+  // and the accounts that the batch created can be logged in to. Call it before the client gets the
+  // reply, never before the commit. Any thread.
+  void complete(const KeyCheck& check, std::vector<Outcome>& outcomes);
 
   // Refuses all checks that wait, and from now on every check().
   void stop();
@@ -57,7 +59,7 @@ class Authenticator {
   void run();
   void work(Job job);
   void check_next(KeyCheck& check);
-  bool is_key_of(const AccountId& account, std::string_view key);
+  bool is_key_of(const Credential& credential);
   template <class Work>
   auto timed(Work work);
 

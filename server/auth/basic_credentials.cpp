@@ -22,7 +22,7 @@ std::optional<BasicCredentials> read_basic_credentials(std::string_view authoriz
   const auto account = parse_account_id(std::string_view(text).substr(0, colon));
   if (colon == std::string::npos || !account) return {};
   std::string key = text.substr(colon + 1);
-  if (key.size() < key_bytes_min || key.size() > key_bytes_max) return {};
+  if (!is_key(key)) return {};
   return BasicCredentials{*account, std::move(key)};
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// KeyCheck is one connection before the authenticator: the accounts that it is logged in to, and
-// the request batch whose keys are to be checked. Owner: the conversation, or the coroutine of one
-// HTTP request; the authenticator's from check() until on_done. Thread: one at a time.
+// KeyCheck is one connection before the authenticator: the accounts that it is logged in to, the
+// operator's among them, and the request batch whose keys are to be checked. Owner: the
+// conversation, or the coroutine of one HTTP request; the authenticator's from check() until
+// on_done. Thread: one at a time.
 
 #include <array>
 #include <cstdint>
@@ -27,6 +28,11 @@ struct KeyCheck {
     commands = batch_commands;
     checked = 0;
     refused = false;
+    creations_refused = 0;
+  }
+  // What the core may execute.
+  std::span<const Command> accepted() const {
+    return commands.first(commands.size() - creations_refused);
   }
   bool is_logged_in(const AccountId& account) const {
     for (const Login& login : logins)
@@ -40,9 +46,10 @@ struct KeyCheck {
   // The batch.
   std::span<Credential> credentials;
   std::span<Command> commands;
-  std::size_t checked = 0;        // so many of `credentials`
-  bool refused = false;           // the keys could not be checked: nothing may be executed
-  std::function<void()> on_done;  // called once for each check()
+  std::size_t checked = 0;            // so many of `credentials`
+  bool refused = false;               // the keys could not be checked: nothing may be executed
+  std::size_t creations_refused = 0;  // without the operator's key: the last of `commands`
+  std::function<void()> on_done;      // called once for each check()
 };
 
 }  // namespace exchange

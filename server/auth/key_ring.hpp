@@ -1,8 +1,8 @@
 #pragma once
-// KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when
-// creations are committed: never before, or a client could log in to what a crash takes back. That
-// of a standby server is filled when it has read them; they open nothing there but the dashboard.
-// Owner: main. Any thread.
+// KeyRing knows the hash of each account's key, and of the operator's, for logging in. Filled at
+// recovery, and when creations are committed: never before, or a client could log in to what a
+// crash takes back. That of a standby server is filled when it has read them; they open nothing
+// there but the dashboard. Owner: main. Any thread.
 
 #include <map>
 #include <optional>

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace exchange {
 
 struct AuthLimits {
   bool required = false;  // --auth
+  // of the key without which nothing is created; needed if `required`
+  std::string operator_key_file;
   // that hash keys, at low priority: each needs the memory of scrypt_log2_n
   unsigned threads = 1;
   // of these threads: a third of the share that others get of a busy CPU

@@ -3,18 +3,42 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace exchange {
+namespace {
 
-void prepare_process() {
+const char* program_name = nullptr;
+
+void check_output() {
+  const bool had_failed = std::ferror(stdout) != 0;
+  errno = 0;
+  // What failed before has left no cause: another byte shows it, where it lasts.
+  if (std::fflush(stdout) == 0) {
+    if (!had_failed) return;
+    static_cast<void>(::write(STDOUT_FILENO, "\n", 1) < 0);
+  }
+  const char* const cause = errno != 0 ? std::strerror(errno) : "a part of the output is lost";
+  std::fprintf(stderr, "%s: cannot write to the standard output: %s\n", program_name, cause);
+  ::_exit(1);
+}
+
+}  // namespace
+
+void prepare_process(const char* program) {
   int file = 0;
   while (file <= STDERR_FILENO) {
     file = ::open("/dev/null", O_RDWR);  // the lowest descriptor that is free
-    if (file < 0) return;
+    if (file < 0) break;
   }
-  ::close(file);
+  if (file >= 0) ::close(file);
   std::signal(SIGXFSZ, SIG_IGN);
+  program_name = program;
+  std::atexit(check_output);
 }
 
 }  // namespace exchange

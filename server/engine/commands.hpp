@@ -154,8 +154,9 @@ enum class Reason : std::uint8_t {
   reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
+  operator_key,    // by the authenticator too: a creation without the operator's key
 };
-inline constexpr std::size_t reasons = std::size_t(Reason::key_unchecked) + 1;
+inline constexpr std::size_t reasons = std::size_t(Reason::operator_key) + 1;
 std::string_view describe(Reason reason);  // a sentence for people
 // A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
 std::string_view code_of(Reason reason);

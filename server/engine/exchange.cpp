@@ -631,6 +631,7 @@ Description description(Reason reason) {
       return {"reply_too_long", "the reply would be too long; ask for fewer orders in one request"};
     case Reason::key_unchecked:
       return {"key_unchecked", "the key could not be checked now; nothing was executed"};
+    case Reason::operator_key: return {"operator_key", "creating needs the operator's key"};
   }
   ENSURE(false);
 }

@@ -57,10 +57,15 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
     pending.refuse(Reason::key_unchecked);
     co_return "";
   }
-  Submission* const submission = &pending;
-  core_->submit({&submission, 1});
-  co_await pending.executed.wait_until(Event::Clock::time_point::max());
-  if (authenticator_ != nullptr) authenticator_->add_created(pending.keys, pending.outcomes);
+  if (authenticator_ != nullptr) pending.commands = pending.keys.accepted();
+  if (pending.commands.empty()) {
+    pending.refuse(Reason::operator_key);
+  } else {
+    Submission* const submission = &pending;
+    core_->submit({&submission, 1});
+    co_await pending.executed.wait_until(Event::Clock::time_point::max());
+  }
+  if (authenticator_ != nullptr) authenticator_->complete(pending.keys, pending.outcomes);
   co_return "";
 }
 

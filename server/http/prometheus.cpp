@@ -199,6 +199,10 @@ void add_security(Text& text, const Metrics& metrics, std::int64_t certificate_e
              std::uint64_t(certificate_expiry_s));
   text.counters("logins_total", "Keys checked for a login, by result.", "result",
                 {{"accepted", metrics.logins_accepted}, {"refused", metrics.logins_refused}});
+  text.counters("operator_logins_total", "Operator's keys checked, for creations, by result.",
+                "result",
+                {{"accepted", metrics.operator_logins_accepted},
+                 {"refused", metrics.operator_logins_refused}});
   text.counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);
   text.counter("key_hash_microseconds_total", "Time spent hashing keys.", metrics.key_hash_us);
   text.gauge("key_queue_depth", "Request batches whose keys wait to be hashed.",

@@ -19,7 +19,7 @@ inline constexpr std::size_t order_kinds = 5;
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 8, command_results = 25;
+  static constexpr std::size_t command_kinds = 8, command_results = 26;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   // orders opened, by OrderKind
@@ -51,7 +51,8 @@ struct Metrics {
   Counter requests_refused{0};  // not executed, because of the memory limit
   Counter client_errors{0};     // documents and elements rejected before the engine
   // keys
-  Counter logins_accepted{0}, logins_refused{0};
+  Counter logins_accepted{0}, logins_refused{0};  // of accounts
+  Counter operator_logins_accepted{0}, operator_logins_refused{0};
   Counter key_hashes{0}, key_hash_us{0};
   Counter key_queue_depth{0};  // gauge: request batches waiting for key hashes
   Counter tls_failures{0};     // handshakes

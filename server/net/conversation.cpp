@@ -94,15 +94,20 @@ void Conversation::check_keys(std::function<void()> on_done) {
 }
 
 Conversation::Step Conversation::keys_checked() {
-  if (!keys_->refused) return Step::execute;
-  submission_.refuse(Reason::key_unchecked);
+  if (keys_->refused) {
+    submission_.refuse(Reason::key_unchecked);
+    return reply();
+  }
+  submission_.commands = keys_->accepted();
+  if (!submission_.commands.empty()) return Step::execute;
+  submission_.refuse(Reason::operator_key);
   return reply();
 }
 
 Conversation::Step Conversation::reply() {
   submission_.stamps.end(Stage::deliver);
   // before the client learns that its accounts exist
-  if (keys_ && executed_) authenticator_->add_created(*keys_, submission_.outcomes);
+  if (keys_ && executed_) authenticator_->complete(*keys_, submission_.outcomes);
   session_.reply(submission_.outcomes);
   submission_.forget_outcomes();
   // The batch's memory is free before its reply is sent: the client may ask for as much again.

@@ -30,10 +30,6 @@ Problem unknown_element_problem(std::string_view name) {
                                           (shown < name.size() ? "…" : "") + "'"};
 }
 
-bool is_key(std::string_view key) {
-  return key.size() >= key_bytes_min && key.size() <= key_bytes_max;
-}
-
 bool is_named(const pugi::xml_node& node, const char* name) {
   return std::strcmp(node.name(), name) == 0;
 }
@@ -74,7 +70,7 @@ class Reader {
   // Returns a problem that refuses the whole request.
   Problem read(const pugi::xml_node& root) {
     codes_ = resolved(raw_attribute(root, "codes")) == "true";
-    if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
+    if (is_named(root, "create")) return read_creations(root);
     if (is_named(root, "transactions")) return read_transactions(root);
     return unknown_element_problem(root.name());
   }
@@ -107,8 +103,25 @@ class Reader {
     commands_.emplace_back(std::move(command));
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
+  // The key of a login; empty if none came, or none that could be one.
+  std::string key_of(const pugi::xml_node& root) {
+    std::string key(resolved(raw_attribute(root, "key")));
+    if (!is_key(key)) key.clear();
+    return key;
+  }
 
   // --- <create> ---
+
+  Problem read_creations(const pugi::xml_node& root) {
+    if (credentials_ == nullptr) return for_each_child(root, &Reader::read_creation);
+    const std::size_t first = commands_.size(), own = credentials_->size();
+    credentials_->push_back(
+        {Credential::Use::operate, operator_id, key_of(root), std::uint32_t(first), 0});
+    Problem problem = for_each_child(root, &Reader::read_creation);
+    (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
+    if (commands_.size() == first) credentials_->resize(own, Credential{});
+    return problem;
+  }
 
   void read_creation(const pugi::xml_node& node) {
     if (is_named(node, "account"))
@@ -214,9 +227,7 @@ class Reader {
     const std::size_t first = commands_.size();
     Problem problem = for_each_child(root, &Reader::read_transaction);
     if (commands_.size() > first) {  // else there is nothing to let through
-      std::string key(resolved(raw_attribute(root, "key")));
-      if (!is_key(key)) key.clear();
-      credentials_->push_back({Credential::Use::login, *account_, std::move(key),
+      credentials_->push_back({Credential::Use::login, *account_, key_of(root),
                                std::uint32_t(first), std::uint32_t(commands_.size() - first)});
     }
     return problem;

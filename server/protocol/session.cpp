@@ -102,7 +102,7 @@ bool Session::take_requests() {
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // A key counts once it is committed, so a login in the next request waits for this batch.
-      if (!credentials_.empty() && (credentials_.back().use == Credential::Use::create ||
+      if (!credentials_.empty() && (credentials_.back().use != Credential::Use::login ||
                                     credentials_.size() >= keys_per_batch_max))
         break;
       continue;

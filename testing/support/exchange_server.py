@@ -21,6 +21,7 @@ BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 BINARY, LOADGEN = BIN / "server", BIN / "loadgen"
 POLICIES = ("thread", "pool", "loop")
 PATIENCE_S = 30  # for a reply
+OPERATOR_KEY = "operator of tests"
 
 
 class ServerError(RuntimeError):
@@ -61,6 +62,13 @@ def read_metrics(http_port, timeout_s=PATIENCE_S):
                 r"^([a-z]\S*) (\S+)$", answer.read().decode(), re.MULTILINE
             )
         }
+
+
+def write_key_file(folder, key=OPERATOR_KEY):
+    path = Path(folder) / "operator.key"
+    path.touch(0o600)
+    path.write_text(key + "\n")
+    return str(path)
 
 
 def is_sanitized(binary=BINARY):
@@ -124,6 +132,7 @@ class ExchangeServer:
     """A server process, from start() or entering the block until stop(), kill() or leaving the block.
 
     `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages.
+    With "--auth" among the arguments the operator's key is OPERATOR_KEY, and stands in `operator_key_file`.
     `cpus`: the only ones that it runs on (default: any).
     """
 
@@ -145,6 +154,9 @@ class ExchangeServer:
             *("--store", self.store.format(folder=self.folder.name)),
             *map(str, self.arguments),
         ]
+        if "--auth" in self.arguments:
+            self.operator_key_file = write_key_file(self.folder.name)
+            command += ["--operator-key-file", self.operator_key_file]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")}
         began = time.monotonic()
         self.process = subprocess.Popen(

@@ -17,7 +17,7 @@ enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
 }
 
 int main(int argc, char** argv) {
-  exchange::prepare_process();
+  exchange::prepare_process("exchange-audit");
   AuditOptions options;
   std::string backup_folder;
   bool json = false;

@@ -60,7 +60,7 @@ std::string unknown_rule(const std::set<std::string>& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  prepare_process();
+  prepare_process("conformance");
   ConformanceOptions options;
   std::string json_file, junit_file, html_file, level = "should";
   std::vector<std::string> rules;

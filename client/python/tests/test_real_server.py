@@ -23,7 +23,7 @@ from exchange_client import (
     Refused,
     market_data,
 )
-from exchange_server import BIN, ExchangeServer, wait_until
+from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, wait_until
 from support import ROOT, needs_websockets
 
 EXAMPLES = ROOT / "client/python/examples"
@@ -362,9 +362,17 @@ class Trading(Served):
 class WithKeys(Served):
     arguments = ("--auth",)
 
+    def test_only_the_operator_creates(self):
+        with Exchange(self.address, operator_key="wrong key") as exchange:
+            with self.assertRaisesRegex(Refused, "operator's key"):
+                exchange.create_account(1, 100, key="secret-of-1")
+            with self.assertRaisesRegex(Refused, "operator's key"):
+                exchange.create_symbol("SPY")
+
     def test_only_the_key_trades(self):
-        with Exchange(self.address, 1, key="secret-of-1") as exchange:
+        with Exchange(self.address, operator_key=OPERATOR_KEY) as exchange:
             exchange.create_account(1, 100, key="secret-of-1")
+        with Exchange(self.address, 1, key="secret-of-1") as exchange:
             self.assertEqual(1, exchange.buy("SPY", 1, 1).id)
         with Exchange(self.address, 1, key="wrong-key-of-1") as exchange, self.assertRaises(
             Refused
@@ -375,7 +383,7 @@ class WithKeys(Served):
         def account(key):
             return Exchange(self.address, 1, key=key, http=self.http).account()
 
-        with Exchange(self.address) as exchange:
+        with Exchange(self.address, operator_key=OPERATOR_KEY) as exchange:
             exchange.create_account(1, 100, key="secret-of-1")
 
         self.assertEqual(100, eventually(lambda: account("secret-of-1")).balance)

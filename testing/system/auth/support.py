@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import tempfile
 
-from exchange_server import PATIENCE_S, ExchangeServer
+from exchange_server import OPERATOR_KEY, PATIENCE_S, ExchangeServer
 
 OPENSSL = shutil.which("openssl")
 
@@ -55,8 +55,12 @@ def key_attribute(key):
     return f' key="{key}"' if key else ""
 
 
+def creation(elements, operator=OPERATOR_KEY):
+    return f"<create{key_attribute(operator)}>{elements}</create>"
+
+
 def account(name, key=None, balance=1000):
-    return f'<create><account id="{name}" balance="{balance}"{key_attribute(key)}/></create>'
+    return creation(f'<account id="{name}" balance="{balance}"{key_attribute(key)}/>')
 
 
 def transactions(name, elements, key=None):

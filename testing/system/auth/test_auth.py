@@ -17,11 +17,13 @@ from pathlib import Path
 
 from exchange_server import (
     BINARY,
+    OPERATOR_KEY,
     PATIENCE_S,
     POLICIES,
     Connection,
     ExchangeServer,
     wait_until,
+    write_key_file,
 )
 from support import (
     OPENSSL,
@@ -29,6 +31,7 @@ from support import (
     basic,
     certificate,
     created,
+    creation,
     error,
     http_request,
     metric,
@@ -39,6 +42,7 @@ from support import (
 )
 
 KEY, WRONG = "correct horse", "battery staple"
+NOT_OPERATOR = "creating needs the operator's key"
 UNKNOWN = error("unknown account")
 LOGGED_IN = error("no such order of this account")
 QUERY = '<query id="9"/>'
@@ -64,7 +68,8 @@ class Keys(unittest.TestCase):
 
     def conversation(self, server, ca=None):
         with Connection(server.port, ca) as owner, Connection(server.port, ca) as other:
-            shares = '<create><symbol sym="S"><account id="1">5</account></symbol></create>'
+            shares = '<symbol sym="S"><account id="1">5</account></symbol>'
+            refused = error(NOT_OPERATOR, 'sym="S" id="1"')
             order = '<order sym="S" amount="2" limit="3"/>'
             missing = "missing attribute 'key': this exchange wants one for each account"
             wrong = [(1, WRONG), (1, None), (2, KEY), (2, None), (1, "short")]
@@ -72,7 +77,8 @@ class Keys(unittest.TestCase):
                 (owner, account(1), error(missing, 'id="1"')),
                 (owner, account(1, "short"), error("key must have 8 to 128 bytes", 'id="1"')),
                 (owner, account(1, KEY), created(1)),
-                (owner, shares, result('<created sym="S" id="1"/>')),
+                (owner, creation(shares), result('<created sym="S" id="1"/>')),
+                *((other, creation(shares, key), refused) for key in (WRONG, KEY, None)),
                 *((other, transactions(name, QUERY, key), UNKNOWN) for name, key in wrong),
                 (other, account(1, WRONG), error("account already exists", 'id="1"')),
                 (other, transactions(1, QUERY, WRONG), UNKNOWN),
@@ -91,7 +97,9 @@ class Keys(unittest.TestCase):
                 self.assertEqual(client.ask(request), reply, request)
             # One hash for each creation that had a key, and for each login that was refused or new.
             for name, value in (
-                ("exchange_key_hashes_total", 2 + 7 + 1),
+                ("exchange_key_hashes_total", 2 + 7 + 1 + 3 + 2),
+                ('exchange_operator_logins_total{result="refused"}', 3),
+                ('exchange_operator_logins_total{result="accepted"}', 2),
                 ('exchange_logins_total{result="refused"}', 7),
                 ('exchange_logins_total{result="accepted"}', 1),
             ):
@@ -104,7 +112,9 @@ class Keys(unittest.TestCase):
             for document, reply in (
                 (account(1, KEY), created(1)),
                 (account(2, WRONG), created(2)),
-                ('<create><symbol sym="S"/></create>', result('<created sym="S"/>')),
+                (creation('<symbol sym="S"/>'), result('<created sym="S"/>')),
+                (creation('<symbol sym="T"/>', None), error(NOT_OPERATOR, 'sym="T"')),
+                (creation('<symbol sym="T"/>', WRONG), error(NOT_OPERATOR, 'sym="T"')),
                 (
                     transactions(1, order),
                     error("unknown account", 'sym="S" amount="2" limit="3"'),
@@ -156,6 +166,7 @@ class Keys(unittest.TestCase):
                             f'<transactions id="1" key="{key}"/>',
                             f'<what key="{key}"/>',
                             f'<create><account id="1" key="{key}"/></create>',
+                            creation('<symbol sym="S"/>', key),
                         )
                     ]
                 http_request(server.http_port, "GET", "/api/accounts/1", headers=basic(1, key))
@@ -164,7 +175,12 @@ class Keys(unittest.TestCase):
                     lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0,
                     "the tables",
                 )
-                files = [path.read_bytes() for path in Path(server.folder.name).iterdir()]
+                files = [
+                    path.read_bytes()
+                    for path in Path(server.folder.name).iterdir()
+                    if path.name != "operator.key"
+                ]
+                files.append(Path(f"/proc/{server.process.pid}/cmdline").read_bytes())
             log.seek(0)
             for text in texts:
                 self.assertNotIn("<error>" + key, text.replace(f"unknown element '{key}'", ""))
@@ -174,6 +190,45 @@ class Keys(unittest.TestCase):
             )  # its own words
             for content in files + [log.read()]:
                 self.assertNotIn(key.encode(), content)
+                self.assertNotIn(OPERATOR_KEY.encode(), content)
+            self.assertFalse([text for text in texts if OPERATOR_KEY in text])
+
+    def test_auth_without_a_usable_operator_key_does_not_start(self):
+        with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
+            path = write_key_file(folder)
+            for key, words in (
+                (None, "openssl rand"),
+                ("short", "8 to 128 bytes"),
+                ("", "is empty"),
+                ("two\nlines of text", "one line"),
+                (OPERATOR_KEY, ""),
+            ):
+                if key is not None:
+                    Path(path).write_text(key)
+                ended = subprocess.run(
+                    [BINARY, *"--auth --port 0 --bind 192.0.2.1 --store memory:".split()]
+                    + (["--operator-key-file", path] if key is not None else []),
+                    capture_output=True,
+                    text=True,
+                    timeout=PATIENCE_S,
+                )
+                self.assertNotEqual(ended.returncode, 0)
+                self.assertIn(words, ended.stderr)
+                self.assertEqual("key" in ended.stderr, words != "")
+            Path(path).chmod(0o644)
+            self.assertIn("chmod 600", self.words_of_a_server("--auth", path))
+            self.assertIn("no effect without --auth", self.words_of_a_server("--standby", path))
+
+    @staticmethod
+    def words_of_a_server(option, path):
+        """What it says before it ends, since its address is none of this machine."""
+        return subprocess.run(
+            [BINARY, option, *"--port 0 --bind 192.0.2.1 --store memory:".split()]
+            + ["--operator-key-file", path],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        ).stderr
 
     def test_keys_survive_a_kill_and_a_server_without_auth_in_between(self):
         with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
@@ -213,7 +268,7 @@ class Keys(unittest.TestCase):
         wrong = [transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG) for i in range(200)]
         with ExchangeServer("--auth") as server, Connection(server.port) as good:
             good.ask(account(1, KEY))
-            good.ask('<create><symbol sym="S"/></create>')
+            good.ask(creation('<symbol sym="S"/>'))
             self.assertEqual(good.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
             value = lambda name: metric(server.http_port, name)
             with self.crowd(server, wrong) as clients:

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from exchange_server import BIN, ExchangeServer, run_loadgen
+from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, run_loadgen
 from support import OPENSSL, certificate, tls_server
 
 KEY = "correct horse"
@@ -19,6 +19,7 @@ def cli(server, *words, key=None, environment=None):
     variables |= {
         "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",
         "EXCHANGE_HTTP": f"127.0.0.1:{server.http_port}",
+        "EXCHANGE_OPERATOR_KEY_FILE": getattr(server, "operator_key_file", ""),
     } | (environment or {})
     if key:
         variables["EXCHANGE_KEY"] = key
@@ -43,6 +44,19 @@ class TerminalClient(unittest.TestCase):
             run("create", "account", "1", "1000"), (0, "account 1: created with balance 1000\n", "")
         )
         self.assertEqual(run("create", "symbol", "S"), (0, "symbol S: created\n", ""))
+        no_operator = (environment or {}) | {"EXCHANGE_OPERATOR_KEY_FILE": ""}
+        for words, what in (
+            (["create", "account", "2", "9"], "account 2"),
+            (["create", "symbol", "S", "1=9"], "symbol S, account 1"),
+        ):
+            self.assertEqual(
+                cli(server, *words, key=KEY, environment=no_operator),
+                (1, "", f"exchange-cli: {what}: creating needs the operator's key\n"),
+            )
+        self.assertEqual(
+            run("--xml", "create", "symbol", "S")[1],
+            '> <create key="…"><symbol sym="S"/></create>\n<results><created sym="S"/></results>\n',
+        )
         self.assertEqual(
             run("-a", "1", "buy", "S", "2", "3"), (0, "order 1: 2 S open, to buy at limit 3\n", "")
         )
@@ -95,12 +109,16 @@ class TerminalClient(unittest.TestCase):
             child, terminal = pty.fork()
             if child == 0:
                 os.environ.pop("EXCHANGE_KEY", None)
-                words = f"--connect 127.0.0.1:{server.port} --key - create account 1 5".split()
-                os.execv(BIN / "exchange-cli", ["exchange-cli", *words])
+                words = f"--connect 127.0.0.1:{server.port} --key - --operator-key-file -"
+                os.execv(
+                    BIN / "exchange-cli",
+                    ["exchange-cli", *words.split(), "create", "account", "1", "5"],
+                )
             shown = b""
-            while b"key: " not in shown:
-                shown += os.read(terminal, 1000)
-            os.write(terminal, KEY.encode() + b"\n")
+            for prompt, answer in ((b"key: ", KEY), (b"operator's key: ", OPERATOR_KEY)):
+                while prompt not in shown:
+                    shown += os.read(terminal, 1000)
+                os.write(terminal, answer.encode() + b"\n")
             try:
                 while piece := os.read(terminal, 1000):
                     shown += piece
@@ -110,6 +128,7 @@ class TerminalClient(unittest.TestCase):
             os.close(terminal)
             self.assertIn(b"account 1: created", shown)
             self.assertNotIn(KEY.encode(), shown)
+            self.assertNotIn(OPERATOR_KEY.encode(), shown)
             self.assertEqual(
                 cli(server, "-a", "1", "cancel", "9", key=KEY)[2],
                 "exchange-cli: order 9: no such order of this account\n",
@@ -121,6 +140,7 @@ class TerminalClient(unittest.TestCase):
             for form in (["--key", KEY], [f"--key={KEY}"]):
                 process = subprocess.Popen(
                     [BIN / "exchange-cli", "--connect", address, *form],
+                    env=os.environ | {"EXCHANGE_OPERATOR_KEY_FILE": server.operator_key_file},
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
@@ -136,12 +156,49 @@ class TerminalClient(unittest.TestCase):
 
 @unittest.skipUnless((BIN / "loadgen").exists(), "loadgen is not built")
 class LoadGenerator(unittest.TestCase):
+    def test_a_server_that_runs_already_needs_the_operators_key(self):
+        with ExchangeServer("--auth") as server:
+            load = f"-c 2 -n 100 --auth --connect 127.0.0.1:{server.port} --symbol-prefix L"
+            code, said = run_loadgen(load)
+            self.assertNotEqual(code, 0)
+            self.assertIn("creating needs the operator's key", said)
+            for workload in ("mix", "create"):
+                code, said = run_loadgen(
+                    f"{load} --workload {workload} --operator-key-file {server.operator_key_file}"
+                    " --expect 'errors<1%'"
+                )
+                self.assertEqual(code, 0, said)
+            code, said = run_loadgen(f"{load} --operator-key-file /nowhere")
+            self.assertEqual(code, 2)
+            self.assertIn("/nowhere", said)
+
     def test_auth_gives_keys_to_a_private_server(self):
         code, said = run_loadgen("-c 4 -n 400 --workload mix --auth --expect 'errors<1%'")
         self.assertEqual(code, 0, said)
         code, said = run_loadgen("--auth --audit")
         self.assertNotEqual(code, 0)
         self.assertIn("not with --auth", said)
+
+
+@unittest.skipUnless((BIN / "demo-bots").exists(), "demo-bots is not built")
+class Bots(unittest.TestCase):
+    def run_bots(self, server, *words):
+        return subprocess.run(
+            [BIN / "demo-bots", "--connect", f"127.0.0.1:{server.port}", "--rate", "1000", *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def test_bots_trade_with_the_operators_key_and_say_what_keeps_them_from_it(self):
+        with ExchangeServer("--auth") as server:
+            key = ("--operator-key-file", server.operator_key_file)
+            traded = self.run_bots(server, "-d", "3s", *key)
+            self.assertEqual(traded.returncode, 0, traded.stderr)
+            self.assertRegex(traded.stdout, r" shares=[1-9].* open=0$")
+            refused = self.run_bots(server, "-d", "2s")
+            self.assertIn("creating needs the operator's key; trying again in", refused.stderr)
+            self.assertEqual(self.run_bots(server, "--operator-key-file", "/nowhere").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ TEST_CASE(
   Guard guard;
   Talk owner(guard);
   CHECK(owner.ask(account("1", "first secret")) == created_1);
-  CHECK(guard.hashes() == 1);
+  CHECK(guard.hashes() == 2);  // the operator's key too
   // An account from a time without --auth.
   guard.service.exchange().apply(CreateAccount{AccountId("2"), Cash()},
                                  Timestamp{FixedClock::seconds * 1'000'000});
@@ -45,7 +45,7 @@ TEST_CASE(
     "a refused order changes nothing, and is refused for each child as of an unknown account") {
   Guard guard;
   Talk talk(guard);
-  talk.ask(account("1", "first secret") + framed(R"(<create><symbol sym="S"/></create>)"));
+  talk.ask(account("1", "first secret") + creation(R"(<symbol sym="S"/>)"));
   const auto orders = [](const std::string& head) {
     return framed(
         "<transactions " + head +
@@ -142,8 +142,8 @@ TEST_CASE("a session stays logged in to a bounded number of accounts, the newest
     CHECK(talk.ask(query(std::to_string(i), "the same secret")) == in);
   }
   CHECK(talk.keys.logins.size() == guard.limits.session_logins_max);
-  CHECK(talk.ask(query("1", "")) == unknown);
-  CHECK(talk.ask(query("2", "")) == in);
+  CHECK(talk.ask(query("2", "")) == unknown);  // the operator's login counts too
+  CHECK(talk.ask(query("3", "")) == in);
 }
 
 TEST_CASE("creating an account again leaves its key") {
@@ -162,13 +162,81 @@ TEST_CASE("a key counts once its account is committed, and not before") {
   REQUIRE(creator.receive(account("1", "first secret")));
   creator.submit();
   Submission& creation = guard.service.next();  // verified, not committed
-  CHECK(guard.keys.size() == 0);
+  CHECK_FALSE(guard.keys.find(AccountId("1")));
   CHECK(early.ask(query("1", "first secret")) == unknown);
   guard.service.commit(creation);
   creator.submission.wait();
   CHECK(creator.replies() == created_1);
-  CHECK(guard.keys.size() == 1);
+  CHECK(guard.keys.find(AccountId("1")));
   CHECK(early.ask(query("1", "first secret")) == in);
+}
+
+TEST_CASE("only the operator's key creates; all others are refused alike, before the core") {
+  Guard guard;
+  const std::string everything =
+      "<account id='1' balance='5' key='first secret'/><symbol sym='S'/><account id='x'/>"
+      "<symbol sym='S'><account id='1'>5</account></symbol>";
+  Talk(guard).ask(account("7", "seventh secret"));
+  const std::uint64_t accepted = guard.metrics.operator_logins_accepted;
+  const std::string refused =
+      results(R"(<error id="1">creating needs the operator's key</error>)"
+              R"(<error sym="S">creating needs the operator's key</error>)"
+              R"(<error id="x">missing attribute 'balance'</error>)"
+              R"(<error sym="S" id="1">creating needs the operator's key</error>)");
+  for (const std::string& wrong : {std::string(), operator_key + "+", std::string("x"),
+                                   std::string("seventh secret"), std::string(200, 'x')}) {
+    INFO(wrong);
+    Talk talk(guard);
+    const std::uint64_t before = guard.hashes();
+    CHECK(talk.ask(creation(everything, wrong)) == refused);
+    CHECK(guard.hashes() == before + 1);  // and none for the keys of its accounts
+    for (const Credential& credential : talk.session.credentials()) CHECK(credential.key.empty());
+    CHECK(guard.service.idle());
+  }
+  CHECK(Talk(guard).ask(framed("<create>" + everything + "</create>")) == refused);
+  CHECK(guard.metrics.operator_logins_refused == 6);
+  CHECK(guard.metrics.operator_logins_accepted == accepted);
+  CHECK(guard.service.exchange().accounts() == 1);
+  CHECK_FALSE(guard.keys.find(AccountId("1")));
+
+  CHECK(Talk(guard).ask(creation(everything)) ==
+        results(R"(<created id="1"/><created sym="S"/>)"
+                R"(<error id="x">missing attribute 'balance'</error><created sym="S" id="1"/>)"));
+  CHECK(Talk(guard).ask(query("1", "first secret")) == in);
+}
+
+TEST_CASE("what came before a refused creation is executed, and what comes after it too") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret"));
+  const auto order = framed(
+      "<transactions id='1' key='first secret'><order sym='S' amount='1' limit='2'/>"
+      "</transactions>");
+  const auto opened = [](const char* id) {
+    return results(R"(<opened sym="S" amount="1" limit="2" id=")" + std::string(id) + R"("/>)");
+  };
+  CHECK(talk.ask(order + creation("<symbol sym='T'/>", "wrong secret") + order) ==
+        opened("1") + results(R"(<error sym="T">creating needs the operator's key</error>)") +
+            opened("2"));
+}
+
+TEST_CASE("a session stays the operator's until a wrong key comes, and is no account's") {
+  Guard guard;
+  Talk talk(guard);
+  const std::string symbol = "<symbol sym='S'/>", created = results(R"(<created sym="S"/>)"),
+                    refused =
+                        results(R"(<error sym="S">creating needs the operator's key</error>)");
+  const std::string without_key = framed("<create>" + symbol + "</create>");
+  CHECK(talk.ask(without_key) == refused);
+  CHECK(talk.ask(account("1", "first secret")) == created_1);
+  const std::uint64_t before = guard.hashes();
+  CHECK(talk.ask(without_key) == created);
+  CHECK(talk.ask(creation(symbol)) == created);
+  CHECK(guard.hashes() == before);
+  CHECK(talk.ask(query("1", "")) == unknown);
+  CHECK(talk.ask(query("1", operator_key)) == unknown);
+  CHECK(talk.ask(creation(symbol, "wrong secret") + without_key) == refused + refused);
+  CHECK(Talk(guard).ask(query("1", "first secret") + without_key) == in + refused);
 }
 
 TEST_CASE("a pipeline may create an account and trade with it") {
@@ -184,7 +252,7 @@ TEST_CASE("nothing of a key is left in what the core or the client gets") {
   REQUIRE(talk.receive(account("1", "unmistakable-secret")));
   talk.submit();
   Submission& creation = guard.service.next();
-  CHECK(talk.session.credentials().front().key.empty());
+  for (const Credential& credential : talk.session.credentials()) CHECK(credential.key.empty());
   guard.service.commit(creation);
   talk.submission.wait();
   CHECK(talk.replies().find("unmistakable") == std::string::npos);
@@ -305,7 +373,7 @@ TEST_CASE("after a large document a session keeps no more memory for keys than b
   std::string accounts;
   for (int i = 0; i < 16'385; ++i) accounts += "<account id='1' balance='1' key='long enough'/>";
   const std::size_t at_rest = talk.session.memory_bytes();
-  const std::string document = framed("<create>" + accounts + "</create>");
+  const std::string document = creation(accounts);
   bool batch = false;
   for (std::size_t at = 0; at < document.size(); at += 1'000)
     batch = talk.receive(std::string_view(document).substr(at, 1'000));

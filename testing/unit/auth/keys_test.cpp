@@ -27,28 +27,32 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
   return {errors, credentials};
 }
 
-std::string creation(const std::string& key) {
-  return "<create><account id='1' balance='1' key='" + key + "'/></create>";
+std::string creation_with(const std::string& key) {
+  return "<create key='of the operator'><account id='1' balance='1' key='" + key + "'/></create>";
 }
 
 }  // namespace
 
 TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
+  CHECK(read("<create><account id='1' balance='1'/></create>").second.empty());
   CHECK(read("<create><account id='1' balance='1'/></create>").first ==
         "missing attribute 'key': this exchange wants one for each account");
-  CHECK(read(creation("")).first == "key must have 8 to 128 bytes");
-  CHECK(read(creation("1234567")).first == "key must have 8 to 128 bytes");
-  CHECK(read(creation(std::string(129, 'k'))).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation_with("")).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation_with("1234567")).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation_with(std::string(129, 'k'))).first == "key must have 8 to 128 bytes");
   for (const std::size_t bytes : {8, 128}) {
-    const auto [error, batch] = read(creation(std::string(bytes, 'k')));
+    const auto [error, batch] = read(creation_with(std::string(bytes, 'k')));
     CHECK(error == "");
-    REQUIRE(batch.size() == 1);
-    CHECK(batch[0].use == Credential::Use::create);
-    CHECK(batch[0].key == std::string(bytes, 'k'));
+    REQUIRE(batch.size() == 2);
+    CHECK(batch[0].use == Credential::Use::operate);
+    CHECK(batch[0].key == "of the operator");
+    CHECK((batch[0].first_command == 0 && batch[0].commands == 1));
+    CHECK(batch[1].use == Credential::Use::create);
+    CHECK(batch[1].key == std::string(bytes, 'k'));
   }
   // 7: references count as what they stand for
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == R"(a&b<cA"')");
+  CHECK(read(creation_with("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation_with("a&amp;b&lt;c&#65;&quot;&apos;")).second[1].key == R"(a&b<cA"')");
 }
 
 TEST_CASE("a request creates so many accounts with keys at most: each costs a hash") {
@@ -57,7 +61,7 @@ TEST_CASE("a request creates so many accounts with keys at most: each costs a ha
     accounts += "<account id='" + std::to_string(i) + "' balance='1' key='long enough'/>";
   const auto [error, batch] = read("<create>" + accounts + "</create>");
   CHECK(error == "more than 256 accounts with keys in one request");  // of the last alone
-  CHECK(batch.size() == keys_per_batch_max);
+  CHECK(batch.size() == 1 + keys_per_batch_max);
 }
 
 TEST_CASE("transactions stand on one credential for all their commands, and errors need none") {
@@ -79,8 +83,8 @@ TEST_CASE("transactions stand on one credential for all their commands, and erro
 }
 
 TEST_CASE("without --auth a key is an unknown attribute") {
-  CHECK(read(creation("short"), false).first == "");
-  CHECK(read(creation("short"), false).second.empty());
+  CHECK(read(creation_with("short"), false).first == "");
+  CHECK(read(creation_with("short"), false).second.empty());
   CHECK(read(R"(<transactions id="1" key=""><query id="1"/></transactions>)", false).first == "");
 }
 

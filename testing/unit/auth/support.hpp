@@ -15,6 +15,7 @@
 namespace exchange::testing {
 
 inline constexpr std::uint8_t cheap = 4;  // log2 N: of tests that count hashes, not their price
+inline const std::string operator_key = "operator secret";
 
 struct Waiting : Submission, CompletionSink {
   Waiting() { sink = this; }
@@ -75,7 +76,9 @@ struct Guard {
       : limits{.required = true,
                .checks_per_address_max = checks_per_address_max,
                .scrypt_log2_n = cheap},
-        authenticator(std::make_unique<Authenticator>(limits, keys, metrics)) {}
+        authenticator(std::make_unique<Authenticator>(limits, keys, metrics)) {
+    keys.add(operator_id, hash_key(operator_key, cheap));
+  }
   const AuthLimits limits;
   Metrics metrics;
   MemoryStore store;
@@ -103,7 +106,7 @@ class Talk {
       guard_.authenticator->check(keys);
   }
   std::string replies() {
-    if (!submission.outcomes.empty()) guard_.authenticator->add_created(keys, submission.outcomes);
+    if (!session.commands().empty()) guard_.authenticator->complete(keys, submission.outcomes);
     session.reply(submission.outcomes);
     return std::exchange(session.output(), {});
   }
@@ -114,7 +117,10 @@ class Talk {
       submission.outcomes.clear();
       if (!session.commands().empty()) {
         submit();
-        guard_.service.commit(guard_.service.next());
+        const bool submitted =
+            submitted_.when([](const auto& known) { return known.has_value(); },
+                            [](auto& known) { return std::exchange(known, {}).value(); });
+        if (submitted) guard_.service.commit(guard_.service.next());
         submission.wait();
       }
       all += replies();
@@ -131,19 +137,29 @@ class Talk {
   // Thread of the authenticator, or the caller's.
   void checked() {
     Submission* const one = &submission;
-    if (!keys.refused) return guard_.service.submit({&one, 1});
-    submission.refuse(Reason::key_unchecked);
-    submission.completed({&one, 1});
+    submission.commands = keys.refused ? session.commands() : keys.accepted();
+    const bool submits = !keys.refused && !submission.commands.empty();
+    if (submits) {
+      guard_.service.submit({&one, 1});
+    } else {
+      submission.refuse(keys.refused ? Reason::key_unchecked : Reason::operator_key);
+      submission.completed({&one, 1});
+    }
+    submitted_.with([&](auto& known) { known = submits; });
+    submitted_.notify();
   }
   Guard& guard_;
+  Guarded<std::optional<bool>> submitted_;  // the batch of ask(), once its keys are checked
 };
 
 inline std::string key_attribute(const std::string& key) {
   return key.empty() ? "" : " key='" + key + "'";
 }
+inline std::string creation(const std::string& content, const std::string& key = operator_key) {
+  return framed("<create key=\"" + key + "\">" + content + "</create>");
+}
 inline std::string account(const std::string& id, const std::string& key) {
-  return framed("<create><account id='" + id + "' balance='1000'" + key_attribute(key) +
-                "/></create>");
+  return creation("<account id='" + id + "' balance='1000'" + key_attribute(key) + "/>");
 }
 inline std::string query(const std::string& id, const std::string& key) {
   return framed("<transactions id='" + id + "'" + key_attribute(key) +

@@ -121,8 +121,11 @@ class AsyncExchange(Client):
         retry: float | None = None,
         cancel_on_disconnect: bool = False,
         http: str | None = None,
+        operator_key: str | None = None,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect, http)
+        super().__init__(
+            servers, account, key, tls, timeout, retry, cancel_on_disconnect, http, operator_key
+        )
         self._link: _Link | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # that of _link and _connecting
         self._connecting = asyncio.Lock()
@@ -189,12 +192,12 @@ class AsyncExchange(Client):
     async def create_account(
         self, account: AccountId, balance: Number, key: str | None = None
     ) -> None:
-        await self._perform(protocol.create_account(account, balance, key))
+        await self._perform(protocol.create_account(self._create_root, account, balance, key))
 
     async def create_symbol(
         self, symbol: str, shares: Mapping[AccountId, Number] | None = None
     ) -> None:
-        await self._perform(protocol.create_symbol(symbol, shares or {}))
+        await self._perform(protocol.create_symbol(self._create_root, symbol, shares or {}))
 
     async def account(self) -> Account:
         return await asyncio.to_thread(self._http_port().account)

@@ -39,6 +39,7 @@ class Client:
         retry: float | None,
         cancel_on_disconnect: bool,
         http: str | None,
+        operator_key: str | None,
     ) -> None:
         self._addresses = deque(addresses(servers))
         self.account_id, self._key = account, key
@@ -51,6 +52,7 @@ class Client:
         self._http = http
         if http is not None:
             addresses(http)
+        self._create_root = protocol.create_root(operator_key)
 
     def _root(self) -> str:
         return protocol.transactions_root(self.account_id, self._key, self._cancel_on_disconnect)

@@ -45,7 +45,6 @@ REPLY_BYTES_MAX = 1 << 30
 LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
 DIGITS_MAX = 64  # before and behind the point of a number; the exchange takes fewer
-CREATE = '<create codes="true">'
 ANY_NUMBER = 0  # of reply elements
 NO_OPEN_ORDERS = (
     "no_open_orders",
@@ -247,20 +246,27 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     return Operation(root, element, ANY_NUMBER, parse, False)
 
 
-def create_account(account: AccountId, balance: Number, key: str | None) -> Operation[None]:
+def create_root(operator_key: str | None) -> str:
+    key = "" if operator_key is None else attribute("key", operator_key)
+    return f'<create{key} codes="true">'
+
+
+def create_account(
+    root: str, account: AccountId, balance: Number, key: str | None
+) -> Operation[None]:
     more = attribute("balance", text(decimal(balance, "balance")))
     more += "" if key is None else attribute("key", key)
     element = f"<account{attribute('id', account_id(account))}{more}/>"
-    return Operation(CREATE, element, 1, _created, False)
+    return Operation(root, element, 1, _created, False)
 
 
-def create_symbol(symbol: str, shares: Mapping[AccountId, Number]) -> Operation[None]:
+def create_symbol(root: str, symbol: str, shares: Mapping[AccountId, Number]) -> Operation[None]:
     placements = "".join(
         f"<account{attribute('id', account_id(account))}>{text(decimal(count, 'shares'))}</account>"
         for account, count in shares.items()
     )
     element = f"<symbol{attribute('sym', symbol, 'symbol')}>{placements}</symbol>"
-    return Operation(CREATE, element, max(1, len(shares)), _created, False)
+    return Operation(root, element, max(1, len(shares)), _created, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:

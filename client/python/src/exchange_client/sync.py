@@ -92,6 +92,7 @@ class Exchange(Client):
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
     account, key: whose orders; key only where the server asks for one (--auth).
+    operator_key: with which such a server creates accounts, symbols and shares.
     tls: True, a file of certificates to trust, or an ssl.SSLContext.
     timeout: seconds for a reply or a connection.
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
@@ -113,8 +114,11 @@ class Exchange(Client):
         retry: float | None = None,
         cancel_on_disconnect: bool = False,
         http: str | None = None,
+        operator_key: str | None = None,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect, http)
+        super().__init__(
+            servers, account, key, tls, timeout, retry, cancel_on_disconnect, http, operator_key
+        )
         self._connection: Connection | None = None
 
     def __enter__(self) -> Exchange:
@@ -197,11 +201,11 @@ class Exchange(Client):
         return canceled
 
     def create_account(self, account: AccountId, balance: Number, key: str | None = None) -> None:
-        self._one(protocol.create_account(account, balance, key))
+        self._one(protocol.create_account(self._create_root, account, balance, key))
 
     def create_symbol(self, symbol: str, shares: Mapping[AccountId, Number] | None = None) -> None:
         """Creates a symbol, and gives shares of it to accounts."""
-        self._one(protocol.create_symbol(symbol, shares or {}))
+        self._one(protocol.create_symbol(self._create_root, symbol, shares or {}))
 
     # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---
 
@@ -405,9 +409,11 @@ class Pipeline:
     def create_account(
         self, account: AccountId, balance: Number, key: str | None = None
     ) -> Pending[None]:
-        return self._add(protocol.create_account(account, balance, key))
+        return self._add(
+            protocol.create_account(self._exchange._create_root, account, balance, key)
+        )
 
     def create_symbol(
         self, symbol: str, shares: Mapping[AccountId, Number] | None = None
     ) -> Pending[None]:
-        return self._add(protocol.create_symbol(symbol, shares or {}))
+        return self._add(protocol.create_symbol(self._exchange._create_root, symbol, shares or {}))

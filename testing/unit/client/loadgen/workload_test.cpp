@@ -506,6 +506,7 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
   for (const WorkloadKind kind : every_kind) {
     WorkloadOptions options = options_of(kind, 1);
     options.keys = true;
+    options.operator_key = std::string(42, '"');    // the longest as written
     options.account_prefix = std::string(24, '9');  // the longest
     const Workload shared(options, 150);
     std::vector<std::string> documents;
@@ -528,9 +529,11 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
                   .error == "");
       for (const exchange::RequestElement& element : elements) REQUIRE(element.error == "");
       REQUIRE(!credentials.empty());
-      REQUIRE(credentials.size() <= 100);
+      REQUIRE(credentials.size() <= 101);
       for (const Credential& credential : credentials)
-        REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
+        REQUIRE(credential.key == (credential.use == Credential::Use::operate
+                                       ? options.operator_key
+                                       : "loadgen-" + std::string(credential.account.view())));
     }
   }
 }

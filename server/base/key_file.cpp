@@ -1,0 +1,60 @@
+#include "base/key_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+namespace exchange {
+namespace {
+
+constexpr std::size_t bytes_max = 1'000;
+
+// The file's bytes, and one more than bytes_max at most. Returns -1, and errno, if it cannot be
+// read.
+ssize_t read_all(int file, std::string& text) {
+  text.resize(bytes_max + 1);
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    size += std::size_t(got);
+  }
+  text.resize(size);
+  return ssize_t(size);
+}
+
+}  // namespace
+
+KeyFile read_key_file(const std::string& path) {
+  const auto fail = [&](const std::string& problem) {
+    throw std::invalid_argument("the key file " + path + " " + problem);
+  };
+  KeyFile read;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(std::string("cannot be read: ") + std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode))
+    read.others_can_read = (info.st_mode & S_IROTH) != 0;
+  const ssize_t size = read_all(file, read.key);
+  const int error = errno;
+  ::close(file);
+  if (size < 0) fail(std::string("cannot be read: ") + std::strerror(error));
+  if (read.key.starts_with("\xEF\xBB\xBF")) read.key.erase(0, 3);
+  if (read.key.ends_with('\n')) read.key.pop_back();
+  if (read.key.ends_with('\r')) read.key.pop_back();
+  if (read.key.empty()) fail("is empty");
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
+  if (read.key.size() > bytes_max || std::any_of(read.key.begin(), read.key.end(), is_control))
+    fail("is not a key: one line of text");
+  return read;
+}
+
+}  // namespace exchange
