@@ -29,6 +29,7 @@ RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-ins
     && useradd --uid 10001 --gid exchange --home-dir /data --no-create-home --shell /usr/sbin/nologin exchange \
     && install -d -o exchange -g exchange -m 0700 /data
 COPY --from=build /src/build/bin/ /usr/local/bin/
+COPY ops/docker/published-server /usr/local/bin/
 USER 10001:10001
 WORKDIR /data
 VOLUME /data

@@ -2,8 +2,12 @@
 
 import copy
 import re
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
+
+from exchange_server import BINARY
 
 try:
     import yaml
@@ -18,10 +22,10 @@ def text_of(name):
 
 
 def variables(text):
-    """${NAME:-default} in a composition: {name: set of defaults}."""
+    """${NAME:-default} in a composition: {name: set of defaults}. ${NAME:+text} adds none."""
     found = {}
-    for name, default in re.findall(r"\$\{(\w+)(?::-([^}]*))?\}", text):
-        found.setdefault(name, set()).add(default)
+    for name, sign, default in re.findall(r"\$\{(\w+)(?::([-+])([^}]*))?\}", text):
+        found.setdefault(name, set()).update([] if sign == "+" else [default])
     return found
 
 
@@ -37,6 +41,7 @@ def without_comments(text):
 
 def filled_in(text):
     """With every variable at its default."""
+    text = re.sub(r"\$\{\w+:\+[^}]*\}", "", text)
     return yaml.safe_load(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text))
 
 
@@ -195,6 +200,86 @@ class Cluster(unittest.TestCase):
         self.assertEqual({n: d for n, d in used.items() if len(d) != 1}, {})
 
 
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+@unittest.skipUnless(BINARY.exists(), "the server is not built")
+class Passed(unittest.TestCase):
+    # The image sets these, and the ports of the host are chosen by others.
+    of_the_image = {"EXCHANGE_PORT", "EXCHANGE_HTTP_PORT", "EXCHANGE_BIND"}
+
+    def test_every_variable_of_the_server_reaches_it(self):
+        help_text = subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout
+        known = set(re.findall(r"\bEnv:(EXCHANGE_[A-Z_]+)", help_text))
+        self.assertGreater(len(known), 20)
+        image = set(re.findall(r"(EXCHANGE_[A-Z_]+)=", text_of("Dockerfile")))
+        self.assertLessEqual(self.of_the_image, image)
+        for name, service in (
+            ("docker-compose.yml", "exchange"),
+            ("docker-compose.ha.yml", "exchange1"),
+            ("docker-compose.ha.yml", "exchange2"),
+        ):
+            environment = filled_in(text_of(name))["services"][service]["environment"]
+            self.assertEqual(known - self.of_the_image - set(environment), set(), name)
+            # An option that is gone, or of another program.
+            own = {"EXCHANGE_PUBLISH", "EXCHANGE_PUBLISH_WITHOUT_AUTH", "PGPASSWORD"}
+            self.assertEqual(set(environment) - known - own, set(), name)
+
+    def test_an_empty_variable_is_none(self):
+        ended = subprocess.run(
+            [BINARY, *"--store nowhere: --port 0".split()],
+            env={"EXCHANGE_AUTH": "", "EXCHANGE_OPERATOR_KEY_FILE": ""},
+            capture_output=True,
+            text=True,
+        )
+        self.assertIn("nowhere:", ended.stderr)
+        self.assertNotIn("AUTH", ended.stderr)
+        self.assertNotIn("key", ended.stderr)
+
+
+class Published(unittest.TestCase):
+    """The entry point of both compositions, with a stand-in for the server."""
+
+    def run_with(self, **variables):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Path(folder) / "server"
+            server.write_text('#!/bin/sh\necho started "$@"\n')
+            server.chmod(0o755)
+            return subprocess.run(
+                [ROOT / "ops/docker/published-server", "--policy", "pool"],
+                env={"PATH": f"{folder}:/usr/bin:/bin", **variables},
+                capture_output=True,
+                text=True,
+            )
+
+    def test_other_machines_need_keys_or_a_word(self):
+        for variables in (
+            {"EXCHANGE_PUBLISH": "127.0.0.1"},
+            {"EXCHANGE_PUBLISH": "[::1]"},
+            {"EXCHANGE_PUBLISH": "0.0.0.0", "EXCHANGE_AUTH": "1"},
+            {"EXCHANGE_PUBLISH": "10.1.2.3", "EXCHANGE_AUTH": "true"},
+            {"EXCHANGE_PUBLISH": "::", "EXCHANGE_PUBLISH_WITHOUT_AUTH": "yes"},
+        ):
+            ended = self.run_with(**variables)
+            self.assertEqual((ended.stdout, ended.stderr), ("started --policy pool\n", ""))
+        for variables in (
+            {"EXCHANGE_PUBLISH": "0.0.0.0"},
+            {"EXCHANGE_PUBLISH": "::"},
+            {"EXCHANGE_PUBLISH": ""},
+            {},
+            {"EXCHANGE_PUBLISH": "127x"},
+            {"EXCHANGE_PUBLISH": "10.1.2.3", "EXCHANGE_AUTH": "false"},
+            {"EXCHANGE_PUBLISH": "10.1.2.3", "EXCHANGE_AUTH": "0"},
+            {"EXCHANGE_PUBLISH": "10.1.2.3", "EXCHANGE_PUBLISH_WITHOUT_AUTH": "no"},
+        ):
+            ended = self.run_with(**variables)
+            self.assertEqual((ended.returncode, ended.stdout), (2, ""), variables)
+            self.assertIn("EXCHANGE_AUTH=1", ended.stderr)
+
+    def test_both_compositions_start_the_server_by_it(self):
+        for name in ("docker-compose.yml", "docker-compose.ha.yml"):
+            self.assertIn("entrypoint: [published-server]\n", text_of(name))
+        self.assertIn("COPY ops/docker/published-server /usr/local/bin/\n", text_of("Dockerfile"))
+
+
 class Agreement(unittest.TestCase):
     def test_every_variable_is_explained_where_it_is_used_and_in_the_docs(self):
         text = text_of("docker-compose.yml")
@@ -221,7 +306,7 @@ class Agreement(unittest.TestCase):
             re.findall(r"^      (EXCHANGE_[A-Z_]+):", text_of("docker-compose.yml"), re.MULTILINE)
         )
         self.assertGreater(len(given), 4)
-        self.assertLessEqual(given, known)
+        self.assertLessEqual(given - {"EXCHANGE_PUBLISH", "EXCHANGE_PUBLISH_WITHOUT_AUTH"}, known)
 
     def test_the_image_is_built_with_all_that_building_needs(self):
         script = text_of("install-dependencies.sh")
