@@ -24,7 +24,7 @@ void check_addresses(const std::string& list) {
 Servers::Servers(const std::string& list) : text_(list) {
   std::string why;
   for (const std::string& address : split_addresses(list)) try {
-      addresses_.push_back(resolve(address));
+      for (Address& one : resolve_all(address)) addresses_.push_back(std::move(one));
     } catch (const Unreachable& error) {
       why += (why.empty() ? "" : "; ") + std::string(error.what());
     }
@@ -43,7 +43,8 @@ Descriptor connect_to(Servers& servers, double timeout_s, const StopFlag& stop) 
     try {
       return connect_to(server, timeout_s, stop);
     } catch (const Unreachable& error) {
-      why += (why.empty() ? "" : "; ") + std::string(error.what());
+      if (why.find(error.what()) == std::string::npos)  // of two addresses of one name
+        why += (why.empty() ? "" : "; ") + std::string(error.what());
       servers.leave(server);
     }
   }

@@ -19,8 +19,12 @@ void check_addresses(const std::string& list);
 
 class Servers {
  public:
-  // Leaves out names that have no address; throws Unreachable if none has.
+  // All addresses of all names: one may mean both 127.0.0.1 and ::1. Leaves out names that have
+  // none; throws Unreachable if none has.
   explicit Servers(const std::string& list);
+  // These addresses, of the servers that `text` names.
+  Servers(std::string text, std::vector<Address> addresses)
+      : text_(std::move(text)), addresses_(std::move(addresses)) {}
 
   const std::string& text() const { return text_; }
   std::size_t count() const { return addresses_.size(); }

@@ -59,10 +59,11 @@ struct Address {
 
 // The host of "HOST:PORT", an IPv6 address without its brackets.
 std::string host_of(const std::string& host_and_port);
-// Of "HOST:PORT". Throws Unreachable if the name has no address.
-Address resolve(const std::string& host_and_port);
-// All that it has, to be tried one after another: a name may mean both 127.0.0.1 and ::1.
+// Of "HOST:PORT", to be tried one after another: a name may mean both 127.0.0.1 and ::1. Throws
+// Unreachable if the name has no address.
 std::vector<Address> resolve_all(const std::string& host_and_port);
+// The first of them, where it is a number and so the only one.
+Address resolve(const std::string& host_and_port);
 
 struct Connecting {
   Descriptor socket;  // without one, `error` says why

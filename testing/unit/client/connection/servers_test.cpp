@@ -59,6 +59,29 @@ TEST_CASE("the server that accepts is found, and kept until it is left") {
   CHECK(servers.current().text == standby.text);
 }
 
+TEST_CASE("each address of a name is tried, and a refusal of all is said once") {
+  Port port;
+  const auto localhost = [&] {  // of a machine where it is ::1 first
+    const std::string number = port.text.substr(port.text.find(':') + 1);
+    std::vector<Address> both = resolve_all("[::1]:" + number);
+    both.push_back(resolve_all("127.0.0.1:" + number).front());
+    for (Address& address : both) address.text = "localhost:" + number;
+    return Servers("localhost:" + number, both);
+  };
+  Servers refused = localhost();
+  try {
+    connect_to(refused, timeout_s, never);
+    FAIL("it connected");
+  } catch (const Unreachable& error) {
+    CHECK(std::string(error.what()) ==
+          "cannot connect to " + refused.text() + ": Connection refused");
+  }
+  port.listen();
+  Servers accepted = localhost();
+  CHECK(connect_to(accepted, timeout_s, never));
+  CHECK(accepted.current().storage.ss_family == AF_INET);
+}
+
 TEST_CASE("if no server accepts, the error names each of them") {
   Port one, other;
   Servers servers(one.text + "," + other.text);
