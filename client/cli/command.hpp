@@ -46,6 +46,10 @@ struct ShowOrders {
   std::vector<std::string> orders;
 };
 struct ShowAccount {};
+struct ShowOpenOrders {};
+struct ShowHistory {
+  std::vector<std::string> orders;  // none: the open ones, and those of this session
+};
 struct ShowBook {
   std::string symbol;
   unsigned levels = 10;  // a side
@@ -73,9 +77,10 @@ struct Help {
 };
 struct Quit {};
 
-using Command = std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders,
-                             CancelAllOrders, ShowOrders, ShowAccount, ShowBook, ShowTrades,
-                             ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command =
+    std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders, CancelAllOrders,
+                 ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades,
+                 ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 enum ExitCode {
   exit_ok = 0,

@@ -3,10 +3,25 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
 namespace exchange::cli {
+
+namespace {
+
+// Anything but y or yes is no, the end of the input and Ctrl-C too.
+bool ask_user(const std::string& question) {
+  std::cout << question << " [y/N] " << std::flush;
+  char typed[100];
+  const ssize_t bytes = ::read(STDIN_FILENO, typed, sizeof typed);
+  if (bytes <= 0) std::cout << std::endl;
+  const std::string_view answer(typed, std::size_t(std::max<ssize_t>(bytes, 0)));
+  return answer == "y\n" || answer == "Y\n" || answer == "yes\n";
+}
+
+}  // namespace
 
 Console Console::of_process() {
   const auto variable = [](const char* name) {
@@ -14,7 +29,14 @@ Console Console::of_process() {
     return std::string(value == nullptr ? "" : value);
   };
   const bool terminal = ::isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb";
-  return {std::cout, std::cerr, {.colour = terminal && variable("NO_COLOR").empty()}, terminal};
+  Console console{
+      std::cout, std::cerr, {.colour = terminal && variable("NO_COLOR").empty()}, terminal};
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) console.confirm = ask_user;
+  return console;
+}
+
+std::size_t text_columns() {
+  return ::isatty(STDOUT_FILENO) == 1 ? terminal_size().columns : std::string::npos;
 }
 
 Size terminal_size() {

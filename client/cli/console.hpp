@@ -1,7 +1,9 @@
 #pragma once
 // The output of the terminal client, as streams that tests can replace.
 
+#include <functional>
 #include <ostream>
+#include <string>
 
 #include "client/cli/text.hpp"
 
@@ -12,6 +14,8 @@ struct Console {
   std::ostream& err;
   Style style;        // of `out`
   bool live = false;  // `out` is a terminal that can be redrawn
+  // Asks the user, who may say no; nothing where no user can.
+  std::function<bool(const std::string& question)> confirm = {};
 
   // The process's own; colour on a terminal only, and not with NO_COLOR or TERM=dumb.
   static Console of_process();
@@ -23,5 +27,7 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 Size terminal_size();
+// For text that is wrapped: those columns if stdout is a terminal, else no bound.
+std::size_t text_columns();
 
 }  // namespace exchange::cli

@@ -9,8 +9,6 @@
 namespace exchange::cli {
 namespace {
 
-constexpr const char* key_attribute = "key";
-
 using Node = pugi::xml_node;
 
 void set(Node node, const char* attribute, const std::string& value) {
@@ -21,7 +19,13 @@ void set_key(Node node, const std::string& key) {
   if (key.empty()) return;
   if (key.size() < key_bytes_min || key.size() > key_bytes_max)
     throw UsageError("a key has 8 to 128 bytes");
-  set(node, key_attribute, key);
+  set(node, "key", key);
+}
+
+Node creation(pugi::xml_document& document, const std::string& operator_key) {
+  const Node root = document.append_child("create");
+  set_key(root, operator_key);
+  return root;
 }
 
 Node transactions(pugi::xml_document& document, const std::string& account,
@@ -77,18 +81,19 @@ std::string by_id(const char* element, const std::vector<std::string>& orders,
 
 }  // namespace
 
-std::string document_of(const NewAccount& created, const std::string& key) {
+std::string document_of(const NewAccount& created, const std::string& key,
+                        const std::string& operator_key) {
   pugi::xml_document document;
-  const Node account = document.append_child("create").append_child("account");
+  const Node account = creation(document, operator_key).append_child("account");
   set(account, "id", created.account);
   set(account, "balance", created.balance);
   set_key(account, key);
   return checked(document);
 }
 
-std::string document_of(const NewSymbol& created) {
+std::string document_of(const NewSymbol& created, const std::string& operator_key) {
   pugi::xml_document document;
-  Node symbol = document.append_child("create").append_child("symbol");
+  Node symbol = creation(document, operator_key).append_child("symbol");
   set(symbol, "sym", created.symbol);
   for (const NewSymbol::Holding& holding : created.holdings) {
     Node account = symbol.append_child("account");
@@ -141,15 +146,6 @@ std::string document_of(const CancelAllOrders& cancel, const std::string& accoun
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key) {
   return by_id("query", query.orders, account, key);
-}
-
-// What is typed is escaped, so that nothing else reads like it.
-std::string without_key(const std::string& document) {
-  const std::string start = std::string(" ") + key_attribute + "=\"";
-  const std::size_t at = document.find(start);
-  if (at == std::string::npos) return document;
-  const std::size_t value = at + start.size();
-  return document.substr(0, value) + "…" + document.substr(document.find('"', value));
 }
 
 const std::string& checked_symbol(const std::string& symbol) {

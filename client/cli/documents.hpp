@@ -7,9 +7,10 @@
 namespace exchange::cli {
 
 // All throw UsageError. Accounts, symbols and numbers are as typed.
-// `key`: of the account; empty if the exchange requires none.
-std::string document_of(const NewAccount& account, const std::string& key = {});
-std::string document_of(const NewSymbol& symbol);
+// `key`: of the account, `operator_key` the operator's; empty if the exchange requires none.
+std::string document_of(const NewAccount& account, const std::string& key = {},
+                        const std::string& operator_key = {});
+std::string document_of(const NewSymbol& symbol, const std::string& operator_key = {});
 std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const Replacement& replacement, const std::string& account,
@@ -20,9 +21,6 @@ std::string document_of(const CancelAllOrders& cancel, const std::string& accoun
                         const std::string& key = {});
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key = {});
-
-// The document as it may be shown: without the key.
-std::string without_key(const std::string& document);
 
 // Of names that go into paths and messages. Throw UsageError.
 const std::string& checked_symbol(const std::string& symbol);

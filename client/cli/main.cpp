@@ -44,6 +44,12 @@ int run(const CommandLine& line) {
   return stop_flag ? 128 + last_signal : status;
 }
 
+// From the terminal, without echo.
+std::string ask_for(const char* prompt) {
+  const char* const typed = ::getpass(prompt);
+  return typed == nullptr ? "" : typed;
+}
+
 // Command lines of processes are public: the key is overwritten at once.
 void hide_key(int argc, char** argv) {
   constexpr std::string_view option = "--key";
@@ -63,18 +69,16 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");  // for what is typed
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;
-  if (line.settings.key == "-") {
-    const char* const typed = ::getpass("key: ");  // from the terminal, without echo
-    line.settings.key = typed == nullptr ? "" : typed;
+  exchange::cli::Settings& settings = line.settings;
+  if (settings.key == "-") settings.key = ask_for("key: ");
+  if (settings.operator_key_file == "-") {
+    settings.operator_key = ask_for("operator's key: ");
+    settings.operator_key_file.clear();
   }
   hide_key(argc, argv);
   stop_on_signals();
   try {
-    const int status = run(line);
-    std::cout.flush();
-    if (std::cout) return status;
-    std::fprintf(stderr, "exchange-cli: cannot write to the standard output\n");
-    return status == exit_ok ? exit_refused : status;
+    return run(line);
   } catch (const exchange::client::Interrupted&) {
     return 128 + last_signal;
   } catch (const std::exception& error) {

@@ -8,9 +8,11 @@
 #include <sstream>
 
 #include "base/version.hpp"
+#include "client/cli/console.hpp"
 #include "client/cli/text.hpp"
 #include "client/cli/words.hpp"
 #include "client/connection/option_checks.hpp"
+#include "engine/decimal.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -31,6 +33,8 @@ const Entry entries[] = {
      "another amount and limit for an open order"},
     {"cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders"},
     {"status", "[ORDER …]", "Look", "the account, or orders of it"},
+    {"orders", "", "Look", "the open orders of the account"},
+    {"history", "[ORDER …]", "Look", "executions of orders of the account, newest first"},
     {"book", "SYM", "Look", "open orders by price"},
     {"trades", "SYM", "Look", "the latest trades, newest first"},
     {"symbols", "", "Look", "all symbols with their best prices"},
@@ -99,6 +103,20 @@ std::pair<std::string, std::string> shares_and_limit(const std::vector<std::stri
     throw CLI::ValidationError("'" + text + "' is not SHARES PRICE");
   if (CLI::detail::to_lower(limit) == market_price) limit = market_price;
   return {shares, limit};
+}
+
+// Words that were typed in another order, such as 10 SPY 500.
+void check_order_of_words(const char* side, const std::string& symbol, const std::string& shares,
+                          const std::string& limit) {
+  const auto is_number = [](const std::string& text) { return bool(parse_shares(text)); };
+  std::string meant;
+  if (is_number(symbol) && !is_number(shares) && parse_symbol_name(shares))
+    meant = shares + " " + symbol + " " + limit;
+  else if (shares == market_price && is_number(limit))
+    meant = symbol + " " + limit + " " + market_price;
+  if (!meant.empty())
+    throw CLI::ValidationError("the words are SYM SHARES PRICE: did you mean '" +
+                               std::string(side) + " " + meant + "'?");
 }
 
 NewSymbol::Holding holding(const std::string& text) {
@@ -175,6 +193,9 @@ class Parser {
         app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
     app_.add_flag("--xml", settings_.xml,
                   "show the XML of requests (after '> ') and replies in place of sentences");
+    app_.add_flag("--new-symbol", settings_.new_symbols,
+                  "a buy may create its symbol, for everyone; without it a buy of an unknown one "
+                  "asks on a terminal, and is refused in a script");
     if (place_ == Place::shell) return;
     account->envname("EXCHANGE_ACCOUNT");
     const auto add_text = [this](const char* name, std::string& value, const char* variable,
@@ -194,6 +215,9 @@ class Parser {
         ->envname("EXCHANGE_RETRY");
     add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
              "the account's key, where the exchange requires keys; '-' asks for it");
+    add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE",
+             "FILE",
+             "the operator's key, which such an exchange requires for 'create'; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
         ->envname("EXCHANGE_TLS");
     auto* const ca =
@@ -243,6 +267,7 @@ class Parser {
     for (const Side side : {Side::buy, Side::sell}) {
       CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
         auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
+        check_order_of_words(side == Side::buy ? "buy" : "sell", words_[0], shares, limit);
         return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
                         post_, stp_};
       });
@@ -294,6 +319,10 @@ class Parser {
     add("status", [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
         ->add_option("ORDER", list_,
                      "ids of orders, or ref:REF; without: balance, positions and open orders");
+    add("orders", [] { return ShowOpenOrders(); });
+    add("history", [this] { return ShowHistory{list_}; })
+        ->add_option("ORDER", list_,
+                     "ids of orders; without: the open ones, and those of this shell or script");
     CLI::App* const book = add("book", [this] { return ShowBook{words_[0], book_.levels}; });
     add_symbol(book);
     book->add_option("--levels", book_.levels, "prices of each side")
@@ -371,6 +400,13 @@ std::string Settings::http_address() const {
   return list;
 }
 
+bool Settings::knows_http() const {
+  if (!http.empty()) return true;
+  for (const std::string& server : client::split_addresses(connect))
+    if (!server.ends_with(":12345")) return false;
+  return true;
+}
+
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
   Parser parser(Place::command_line, line.settings);
@@ -386,7 +422,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     client::Security& security = line.settings.security;
     security.tls |= security.insecure || !security.ca.empty();
   } catch (const CLI::Success& shown) {  // --help, --version
-    parser.app().exit(shown);
+    std::ostringstream text;
+    parser.app().exit(shown, text, text);
+    std::fputs(wrapped(text.str(), text_columns()).c_str(), stdout);
     line.exit_code = exit_ok;
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "exchange-cli: %s\n", parser.explain(error).c_str());

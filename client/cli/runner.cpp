@@ -1,19 +1,32 @@
 #include "client/cli/runner.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <thread>
 
+#include "base/key_file.hpp"
 #include "client/cli/documents.hpp"
 #include "client/cli/parser.hpp"
+#include "client/cli/text.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
+#include "client/cli/words.hpp"
 #include "client/connection/command_line.hpp"
+#include "client/connection/keys.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::cli {
 namespace {
 
 using Results = std::vector<client::Result>;
+
+bool equal_but_case(const std::string& one, const std::string& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
 
 // The value of a line "name value" of /metrics.
 std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
@@ -43,7 +56,13 @@ struct Runner::Step {
   int status = exit_ok;
   bool in_doubt = false;  // a change is on its way
   std::string reference;  // of its order, if it has one
+  double http_timeout_s = settings.timeout_s;
 
+  // Read again each time: a shell may be older than the file.
+  std::string operator_key() const {
+    return settings.operator_key_file.empty() ? settings.operator_key
+                                              : read_key_file(settings.operator_key_file).key;
+  }
   const std::string& account() const {
     const std::string& account = checked_account(settings.account);
     runner.accounts_seen_.insert(account);
@@ -70,9 +89,11 @@ struct Runner::Step {
   }
   // What the command asked for; null after an error, which was shown.
   template <class Wanted>
-  const Wanted* accepted(const client::Result& result, const std::string& what) {
+  const Wanted* accepted(const client::Result& result, const std::string& what,
+                         const NewOrder* order = nullptr) {
     if (const auto* error = std::get_if<client::Error>(&result)) {
-      status = runner.fail(what + ": " + printable(error->message), exit_refused);
+      const std::string more = order == nullptr ? "" : figures(*order, error->message);
+      status = runner.fail(what + ": " + printable(error->message) + more, exit_refused);
       return nullptr;
     }
     const auto* wanted = std::get_if<Wanted>(&result);
@@ -81,15 +102,15 @@ struct Runner::Step {
   }
 
   void operator()(const NewAccount& created) {
-    const Results results = change(document_of(created, settings.key), 1);
+    const Results results = change(document_of(created, settings.key, operator_key()), 1);
     if (!accepted<Created>(results.front(), "account " + created.account)) return;
     runner.accounts_seen_.insert(created.account);
     say("account " + created.account + ": created with balance " + created.balance);
   }
 
   void operator()(const NewSymbol& created) {
-    const Results results =
-        change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
+    const Results results = change(document_of(created, operator_key()),
+                                   std::max<std::size_t>(1, created.holdings.size()));
     const std::string what = "symbol " + created.symbol;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const NewSymbol::Holding* const holding =
@@ -104,20 +125,96 @@ struct Runner::Step {
     }
   }
 
+  // What a command tells beside what it was asked for, from the HTTP port; nothing if that does not
+  // answer soon. `look` returns it.
+  template <class Look>
+  auto aside(Look look) -> decltype(look()) {
+    if (!settings.knows_http()) return {};
+    http_timeout_s = std::min(settings.timeout_s, aside_timeout_s);
+    try {
+      return look();
+    } catch (const client::Unreachable&) {
+    } catch (const client::BadReply&) {
+    }
+    return {};
+  }
+  // ": 145000 needed, 85433 free", after a refusal for lack of either.
+  std::string figures(const NewOrder& order, const std::string& message) {
+    const bool funds = message == describe(Reason::insufficient_funds);
+    if (!funds && message != describe(Reason::insufficient_shares)) return {};
+    return aside([&]() -> std::string {
+      catch_up();
+      const HttpReply reply = get("/api/accounts/" + settings.account);
+      if (reply.status != 200) return {};
+      const Json json = parse_json(reply.body);
+      std::string needed = order.shares, free = "0";
+      if (funds) {
+        free = text_field(json, "balance");
+        const auto limit = parse_price(order.limit);
+        needed = limit ? to_string(cost(parse_shares(order.shares).value, limit.value)) : "";
+      } else {
+        for (const Json& one : list_field(json, "positions"))
+          if (text_field(one, "symbol") == order.symbol) free = text_field(one, "shares");
+      }
+      return ": " + (needed.empty() ? "" : needed + " needed, ") + free + " free";
+    });
+  }
+  // " (did you mean 'SPY'?)" for a symbol that the exchange does not have.
+  std::string symbol_hint(const std::string& symbol) const {
+    std::string near;
+    for (const std::string& known : runner.symbols()) {
+      if (equal_but_case(known, symbol)) return " (did you mean '" + known + "'?)";
+      if (symbol.size() > 2 && edit_distance(symbol, known) == 1) near = known;
+    }
+    return near.empty() ? "" : " (did you mean '" + near + "'?)";
+  }
+  // A typing error must not create a symbol for everyone. False, after a message, if the order is
+  // not to be sent.
+  bool may_name(const NewOrder& order) {
+    if (order.side != Side::buy || settings.new_symbols ||
+        runner.symbols_seen_.contains(order.symbol))
+      return true;
+    const bool unknown = aside([&] {
+      const auto is_unknown = [&] { return get("/api/books/" + order.symbol).status == 404; };
+      if (!is_unknown()) return false;
+      catch_up();
+      return is_unknown();
+    });
+    if (!unknown) return true;
+    const std::string problem = "there is no symbol " + order.symbol + symbol_hint(order.symbol);
+    if (!runner.console_.confirm)
+      runner.fail(problem + "; --new-symbol lets a buy create it, for everyone", exit_refused);
+    else if (runner.console_.confirm(problem + ". Create it, for everyone?"))
+      return true;
+    status = exit_refused;
+    return false;
+  }
+  // A limit of more decimals than the exchange keeps becomes the one that it uses (N7).
+  void round_limit(std::string& limit, Side side) {
+    const auto low = parse_price(limit, Rounding::down), high = parse_price(limit, Rounding::up);
+    if (!low || !high || low.value == high.value) return;
+    limit = to_string(side == Side::buy ? low.value : high.value);
+    say("the limit was rounded to " + limit);
+  }
+
   // How much of it was executed only a query returns, and that needs the id of the order.
   void operator()(const NewOrder& typed) {
     NewOrder order = typed;
     if (settings.retry && order.reference.empty())
       order.reference = "cli-" + client::prefix_from_clock();
     const std::string document = document_of(order, account(), settings.key);
+    if (!may_name(order)) return;
     reference = order.reference;
     const Results results =
         change(document, 1, settings.retry ? XmlPort::Kind::question : XmlPort::Kind::change);
-    const auto* opened = accepted<Opened>(
-        results.front(), std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
-                             " " + order.symbol + " @ " + order.limit);
+    const auto* opened =
+        accepted<Opened>(results.front(),
+                         std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
+                             " " + order.symbol + " @ " + order.limit,
+                         &order);
     if (opened == nullptr) return;
     const std::string id = std::to_string(opened->order);
+    round_limit(order.limit, order.side);
     runner.known_orders_[id] = order;
     runner.symbols_seen_.insert(order.symbol);
     show_state(id, "placed");
@@ -128,8 +225,10 @@ struct Runner::Step {
     try {
       const Results state =
           question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
-      if (const auto* found = accepted<Status>(state.front(), "order " + id))
+      if (const auto* found = accepted<Status>(state.front(), "order " + id)) {
         say(sentence(id, *found, terms_of(id)));
+        runner.remember(settings.account, *found);
+      }
     } catch (const client::Unreachable&) {
       say("order " + id + ": " + done + "; its state could not be queried");
       throw;
@@ -146,6 +245,7 @@ struct Runner::Step {
     order.side = replacement.side;
     order.shares = replacement.shares;
     order.limit = replacement.limit;
+    round_limit(order.limit, order.side);
     show_state(id, "replaced");
   }
 
@@ -154,8 +254,10 @@ struct Runner::Step {
         change(document_of(cancel, account(), settings.key), cancel.orders.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::string& order = cancel.orders[i];
-      if (const auto* canceled = accepted<Canceled>(results[i], "order " + order))
+      if (const auto* canceled = accepted<Canceled>(results[i], "order " + order)) {
         say(sentence(order, canceled->status, terms_of(order)));
+        runner.open_orders_.erase(canceled->status.order);
+      }
     }
   }
 
@@ -175,6 +277,7 @@ struct Runner::Step {
         if (canceled == nullptr) return;
         const std::string order = std::to_string(canceled->status.order);
         say(sentence(order, canceled->status, terms_of(order)));
+        runner.open_orders_.erase(canceled->status.order);
       }
     }
   }
@@ -188,11 +291,12 @@ struct Runner::Step {
       if (found == nullptr) continue;
       say(sentence(order, *found, terms_of(order)));
       if (!settings.xml) out << execution_lines(*found);
+      if (runner.open_orders_.contains(found->order)) runner.remember(settings.account, *found);
     }
   }
 
   HttpReply get(const std::string& target) const {
-    return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_,
+    return http_get(settings.http_address(), target, http_timeout_s, runner.stop_,
                     {settings.account, settings.key, settings.security});
   }
 
@@ -213,30 +317,79 @@ struct Runner::Step {
     }
   }
 
-  // A reply of the HTTP port as a table.
-  void show(const std::string& target, std::string (*view)(const Json&, Style)) {
-    catch_up();
+  // A reply of the HTTP port; nothing after its error, which was shown. `symbol`: what it is about.
+  std::optional<Json> answer(const std::string& target, const std::string& symbol = {}) {
     const HttpReply reply = get(target);
-    if (reply.status == 200) {
-      out << view(parse_json(reply.body), runner.console_.style);
-      return;
-    }
+    if (reply.status == 200) return parse_json(reply.body);
     const Json error = Json::parse(reply.body, nullptr, false);
-    if (error.is_object() && error.contains("error"))
-      status = runner.fail(text_field(error, "error"), exit_refused);
-    else
+    if (error.is_object() && error.contains("error")) {
+      const std::string hint = reply.status == 404 && !symbol.empty() ? symbol_hint(symbol) : "";
+      status = runner.fail(text_field(error, "error") + hint, exit_refused);
+      return {};
+    } else {
       throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
                              settings.http_address() + target);
+    }
+  }
+  // The same as a table.
+  void show(const std::string& target, std::string (*view)(const Json&, Style),
+            const std::string& symbol = {}) {
+    catch_up();
+    if (const std::optional<Json> json = answer(target, symbol))
+      out << view(*json, runner.console_.style);
   }
   void operator()(const ShowAccount&) { show("/api/accounts/" + account(), account_view); }
-  void operator()(const ShowBook& book) {
-    show("/api/books/" + checked_symbol(book.symbol) + "?levels=" + std::to_string(book.levels),
-         book_view);
+  void operator()(const ShowOpenOrders&) { show("/api/accounts/" + account(), orders_view); }
+  void operator()(const ShowHistory& history) {
+    account();
+    catch_up();
+    std::set<OrderId> wanted;
+    for (const std::string& text : history.orders) {
+      const std::optional<OrderId> order = parse_order_id(text);
+      if (!order) throw UsageError("transaction id must be a whole number from 1");
+      wanted.insert(*order);
+    }
+    if (history.orders.empty()) {
+      const std::optional<Json> json = answer("/api/accounts/" + account());
+      if (!json) return;
+      for (const Json& one : list_field(*json, "orders"))
+        wanted.insert(OrderId(number_field(one, "order")));
+      for (const auto& [id, terms] : runner.known_orders_) wanted.insert(*parse_order_id(id));
+      if (wanted.size() > history_orders_max) {
+        say("of the newest " + std::to_string(history_orders_max) + " orders");
+        while (wanted.size() > history_orders_max) wanted.erase(wanted.begin());
+      }
+    }
+    std::vector<Json> orders;
+    for (const OrderId order : wanted) {
+      std::optional<Json> json = answer("/api/orders/" + std::to_string(order));
+      if (json && text_field(*json, "account") == settings.account)
+        orders.push_back(std::move(*json));
+      else if (json && !history.orders.empty())
+        status = runner.fail(
+            "order " + std::to_string(order) + ": " + std::string(describe(Reason::unknown_order)),
+            exit_refused);
+    }
+    if (!orders.empty() || status == exit_ok) out << history_view(orders, runner.console_.style);
+  }
+  void operator()(const ShowBook& command) {
+    const std::string target = "/api/books/" + checked_symbol(command.symbol) +
+                               "?levels=" + std::to_string(command.levels);
+    catch_up();
+    const std::optional<Json> book = answer(target, command.symbol);
+    if (!book) return;
+    std::optional<Json> own;  // of the account, whose orders are marked
+    if (!settings.account.empty()) {
+      const HttpReply reply = get("/api/accounts/" + checked_account(settings.account));
+      if (reply.status == 200) own = parse_json(reply.body);
+    }
+    out << (own ? own_book_view(*book, *own, runner.console_.style)
+                : book_view(*book, runner.console_.style));
   }
   void operator()(const ShowTrades& trades) {
     show("/api/trades?sym=" + checked_symbol(trades.symbol) +
              "&limit=" + std::to_string(trades.count),
-         trades_view);
+         trades_view, trades.symbol);
   }
   void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
   void operator()(const Watch& command) {
@@ -256,13 +409,17 @@ struct Runner::Step {
     }
   }
   void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
-  void operator()(const Help& help) { out << help_text(help.command); }
+  void operator()(const Help& help) {
+    out << wrapped(help_text(help.command),
+                   runner.console_.live ? text_columns() : std::string::npos);
+  }
   void operator()(const Quit&) { runner.has_quit_ = true; }
   void operator()(const StartShell&) { throw UsageError("this is the shell"); }
 };
 
 int Runner::run(const Command& command, const Settings& settings) {
   Step step{*this, settings};
+  reached_ = true;
   try {
     std::visit(step, command);
     console_.out.flush();
@@ -296,6 +453,52 @@ int Runner::run_line(const std::string& text, std::size_t number) {
   }
 }
 
+void Runner::remember(const std::string& account, const Status& status) {
+  if (status.open > Shares())
+    open_orders_[status.order] = {account, executed_shares(status)};
+  else
+    open_orders_.erase(status.order);
+}
+
+void Runner::notice_fills() {
+  if (open_orders_.empty() || !reached_) return;
+  std::map<std::string, ShowOrders> asked;  // by account
+  std::size_t count = 0;
+  for (const auto& [order, open] : open_orders_)
+    if (count++ < noticed_orders_max) asked[open.account].orders.push_back(std::to_string(order));
+  for (const auto& [account, orders] : asked) try {
+      const Results results = client::read_results(
+          xml_port_.ask(document_of(orders, account, settings_.key), XmlPort::Kind::question),
+          orders.orders.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const auto* status = std::get_if<Status>(&results[i]);
+        if (status == nullptr) continue;
+        const std::string& id = orders.orders[i];
+        const auto terms = known_orders_.find(id);
+        if (executed_shares(*status) > open_orders_[status->order].executed)
+          console_.out << "* "
+                       << sentence(id, *status,
+                                   terms == known_orders_.end() ? nullptr : &terms->second)
+                       << "\n";
+        remember(account, *status);
+      }
+    } catch (const client::Unreachable&) {
+    } catch (const client::BadReply&) {
+    }
+  console_.out.flush();
+}
+
+void Runner::notice_open_orders() {
+  notice_fills();
+  if (open_orders_.empty()) return;
+  std::string list;
+  for (const auto& [order, open] : open_orders_)
+    list += (list.empty() ? "" : ", ") + std::to_string(order);
+  console_.out << (open_orders_.size() == 1 ? "an order of this shell stays open: "
+                                            : "orders of this shell stay open: ")
+               << clipped(list, terminal_size().columns) << std::endl;
+}
+
 bool Runner::connect() {
   try {
     xml_port_.connect();
@@ -327,13 +530,14 @@ std::set<std::string> Runner::symbols() {
 }
 
 int Runner::fail(const std::string& what, int status) {
+  reached_ &= status != exit_unreachable;
   console_.out.flush();
   console_.err << label_ << what << std::endl;
   return status;
 }
 
 std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {
-  if (settings.xml) console_.out << "> " << without_key(document) << std::endl;
+  if (settings.xml) console_.out << "> " << client::without_keys(document) << std::endl;
   const std::string reply = xml_port_.ask(document, kind);
   if (settings.xml) {
     const std::size_t end = reply.find_last_not_of(" \r\n\t") + 1;

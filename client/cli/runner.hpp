@@ -27,6 +27,11 @@ class Runner {
   // Whether the XML port can be reached; if not, that is printed.
   bool connect();
   bool has_quit() const { return has_quit_; }
+  // Prints which orders of this session were executed since they were shown last. Silent where that
+  // cannot be asked now. Throws client::Interrupted.
+  void notice_fills();
+  // The same, and which of them stay open.
+  void notice_open_orders();
 
   // For completion.
   const KnownOrders& known_orders() const { return known_orders_; }
@@ -37,6 +42,13 @@ class Runner {
  private:
   struct Step;  // one command under way
 
+  // An order of this session that was open when it was shown last.
+  struct OpenOrder {
+    std::string account;
+    Shares executed;
+  };
+
+  void remember(const std::string& account, const Status& status);
   // Prints an error; returns `status`.
   int fail(const std::string& what, int status);
   std::string ask(const std::string& document, XmlPort::Kind kind, const Settings& settings);
@@ -46,6 +58,8 @@ class Runner {
   const client::StopFlag& stop_;
   XmlPort xml_port_;
   KnownOrders known_orders_;
+  std::map<OrderId, OpenOrder> open_orders_;
+  bool reached_ = true;  // the server, by the last command
   std::set<std::string> accounts_seen_, symbols_seen_;
   std::optional<std::chrono::steady_clock::time_point> symbols_asked_;
   std::string label_;  // in front of messages: "exchange-cli", or the line of a script

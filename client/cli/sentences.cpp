@@ -44,6 +44,12 @@ std::string at_prices(const Status& status) {
 
 }  // namespace
 
+Shares executed_shares(const Status& status) {
+  return std::accumulate(
+      status.executions.begin(), status.executions.end(), Shares(),
+      [](Shares sum, const Execution& execution) { return sum + execution.shares; });
+}
+
 std::string sentence(const std::string& id, const Status& status, const NewOrder* terms) {
   const bool buy = terms != nullptr && terms->side == Side::buy;
   const std::string symbol = terms == nullptr || terms->symbol.empty() ? "" : " " + terms->symbol;
@@ -51,9 +57,7 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
   if (status.open > Shares()) rest = to_string(status.open);
   if (status.canceled > Shares()) rest = to_string(status.canceled);
   const bool any = !status.executions.empty();
-  const Shares executed = std::accumulate(
-      status.executions.begin(), status.executions.end(), Shares(),
-      [](Shares sum, const Execution& execution) { return sum + execution.shares; });
+  const Shares executed = executed_shares(status);
   if (any) {
     text += terms == nullptr ? "executed " + to_string(executed)
                              : (buy ? "bought " : "sold ") + to_string(executed) + symbol;

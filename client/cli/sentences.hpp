@@ -12,6 +12,8 @@ namespace exchange::cli {
 // order that was placed in another one is empty.
 using KnownOrders = std::map<std::string, NewOrder>;
 
+Shares executed_shares(const Status& status);
+
 // "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67". `terms` may be null.
 std::string sentence(const std::string& id, const Status& status, const NewOrder* terms);
 // A line for each execution, oldest first.

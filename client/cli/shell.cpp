@@ -130,6 +130,7 @@ int run_script(Runner& runner, std::istream& lines) {
   int status = exit_ok;
   std::size_t number = 0;
   for (std::string line; !runner.has_quit() && std::getline(lines, line);) {
+    if (number == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a mark of UTF-8
     const int ended = runner.run_line(line, ++number);
     if (status == exit_ok) status = ended;
     if (ended != exit_ok && !runner.settings().keep_going) break;
@@ -151,7 +152,7 @@ int run_shell(Runner& runner, client::StopFlag& stop,
     const std::optional<std::string> line = read_line(prompt(runner.settings(), console.style));
     if (!line) {
       console.out << std::endl;
-      if (!stop) return exit_ok;  // Ctrl-D
+      if (!stop) break;  // Ctrl-D
       if (last_signal != SIGINT) return 128 + last_signal;
       stop = false;
       continue;
@@ -160,11 +161,17 @@ int run_shell(Runner& runner, client::StopFlag& stop,
     history.add(*line);
     try {
       runner.run_line(*line);
+      runner.notice_fills();
     } catch (const client::Interrupted&) {
       console.out << std::endl;
       if (last_signal != SIGINT) return 128 + last_signal;
     }
     stop = false;
+  }
+  try {
+    runner.notice_open_orders();
+  } catch (const client::Interrupted&) {
+    return 128 + last_signal;
   }
   return exit_ok;
 }

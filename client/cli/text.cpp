@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <limits>
+#include <sstream>
 
 namespace exchange::cli {
 namespace {
@@ -81,6 +82,46 @@ std::string clipped(std::string_view text, std::size_t width) {
 std::string padded(const std::string& text, std::size_t wanted, bool to_right) {
   const std::string blanks(wanted - std::min(wanted, width(text)), ' ');
   return to_right ? blanks + text : text + blanks;
+}
+
+std::string wrapped(std::string_view text, std::size_t columns) {
+  constexpr std::size_t least = 20, narrow_indent = 6;  // characters for what describes
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (width(line) <= columns) {
+      out += std::string(line) + "\n";
+      continue;
+    }
+    const std::size_t gap = line.rfind("  ");
+    const std::string_view head = line.substr(0, gap == std::string_view::npos ? 0 : gap + 2);
+    std::size_t indent = width(head);
+    if (!head.empty() && indent + least > columns) {
+      indent = narrow_indent;
+      const std::size_t end = head.find_last_not_of(' ') + 1;
+      if (end > 0) out += std::string(head.substr(0, end)) + "\n";
+      out.append(indent, ' ');
+    } else {
+      out += head;
+    }
+    std::size_t used = indent;
+    std::istringstream words{std::string(line.substr(head.size()))};
+    for (std::string word; words >> word;) {
+      if (used > indent && used + 1 + width(word) > columns) {
+        out += "\n" + std::string(indent, ' ');
+        used = indent;
+      }
+      if (used > indent) {
+        out += ' ';
+        ++used;
+      }
+      out += word;
+      used += width(word);
+    }
+    out += "\n";
+  }
+  return out;
 }
 
 Table::Table(std::vector<std::string> headings, Style style)

@@ -30,6 +30,10 @@ std::size_t width(std::string_view text);
 std::string clipped(std::string_view text, std::size_t width);
 std::string padded(const std::string& text, std::size_t width, bool to_right = false);
 
+// Lines that are longer broken between words, each rest below what the line describes: the text
+// after its last gap of two blanks. For help.
+std::string wrapped(std::string_view text, std::size_t width);
+
 // Rows under a heading, each column as wide as its widest cell, two blanks between them.
 class Table {
  public:

@@ -1,12 +1,29 @@
 #include "client/cli/views.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace exchange::cli {
 namespace {
 
 std::string side_text(const std::string& side, Style style) {
   return side == "buy" ? style.buy(side) : style.sell(side);
+}
+
+std::vector<std::string> ladder_row(const std::vector<Level>& bids, const std::vector<Level>& asks,
+                                    std::size_t i, Style style) {
+  std::vector<std::string> row(6);
+  if (i < bids.size()) {
+    row[0] = std::to_string(bids[i].orders);
+    row[1] = bids[i].shares;
+    row[2] = style.buy(to_string(bids[i].price));
+  }
+  if (i < asks.size()) {
+    row[3] = style.sell(to_string(asks[i].price));
+    row[4] = asks[i].shares;
+    row[5] = std::to_string(asks[i].orders);
+  }
+  return row;
 }
 
 }  // namespace
@@ -24,6 +41,10 @@ std::string account_view(const Json& account, Style style) {
         {text_field(one, "symbol"), text_field(one, "shares"), text_field(one, "reserved")});
   if (!positions.empty()) text += "\n" + positions.text();
 
+  return text + "\n" + orders_view(account, style);
+}
+
+std::string orders_view(const Json& account, Style style) {
   Table orders({">ORDER", "SIDE", "SYMBOL", ">SHARES", ">LIMIT", ">OPEN", "OPENED"}, style);
   const std::vector<Json>& list = list_field(account, "orders");
   for (const Json& one : list)
@@ -31,7 +52,7 @@ std::string account_view(const Json& account, Style style) {
                 side_text(text_field(one, "side"), style), text_field(one, "symbol"),
                 text_field(one, "shares"), text_field(one, "limit"), text_field(one, "open"),
                 local_time(number_field(one, "opened_at_us") / 1'000'000)});
-  text += orders.empty() ? "\nno open orders\n" : "\n" + orders.text();
+  std::string text = orders.empty() ? "no open orders\n" : orders.text();
   const std::int64_t open = number_field(account, "open_orders");
   if (open > std::int64_t(list.size()))
     text += "the oldest of " + std::to_string(open) + " open orders\n";
@@ -41,20 +62,8 @@ std::string account_view(const Json& account, Style style) {
 Table ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max,
              Style style) {
   Table table({">ORDERS", ">SHARES", ">BID", "ASK", ">SHARES", ">ORDERS"}, style);
-  for (std::size_t i = 0; i < std::min(levels_max, std::max(bids.size(), asks.size())); ++i) {
-    std::vector<std::string> row(6);
-    if (i < bids.size()) {
-      row[0] = std::to_string(bids[i].orders);
-      row[1] = bids[i].shares;
-      row[2] = style.buy(to_string(bids[i].price));
-    }
-    if (i < asks.size()) {
-      row[3] = style.sell(to_string(asks[i].price));
-      row[4] = asks[i].shares;
-      row[5] = std::to_string(asks[i].orders);
-    }
-    table.add(std::move(row));
-  }
+  for (std::size_t i = 0; i < std::min(levels_max, std::max(bids.size(), asks.size())); ++i)
+    table.add(ladder_row(bids, asks, i, style));
   return table;
 }
 
@@ -69,6 +78,54 @@ std::string book_view(const Json& book, Style style) {
   if (bids.empty() && asks.empty()) return symbol + ": no open orders\n";
   return style.bold(symbol) + "\n" +
          ladder(bids, asks, std::max(bids.size(), asks.size()), style).text();
+}
+
+std::string own_book_view(const Json& book, const Json& account, Style style) {
+  const std::string symbol = text_field(book, "symbol");
+  std::map<std::pair<std::string, std::string>, Shares> own;  // by side and limit
+  for (const Json& one : list_field(account, "orders")) {
+    const auto open = parse_shares(text_field(one, "open"));
+    if (open && text_field(one, "symbol") == symbol)
+      own[{text_field(one, "side"), text_field(one, "limit")}] += open.value;
+  }
+  if (own.empty()) return book_view(book, style);
+  const auto shares = [&](const char* side, const Level& level) -> std::string {
+    const auto found = own.find({side, to_string(level.price)});
+    return found == own.end() ? "" : to_string(found->second);
+  };
+  const std::vector<Level> bids = levels_field(book, "bids"), asks = levels_field(book, "asks");
+  Table table({">YOURS", ">ORDERS", ">SHARES", ">BID", "ASK", ">SHARES", ">ORDERS", ">YOURS"},
+              style);
+  for (std::size_t i = 0; i < std::max(bids.size(), asks.size()); ++i) {
+    std::vector<std::string> row = ladder_row(bids, asks, i, style);
+    row.insert(row.begin(), i < bids.size() ? shares("buy", bids[i]) : "");
+    row.push_back(i < asks.size() ? shares("sell", asks[i]) : "");
+    table.add(std::move(row));
+  }
+  return style.bold(symbol) + "\n" + table.text();
+}
+
+std::string history_view(const std::vector<Json>& orders, Style style) {
+  struct Row {
+    std::int64_t time_us;
+    std::vector<std::string> cells;
+  };
+  std::vector<Row> rows;
+  for (const Json& order : orders)
+    for (const Json& one : list_field(order, "executions")) {
+      const std::int64_t time_us = number_field(one, "time_us");
+      rows.push_back(
+          {time_us,
+           {local_time(time_us / 1'000'000), std::to_string(number_field(order, "order")),
+            side_text(text_field(order, "side"), style), text_field(order, "symbol"),
+            text_field(one, "shares"), text_field(one, "price")}});
+    }
+  if (rows.empty()) return "no executions\n";
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& one, const Row& other) { return one.time_us > other.time_us; });
+  Table table({"TIME", ">ORDER", "SIDE", "SYMBOL", ">SHARES", ">PRICE"}, style);
+  for (Row& row : rows) table.add(std::move(row.cells));
+  return table.text();
 }
 
 std::string trades_view(const Json& trades, Style style) {

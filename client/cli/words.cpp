@@ -12,6 +12,8 @@ std::vector<std::string> split_words(const std::string& text) {
   std::string word;
   bool in_word = false;
   char quote = 0;
+  if (text.find('\0') != std::string::npos)
+    throw UsageError("a zero byte in the line; scripts are UTF-8, not UTF-16");
   for (const char c : text) {
     if (quote != 0) {
       if (c == quote)

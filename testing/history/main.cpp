@@ -42,7 +42,7 @@ void print(const Verdict& verdict, std::size_t findings_max) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  exchange::prepare_process();
+  exchange::prepare_process("check-history");
   CLI::App app(
       "Judges histories of `loadgen --history` by the whole journal of the store (server "
       "--keep-journal), which no server may hold meanwhile.\n"

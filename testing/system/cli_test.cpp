@@ -220,7 +220,8 @@ TEST_CASE("the exit status distinguishes a refusal, an error and a server that i
     CHECK_THAT(ran.err, contains_text(err));
   };
   fails(market.run("create account 1 10"), 1, "exchange-cli: account 1: account already exists\n");
-  fails(market.run("-a 1 sell SPY 1 1"), 1, "exchange-cli: sell 1 SPY @ 1: insufficient shares\n");
+  fails(market.run("-a 1 sell SPY 1 1"), 1,
+        "exchange-cli: sell 1 SPY @ 1: insufficient shares: 1 needed, 0 free\n");
   fails(market.run("-a 7 cancel 1"), 1, "exchange-cli: order 1: unknown account\n");
   fails(market.run("-a 1 status 99"), 1, "exchange-cli: order 99: no such order of this account\n");
   fails(market.run("buy SPY 1 1"), 2, "--account ID");
@@ -416,6 +417,25 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
   CHECK(again.wait() == 0);
 }
 
+TEST_CASE("a shell asks before a typing error creates a symbol, and ends with what stays open") {
+  Market market;
+  market.set_up("create symbol SPY 1=5\n");
+  Terminal terminal(
+      {"--connect", market.xml_address(), "--http", market.http_address(), "--account", "1"},
+      {{"XDG_STATE_HOME", "/nowhere"}});
+  terminal.await("> ");
+  terminal.type_at_prompt("buy SPX 1 1\r");
+  terminal.await("there is no symbol SPX (did you mean 'SPY'?). Create it, for everyone? [y/N] ");
+  terminal.type("n\r");
+  terminal.await("> ");
+  terminal.type_at_prompt("buy SPY 1 1\r");
+  terminal.await("order 1: 1 SPY open");
+  terminal.await("> ");
+  terminal.type_at_prompt("quit\r");
+  terminal.await("an order of this shell stays open: 1");
+  CHECK(terminal.wait() == 0);
+}
+
 TEST_CASE("a shell whose history cannot be kept works all the same") {
   const Market market;
   Terminal terminal({"--connect", market.xml_address()}, {{"XDG_STATE_HOME", "/dev/null"}});
@@ -449,6 +469,32 @@ TEST_CASE("a shell outlives its server and finds the next one") {
   terminal.await("account 3: created");
   terminal.type("quit\r");
   CHECK(terminal.wait() == 0);
+}
+
+TEST_CASE("no program ends well if what it printed could not be written") {
+  Market market;
+  const fs::path folder = fs::path(binary()).parent_path();
+  const std::string server = "127.0.0.1:" + std::to_string(market.server.port());
+  for (const std::string& command :
+       {std::string("server --help"), std::string("exchange-cli --help"),
+        "exchange-cli --connect " + server + " create symbol S", std::string("loadgen --help"),
+        "loadgen -c 1 -n 10 --connect " + server, std::string("demo-bots --help"),
+        "demo-bots -d 10ms --connect " + server, std::string("exchange-audit --help"),
+        std::string("conformance --help")}) {
+    INFO(command);
+    const std::string program = command.substr(0, command.find(' '));
+    if (!fs::exists(folder / program)) {
+      WARN(program << " is not built");
+      continue;
+    }
+    const TemporaryFolder errors;
+    const int status = std::system(
+        ("'" + folder.string() + "'/" + command + " >/dev/full 2>'" + (errors / "err") + "'")
+            .c_str());
+    CHECK(WEXITSTATUS(status) == 1);
+    CHECK_THAT(contents(errors / "err"),
+               contains_text(program + ": cannot write to the standard output: No space left"));
+  }
 }
 
 TEST_CASE("colour is for terminals, and not where NO_COLOR is set") {

@@ -35,7 +35,7 @@ TEST_CASE("a file never gets the descriptor of a standard stream that was closed
   CHECK(holds_in_child([&] {
     for (int descriptor = 0; descriptor < 3; ++descriptor)
       if (closed >> descriptor & 1) ::close(descriptor);
-    prepare_process();
+    prepare_process("test");
     return ::open("/dev/zero", O_RDWR) > STDERR_FILENO;
   }));
 }
@@ -43,7 +43,7 @@ TEST_CASE("a file never gets the descriptor of a standard stream that was closed
 TEST_CASE("a write beyond the limit of file sizes fails and does not end the process") {
   const TemporaryFolder folder;
   CHECK(holds_in_child([&] {
-    prepare_process();
+    prepare_process("test");
     const rlimit none{0, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &none);
     const int file = ::open((folder / "x").c_str(), O_WRONLY | O_CREAT, 0600);

@@ -2,6 +2,7 @@
 #include "client/cli/documents.hpp"
 
 #include "catch.hpp"
+#include "client/connection/keys.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
@@ -119,12 +120,18 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   CHECK(
       document_of(ShowOrders{{"1"}}, "3", key) ==
       R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
-  CHECK(without_key(document_of(NewAccount{"1", "5"}, key)) ==
+  CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, key)) ==
         R"(<create><account id="1" balance="5" key="…"/></create>)");
-  CHECK(without_key(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
+  CHECK(client::without_keys(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
-  CHECK(without_key(document_of(ShowOrders{{"1"}}, "3")) ==
+  CHECK(client::without_keys(document_of(ShowOrders{{"1"}}, "3")) ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
+  CHECK(document_of(NewAccount{"1", "5"}, "long enough", "operator's") ==
+        R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
+  CHECK(document_of(NewSymbol{"S", {}}, "operator's") ==
+        R"(<create key="operator's"><symbol sym="S"/></create>)");
+  CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, "long enough", "operator's")) ==
+        R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
 }

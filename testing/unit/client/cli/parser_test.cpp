@@ -2,8 +2,10 @@
 #include "client/cli/parser.hpp"
 
 #include <cstdlib>
+#include <sstream>
 
 #include "catch.hpp"
+#include "client/cli/text.hpp"
 #include "client/cli/words.hpp"
 
 using namespace exchange;
@@ -219,6 +221,37 @@ TEST_CASE("a line of the shell is the same commands, and settings for once") {
   CHECK(!parse_line("  # all of it a comment", settings));
 }
 
+TEST_CASE("words in another order get a hint, and so does a script that is not UTF-8") {
+  CHECK(error("buy 10 SPY 500") ==
+        "the words are SYM SHARES PRICE: did you mean 'buy SPY 10 500'?");
+  CHECK(error("sell SPY market 10") ==
+        "the words are SYM SHARES PRICE: did you mean 'sell SPY 10 market'?");
+  CHECK(error("buy 10 20 30") == "");     // a symbol may be digits
+  CHECK(error("buy SPY ten 500") == "");  // documents.hpp has the sentence
+  CHECK(error(std::string("create symbol AB\0C", 18)) ==
+        "a zero byte in the line; scripts are UTF-8, not UTF-16");
+}
+
+TEST_CASE("help is wrapped between words at the width of the terminal") {
+  const std::string help = help_text({});
+  for (const std::size_t columns : {30u, 50u, 60u, 80u}) {
+    std::istringstream lines(wrapped(help, columns)), words(help);
+    std::string all, line, word, text;
+    while (std::getline(lines, line)) {
+      INFO(line);
+      CHECK(width(line) <= std::max<std::size_t>(columns, 41));
+      std::istringstream of_line(line);
+      while (of_line >> word) all += word + " ";
+    }
+    while (words >> word) text += word + " ";
+    CHECK(all == text);  // no word is broken
+  }
+  CHECK(wrapped("  cancel ORDER  take back what is open of orders\nshort\n", 40) ==
+        "  cancel ORDER  take back what is open\n"
+        "                of orders\nshort\n");
+  CHECK(wrapped("one two three four", 9) == "one two\nthree\nfour\n");
+}
+
 TEST_CASE("words are split at blanks, held together by quotes, and end at a comment") {
   CHECK(split_words(" a  b\tc\r") == Words{"a", "b", "c"});
   CHECK(split_words("a 'b c' \"d'e\" f'g'h") == Words{"a", "b c", "d'e", "fgh"});
@@ -244,7 +277,8 @@ TEST_CASE("what may follow is known of commands and options") {
   CHECK(words_after({"help"}, "cr") == Words{"create"});
   CHECK(words_after({"xml"}, "o") == Words{"off", "on"});
   CHECK(words_after({"book", "SPY"}, "--l") == Words{"--levels"});
-  CHECK(words_after({"book", "SPY"}, "--") == Words{"--account", "--help", "--levels", "--xml"});
+  CHECK(words_after({"book", "SPY"}, "--") ==
+        Words{"--account", "--help", "--levels", "--new-symbol", "--xml"});
   CHECK(words_after({"buy", "SPY"}, "").empty());
 }
 

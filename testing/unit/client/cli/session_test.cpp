@@ -367,13 +367,17 @@ TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
   seat.run("book SPY", exit_ok,
            "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
   seat.run("book XYZ --levels 3", exit_refused, "", "unknown symbol\n");
+  seat.run("book spy", exit_refused, "", "unknown symbol (did you mean 'SPY'?)\n");
+  seat.run("book SPZ", exit_refused, "", "unknown symbol (did you mean 'SPY'?)\n");
   seat.complained();
   CHECK(seat.run("status") == exit_unreachable);
   CHECK_THAT(seat.complained(),
              contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
   CHECK(seat.run("trades SPY -n 7 --account 2") == exit_unreachable);
-  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/metrics",
-                              "/api/books/XYZ?levels=3", "/metrics", "/api/accounts/1", "/metrics",
+  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/api/accounts/1", "/metrics",
+                              "/api/books/XYZ?levels=3", "/api/symbols", "/metrics",
+                              "/api/books/spy?levels=10", "/metrics", "/api/books/SPZ?levels=10",
+                              "/metrics", "/api/accounts/1", "/metrics",
                               "/api/trades?sym=SPY&limit=7"});
 }
 
@@ -388,7 +392,118 @@ TEST_CASE("a look waits until what is committed is shown") {
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("book SPY") == exit_ok);
   CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols",
-                              "/api/books/SPY?levels=10"});
+                              "/api/books/SPY?levels=10", "/api/accounts/1"});
+}
+
+TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or meant") {
+  EditedServer server(honest);
+  HttpStub http(answer);
+  Seat seat(server.address(), http.address());
+  seat.start();
+  const std::string problem = "there is no symbol SPX (did you mean 'SPY'?)";
+  seat.run("buy SPX 1 1", exit_refused, "",
+           problem + "; --new-symbol lets a buy create it, for everyone\n");
+  std::string asked;
+  bool yes = false;
+  seat.console.confirm = [&](const std::string& question) {
+    asked = question;
+    return yes;
+  };
+  seat.run("buy SPX 1 1", exit_refused, "");
+  CHECK(asked == problem + ". Create it, for everyone?");
+  yes = true;
+  seat.run("buy SPX 1 1", exit_ok, "order 1: 1 SPX open, to buy at limit 1\n");
+  asked = "";
+  seat.run("buy SPX 1 1", exit_ok, "order 2: 1 SPX open, to buy at limit 1\n");
+  seat.run("buy NEW 1 1 --new-symbol", exit_ok, "order 3: 1 NEW open, to buy at limit 1\n");
+  seat.run("sell NONE 1 1", exit_refused, "", "sell 1 NONE @ 1: insufficient shares\n");
+  CHECK(asked == "");
+}
+
+TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP port gives them") {
+  EditedServer server(honest);
+  HttpStub http([](const std::string& target) -> HttpStub::Answer {
+    if (target != "/api/accounts/1") return answer(target);
+    return {200,
+            R"({"account": "1", "balance": "100000", "reserved": "0", "open_orders": 0,)"
+            R"( "orders": [], "positions": [{"symbol": "SPY", "shares": "5", "reserved": "2"}]})"};
+  });
+  Seat seat(server.address(), http.address());
+  seat.start();
+  seat.run("buy SPY 1000 145.5", exit_refused, "",
+           "buy 1000 SPY @ 145.5: insufficient funds: 145500 needed, 100000 free\n");
+  seat.run("sell SPY 7.5 1", exit_refused, "",
+           "sell 7.5 SPY @ 1: insufficient shares: 7.5 needed, 5 free\n");
+}
+
+TEST_CASE("history asks for the open orders and those of this session, or for what is named") {
+  EditedServer server(honest);
+  const auto order = [](int id, int account) {
+    return R"({"account": ")" + std::to_string(account) + R"(", "order": )" + std::to_string(id) +
+           R"(, "symbol": "SPY", "side": "buy", "executions": [{"shares": "4", "price": "5", )" +
+           R"("time_us": 1700000001000000}]})";
+  };
+  HttpStub http([&](const std::string& target) -> HttpStub::Answer {
+    if (target == "/api/accounts/1") return {200, R"({"orders": [{"order": 7}]})"};
+    if (target == "/api/orders/1" || target == "/api/orders/7")
+      return {200, order(target.back() - '0', 1)};
+    if (target == "/api/orders/8") return {200, order(8, 2)};
+    if (target.starts_with("/api/orders/")) return {404, R"({"error": "no such order"})"};
+    return answer(target);
+  });
+  Seat seat(server.address(), http.address());
+  seat.start("buy SPY 1 1\n");
+  const std::string head = "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n",
+                    of_1 = "2023-11-14 22:13:21      1  buy   SPY          4      5\n",
+                    of_7 = "2023-11-14 22:13:21      7  buy   SPY          4      5\n";
+  seat.run("history", exit_ok, head + of_1 + of_7);
+  seat.run("history 7", exit_ok, head + of_7);
+  seat.run("history 9", exit_refused, "", "no such order\n");
+  seat.run("history 8", exit_refused, "", "order 8: no such order of this account\n");
+  seat.run("history x", exit_usage, "", "transaction id must be a whole number from 1\n");
+}
+
+TEST_CASE("a limit that the exchange rounds is shown rounded") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start();
+  seat.run("buy SPY 1 580.123456789", exit_ok,
+           "the limit was rounded to 580.12345678\n"
+           "order 1: 1 SPY open, to buy at limit 580.12345678\n");
+  seat.run("account 2", exit_ok, "");
+  seat.run("sell SPY 1 580.123456781", exit_ok,
+           "the limit was rounded to 580.12345679\n"
+           "order 2: 1 SPY open, to sell at limit 580.12345679\n");
+  seat.run("sell SPY 1 581.120000000", exit_ok,
+           "order 3: 1 SPY open, to sell at limit 581.120000000\n");
+}
+
+TEST_CASE("a shell notices what was executed meanwhile, and names what stays open at its end") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("buy SPY 10 5\nbuy SPY 10 4\nbuy SPY 10 3\ncancel 3\n");
+  seat.runner->notice_fills();
+  CHECK(seat.said() == "");
+  seat.run("sell SPY 4 5 --account 2", exit_ok, "order 4: sold 4 SPY @ 5\n");
+  seat.runner->notice_fills();
+  CHECK(seat.said() == "* order 1: bought 4 SPY @ 5, 6 still open at limit 5\n");
+  seat.runner->notice_fills();
+  CHECK(seat.said() == "");
+  seat.run("sell SPY 6 5 --account 2", exit_ok, "order 5: sold 6 SPY @ 5\n");
+  seat.runner->notice_open_orders();
+  CHECK(seat.said() == "* order 1: bought 10 SPY @ 5\nan order of this shell stays open: 2\n");
+  CHECK(seat.run("cancel all") == exit_ok);
+  seat.said();
+  seat.runner->notice_open_orders();
+  CHECK(seat.said() == "");
+}
+
+TEST_CASE("a script may begin with a byte order mark") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  CHECK(seat.script("\xEF\xBB\xBF"
+                    "create account 1 5\n") == exit_ok);
+  CHECK(seat.complained() == "");
 }
 
 TEST_CASE("watch prints changes until its count") {

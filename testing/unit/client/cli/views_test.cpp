@@ -81,6 +81,43 @@ TEST_CASE("a book has bids to the left of asks, best first") {
         "S: no open orders\n");
 }
 
+TEST_CASE("own orders are marked in the book, and listed alone") {
+  Json account = Json::parse(
+      R"({"open_orders": 4, "orders": [
+          {"order": 1, "symbol": "SPY", "side": "buy", "shares": "9", "limit": "145.67",
+           "open": "6", "opened_at_us": 1700000000000000},
+          {"order": 2, "symbol": "SPY", "side": "buy", "shares": "9", "limit": "145.67",
+           "open": "0.5", "opened_at_us": 1700000000000000},
+          {"order": 3, "symbol": "SPY", "side": "sell", "shares": "1", "limit": "146", "open": "1",
+           "opened_at_us": 1700000000000000},
+          {"order": 4, "symbol": "ABC", "side": "buy", "shares": "9", "limit": "9", "open": "9",
+           "opened_at_us": 1700000000000000}]})");
+  CHECK(own_book_view(snapshot, account, {}) ==
+        "SPY\n"
+        "YOURS  ORDERS  SHARES     BID  ASK  SHARES  ORDERS  YOURS\n"
+        "  6.5       1      60  145.67  146    10.5       2      1\n"
+        "            1       1       9\n");
+  CHECK_THAT(orders_view(account, {}), contains_text("    4  buy   ABC"));
+  account["orders"] = Json::array();
+  CHECK(own_book_view(snapshot, account, {}) == book_view(snapshot, {}));
+}
+
+TEST_CASE("executions of several orders are listed newest first") {
+  const Json one = Json::parse(
+      R"({"order": 1, "symbol": "SPY", "side": "buy", "executions": [
+          {"shares": "4", "price": "5", "time_us": 1700000001000000},
+          {"shares": "2", "price": "6", "time_us": 1700000003000000}]})");
+  const Json other = Json::parse(
+      R"({"order": 12, "symbol": "ABC", "side": "sell", "executions": [
+          {"shares": "1.5", "price": "7", "time_us": 1700000002000000}]})");
+  CHECK(history_view({one, other}, {}) ==
+        "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n"
+        "2023-11-14 22:13:23      1  buy   SPY          2      6\n"
+        "2023-11-14 22:13:22     12  sell  ABC        1.5      7\n"
+        "2023-11-14 22:13:21      1  buy   SPY          4      5\n");
+  CHECK(history_view({}, {}) == "no executions\n");
+}
+
 TEST_CASE("trades and symbols are tables") {
   CHECK(trades_view(snapshot, {}) ==
         "TIME                 SHARES   PRICE  TAKER  BUY ORDER  SELL ORDER\n"
