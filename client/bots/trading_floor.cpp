@@ -76,7 +76,7 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   while (server_) {
     try {
       const std::vector<Answer> answers =
-          read_answers(client::ask(*server_, document_of(commands, options_.keys)), commands);
+          read_answers(send(document_of(commands, options_.keys)), commands);
       for (const Answer& answer : answers)
         if (answer.refused) refusal_ = answer.why;
       market.answered(answers);
@@ -85,6 +85,7 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
       std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
     }
     server_.reset();
+    connection_.reset();
     if (!options_.retry || !market.may_be_asked_again()) break;
     await_server();
     if (server_) ++sent_again_;
@@ -92,6 +93,14 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   market.lost();
   ++lost_;
   return false;
+}
+
+// Over the same connection, as long as the server keeps it open.
+std::string TradingFloor::send(std::string_view document) {
+  if (!connection_ || connection_->has_ended())
+    connection_.emplace(client::connect_to(*server_, reply_timeout_s, never), server_->text,
+                        reply_timeout_s, never);
+  return client::ask(*connection_, document);
 }
 
 // Returns once the server replies, or when it is time to end. Reports each new problem at once, and
@@ -104,11 +113,10 @@ void TradingFloor::await_server() {
     std::string problem;
     try {
       client::Servers servers(options_.connect_to);
-      client::Descriptor connected = client::connect_to(servers, reply_timeout_s, stop_);
-      client::Stream server(std::move(connected), servers.current().text, reply_timeout_s, never);
-      client::ask(server, "<create/>");  // changes nothing, and cannot be refused
-      server_.emplace(std::move(server));
-      std::fprintf(stderr, "demo-bots: trading at %s\n", server_->peer().c_str());
+      // changes nothing, and cannot be refused
+      client::ask(servers, "<create/>", reply_timeout_s, stop_);
+      server_ = servers.current();
+      std::fprintf(stderr, "demo-bots: trading at %s\n", server_->text.c_str());
       return;
     } catch (const std::runtime_error& error) {  // unreachable, or no exchange
       problem = error.what();

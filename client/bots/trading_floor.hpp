@@ -50,6 +50,7 @@ class TradingFloor {
   void pause_until(Clock::time_point when) const;
   void serve(Seat& seat);
   bool ask(Market& market, const std::vector<Command>& commands);
+  std::string send(std::string_view document);
   void await_server();
   void wind_up();
 
@@ -57,7 +58,8 @@ class TradingFloor {
   const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
   std::deque<Seat> seats_;                // markets stay where they are
-  std::optional<client::Stream> server_;  // the connection; nothing: to be made
+  std::optional<client::Address> server_;  // nothing: to be looked for
+  std::optional<client::Stream> connection_;
   std::string refusal_;                   // the server's last
   std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };

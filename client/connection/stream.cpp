@@ -1,6 +1,7 @@
 #include "client/connection/stream.hpp"
 
 #include <openssl/ssl.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -80,6 +81,8 @@ Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
 int Stream::socket() const { return layers_ ? layers_->stream.socket().native_handle() : -1; }
+
+bool Stream::has_ended() const { return wait_for(socket(), POLLIN, 0, *stop_); }
 
 AnyStream Stream::release() { return std::move(layers_->stream); }
 

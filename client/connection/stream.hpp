@@ -36,6 +36,8 @@ class Stream {
 
   const std::string& peer() const { return peer_; }
   int socket() const;
+  // Whether the server has closed it. Call it between requests, without TLS.
+  bool has_ended() const;
 
   // Sends `request`, and returns what came once `is_complete` is true of it. Reads while it sends:
   // a server may reply to the first of many requests. Throws NoReply after `timeout_s` in which
