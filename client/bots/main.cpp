@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <random>
 
-#include "base/process.hpp"
 #include "base/key_file.hpp"
+#include "base/process.hpp"
 #include "base/version.hpp"
 #include "client/bots/trading_floor.hpp"
 #include "client/connection/option_checks.hpp"

@@ -43,8 +43,8 @@ struct Answer {
   bool refused = false;
   std::string why = {};  // the server's sentence
   OrderId order = 0;     // of an order placed
-  Shares open;        // of an order queried
-  Shares canceled;    // of an order queried or canceled
+  Shares open;           // of an order queried
+  Shares canceled;       // of an order queried or canceled
 };
 
 class Market {

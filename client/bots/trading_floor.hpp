@@ -57,10 +57,10 @@ class TradingFloor {
   const FloorOptions options_;
   const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
-  std::deque<Seat> seats_;                // markets stay where they are
+  std::deque<Seat> seats_;                 // markets stay where they are
   std::optional<client::Address> server_;  // nothing: to be looked for
   std::optional<client::Stream> connection_;
-  std::string refusal_;                   // the server's last
+  std::string refusal_;  // the server's last
   std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };
 
