@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/loadgen/order_ids.hpp"
 #include "client/connection/keys.hpp"
+#include "client/loadgen/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {

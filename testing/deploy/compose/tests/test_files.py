@@ -178,9 +178,9 @@ class Cluster(unittest.TestCase):
         self.assertEqual([n for n, s in self.services.items() if "ports" in s], ["proxy"])
 
     def test_every_service_has_an_address_and_a_volume_of_its_own(self):
-        fixed = [s for s in self.services.values() if "networks" in s]
-        addresses = {s["networks"]["default"]["ipv4_address"] for s in fixed}
-        self.assertEqual(len(addresses), 9)
+        networks = [s["networks"] for s in self.services.values() if "networks" in s]
+        fixed = [of["cluster"]["ipv4_address"] for of in networks if isinstance(of, dict)]
+        self.assertEqual(len(set(fixed)), 9)
         volumes = [v for s in self.services.values() for v in s.get("volumes", [])]
         self.assertEqual(len(set(volumes)), 6)
 
@@ -190,7 +190,7 @@ class Cluster(unittest.TestCase):
             self.assertEqual(environment["EXCHANGE_REQUIRE_REPLICAS"], 1)
             self.assertEqual(environment["EXCHANGE_STANDBY"], "true")
             for database in ("db1", "db2", "db3"):
-                address = self.services[database]["networks"]["default"]["ipv4_address"]
+                address = self.services[database]["networks"]["cluster"]["ipv4_address"]
                 self.assertIn(address, environment["EXCHANGE_STORE"])
 
     def test_every_variable_is_explained_where_it_is_used(self):
