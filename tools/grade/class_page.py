@@ -35,8 +35,8 @@ def points_blocks(rows, graded):
 
 def spread(points):
     quarters = statistics.quantiles(points, method="inclusive") if points[1:] else points * 3
-    figures = [statistics.mean(points), min(points), *quarters, max(points)]
-    return [str(len(points)), *(f"{figure:.1f}" for figure in figures)]
+    values = [statistics.mean(points), min(points), *quarters, max(points)]
+    return [str(len(points)), *(f"{figure:.1f}" for figure in values)]
 
 
 def rule_blocks(graded, weights):
