@@ -85,6 +85,8 @@ class ComposeServer:
             status, place = self._compose("port", service, str(CONTAINER_PORT))
             if status == 0 and (found := re.search(r":(\d+)\s*$", place)) and int(found[1]):
                 return int(found[1])
+        if "network_mode: host" in self._compose("config")[1]:
+            return CONTAINER_PORT  # of the machine too
         raise NotStarted(f"no service of the compose file publishes its port {CONTAINER_PORT}")
 
     def _pin(self):

@@ -8,7 +8,8 @@ from throughput_page import table, throughput_blocks
 
 QUOTED_RULES = 12  # broken ones with their conversations
 RESULTS = {"kept": "good", "broken": "bad", "blocked": "bad", "untested": None}
-ERRORS = {"refused": "no connection", "reset": "closed before the reply", "timeout": "no reply"}
+NO_REPLY = "no reply"
+ERRORS = {"refused": "no connection", "reset": "closed before the reply", "timeout": NO_REPLY}
 
 
 def model(grade, given, got, of, reference, shared):
@@ -149,11 +150,12 @@ def quoted(rule):
     """What it says, why it is broken, and the conversation that shows it."""
     blocks = [text(f"{rule.get('level')}: ", str(rule.get("sentence", "")))]
     blocks.append(text({"text": str(rule.get("why", "")), "kind": "bad"}))
-    lines = [
-        f"> {turn.get('sent', '')}\n{turn.get('got') or '(no reply)'}"
-        for turn in rule.get("conversation") or []
-        if isinstance(turn, dict)
-    ]
+    turns = [turn for turn in rule.get("conversation") or [] if isinstance(turn, dict)]
+    lines = []
+    for nth, turn in enumerate(turns):
+        # What came instead of the last reply, if anything, is in the reason.
+        instead = rule.get("why") if nth + 1 == len(turns) else ""
+        lines.append(f"> {turn.get('sent', '')}\n{turn.get('got') or f'({instead or NO_REPLY})'}")
     return blocks + ([pre("\n".join(lines))] if lines else [])
 
 

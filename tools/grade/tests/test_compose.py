@@ -67,6 +67,13 @@ class Compose(toys.TestCase):
         self.assertIn("publishes its port 12345", str(caught.exception))
         self.assertIn("down -v", self.calls())
 
+    def test_a_project_in_the_network_of_the_machine_publishes_nothing(self):
+        script = (self.folder / "path/docker").read_text().replace("port web 12345", "port none")
+        script = script.replace("esac", '  *" config") echo "network_mode: host" ;;\nesac')
+        self.write("path/docker", script, executable=True)
+        server = compose.ComposeServer(self.submission, Limits(), self.folder)
+        self.assertEqual(12345, server._published_port())
+
     def test_without_an_engine(self):
         self.write("path/docker", "#!/bin/sh\necho 'is it running?' >&2\nexit 1\n", executable=True)
         self.assertIn("is it running?", compose.why_no_engine())

@@ -11,6 +11,7 @@ import toys
 import weights as weighing
 from class_page import class_blocks
 from grading import Grade
+from server_page import quoted
 from submissions import BadInput, Submission
 
 DEFAULT = Path(weighing.__file__).with_name("weights.toml")
@@ -105,6 +106,12 @@ class Losses(toys.TestCase):
             [(rule["rule"], points) for rule, points in losses],
         )
         self.assertEqual([], weighing.rule_losses({"rules": rules}, WEIGHTS))
+
+    def test_what_came_instead_of_a_reply_is_quoted(self):
+        turns = [{"sent": "<a/>", "got": ""}, {"sent": "<b/>", "got": ""}]
+        why = "what came is no reply: HTTP/1.1 400"
+        blocks = quoted(self.rule("F1", "broken", why=why, conversation=turns))
+        self.assertEqual(f"> <a/>\n(no reply)\n> <b/>\n({why})", blocks[-1]["text"])
 
     def test_the_class_sees_what_its_rules_cost(self):
         one = {"score": 50.0, "points_max": 10}
