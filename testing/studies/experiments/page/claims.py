@@ -94,7 +94,6 @@ ATOMICITY = {
 
 MUTEX, SHARED = "std::mutex", "std::shared_mutex"
 HASH, UNORDERED = "tbb::concurrent_hash_map", "tbb::concurrent_unordered_map"
-OWN = "a map for each thread"
 
 
 def firsts(t, columns):
