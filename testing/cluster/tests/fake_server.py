@@ -36,8 +36,9 @@ class FakeServer:
 
     def _answer_http(self, connection):
         with connection, contextlib.suppress(OSError):
-            if connection.recv(4096):
-                status = "200 OK\r\n\r\nok" if self.is_ready() else "503 No\r\n\r\nstandby"
+            if request := connection.recv(4096):
+                is_200 = self.is_ready() or b"/readyz?standby" in request
+                status = "200 OK\r\n\r\nok" if is_200 else "503 No\r\n\r\nstandby"
                 connection.sendall(f"HTTP/1.0 {status}\n".encode())
 
     @staticmethod
