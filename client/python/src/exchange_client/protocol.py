@@ -46,10 +46,8 @@ LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
 DIGITS_MAX = 64  # before and behind the point of a number; the exchange takes fewer
 ANY_NUMBER = 0  # of reply elements
-NO_OPEN_ORDERS = (
-    "no_open_orders",
-    "no open orders",
-)  # the code; the sentence, of a server that knows no codes
+# The code; the sentence, of a server that knows no codes.
+NO_OPEN_ORDERS = ("no_open_orders", "no open orders")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _EXACT = Context(prec=4 * DIGITS_MAX)  # whatever the program has chosen for its own numbers
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which .NET writes before its first text
