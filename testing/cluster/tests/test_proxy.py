@@ -61,7 +61,7 @@ class Proxy(unittest.TestCase):
         self.wait_for(lambda: self.server(2)["status"] == "DOWN", "a check of the second")
         with socket.create_connection((f"{NET}.20", XML), timeout=20) as client:
             client.sendall(b"who serves?")
-            self.wait_for(lambda: self.server(1)["wretr"] != "0", "a connection that is refused")
+            self.wait_for(lambda: self.server(1)["lbtot"] != "0", "the choice of the first")
             ready.add(2)
             self.wait_for(lambda: self.server(2)["status"] == "UP", "a check of the second")
             ready.remove(1)
