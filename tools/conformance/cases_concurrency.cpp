@@ -43,8 +43,10 @@ std::string findings_of(Talk& talk, unsigned clients, std::uint64_t requests) {
     if (client::stop_flag()) throw client::Interrupted();
     if (const std::string& example = result.examples.wrong_answer; !example.empty())
       findings += " " + first_line(example);
-    if (const std::uint64_t errors = result.counts.errors_in_all(); errors > 0)
-      findings += " " + std::to_string(errors) + " requests got no right reply.";
+    for (std::size_t i = 0; i < result.counts.errors.size(); ++i)
+      if (const std::uint64_t errors = result.counts.errors[i]; errors > 0)
+        findings += " Without a right reply: " + std::to_string(errors) + " of the requests (" +
+                    name_of(loadgen::ErrorClass(i)) + ").";
     const loadgen::AuditResult audited = bench.audit_history(workload, result);
     for (const std::string& sentence : audited.findings) findings += " " + sentence;
     if (findings.empty() && !audited.passed) findings = " " + audited.not_checked;
