@@ -236,8 +236,9 @@ int run(Options options) {
   arm_fail_points_of_environment();
   if (options.net.threads == 0) options.net.threads = usable_cpus();
 
+  Metrics metrics;
   const auto certificate =
-      options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
+      options.tls.enabled() ? std::make_unique<Certificate>(options.tls, metrics) : nullptr;
   KeyRing keys;
   if (options.auth.required)
     keys.add(operator_id, operator_key_hash(options.auth));
@@ -245,7 +246,6 @@ int run(Options options) {
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
   // 2. The store, and from it the exchange as it was promised to clients.
-  Metrics metrics;
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
   if (options.standby && !store->allows_standby())
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +

@@ -74,6 +74,10 @@ Options parse_options(int argc, char** argv) {
   auto* const key = add("--tls-key", options.tls.key, "its private key in PEM", "EXCHANGE_TLS_KEY");
   certificate->needs(key);
   key->needs(certificate);
+  add("--handshakes-per-address", options.tls.handshakes_per_address,
+      "TLS connections that one address may begin in a second, four times as many at once; 0: any number",
+      "EXCHANGE_HANDSHAKES_PER_ADDRESS")
+      ->check(CLI::Range(0, 1'000'000));
   add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most",
       "EXCHANGE_FRAME_BYTES_MAX")
       ->check(CLI::Range(64, 1 << 30));

@@ -148,7 +148,9 @@ class HttpServer::State {
     const PeerAddress& peer = connection.address();
     // of one read; a longer body moves on into the request
     constexpr std::size_t read_bytes_max = 65'536;
-    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
+    const bool secure = certificate_ != nullptr;
+    const auto context = secure ? certificate_->admit(peer) : nullptr;
+    if (secure && context == nullptr) co_return;  // closes it
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream)) co_return;
     beast::flat_buffer buffer(read_bytes_max);

@@ -194,6 +194,9 @@ void add_connections(Text& text, const Metrics& metrics, const std::string& poli
 
 void add_security(Text& text, const Metrics& metrics, std::int64_t certificate_expiry_s) {
   text.counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
+  text.counter("tls_refused_total",
+               "Connections closed before their TLS handshake, too many of one address.",
+               metrics.tls_refused);
   text.gauge("certificate_expiry_seconds",
              "When the TLS certificate expires, in seconds since the Unix epoch; 0: no TLS.",
              std::uint64_t(certificate_expiry_s));

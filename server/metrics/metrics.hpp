@@ -56,6 +56,7 @@ struct Metrics {
   Counter key_hashes{0}, key_hash_us{0};
   Counter key_queue_depth{0};  // gauge: request batches waiting for key hashes
   Counter tls_failures{0};     // handshakes
+  Counter tls_refused{0};      // connections, before their handshake
   // dashboard
   Counter http_requests{0}, http_refused_peer{0}, http_refused_memory{0}, websockets_dropped{0};
   Counter websockets{0};  // gauge

@@ -19,6 +19,10 @@ std::shared_ptr<ssl::context> read(const TlsFiles& files) {
                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // of TLS 1.2: with forward secrecy alone
   SSL_CTX_set_cipher_list(handle, "ECDHE+AESGCM:ECDHE+CHACHA20");
+  // The cheap ones: a client that only repeats one message makes the server compute a key exchange,
+  // which costs a hundred times as much with ffdhe8192 (CVE-2022-40735).
+  if (SSL_CTX_set1_groups_list(handle, "X25519:P-256:P-384") != 1)
+    throw std::runtime_error("OpenSSL has not the groups X25519, P-256 and P-384");
   SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);  // idle connections are many
   boost::system::error_code error;
   context->use_certificate_chain_file(files.certificate, error);
@@ -40,9 +44,18 @@ std::shared_ptr<ssl::context> read(const TlsFiles& files) {
 
 }  // namespace
 
-Certificate::Certificate(const TlsFiles& files) : files_(files) { reload(); }
+Certificate::Certificate(const TlsFiles& files, Metrics& metrics)
+    : files_(files),
+      metrics_(metrics),
+      handshakes_(files.handshakes_per_address, 4 * files.handshakes_per_address) {
+  reload();
+}
 
-std::shared_ptr<ssl::context> Certificate::context() {
+std::shared_ptr<ssl::context> Certificate::admit(const PeerAddress& address) {
+  if (!handshakes_.take(address, std::chrono::steady_clock::now())) {
+    Metrics::add(metrics_.tls_refused);
+    return nullptr;
+  }
   return context_.with([](const auto& context) { return context; });
 }
 

@@ -1,12 +1,14 @@
 #pragma once
-// Certificate is the certificate and key of the server under TLS (--tls-cert, --tls-key). Owner:
-// main. Any thread.
+// Certificate is the certificate and key of the server under TLS (--tls-cert, --tls-key), and
+// decides which connections may begin a handshake. Owner: main. Any thread.
 
 #include <boost/asio/ssl/context.hpp>
 #include <cstdint>
 #include <memory>
 
+#include "base/address_rate.hpp"
 #include "base/guarded.hpp"
+#include "metrics/metrics.hpp"
 #include "net/limits.hpp"
 
 namespace exchange {
@@ -14,10 +16,10 @@ namespace exchange {
 class Certificate {
  public:
   // Reads the files. Throws std::runtime_error, naming the file.
-  explicit Certificate(const TlsFiles& files);
+  Certificate(const TlsFiles& files, Metrics& metrics);
 
-  // For one new connection.
-  std::shared_ptr<boost::asio::ssl::context> context();
+  // For one new connection of this address; null if the address began too many: close it.
+  std::shared_ptr<boost::asio::ssl::context> admit(const PeerAddress& address);
   // Reads the files again, for new connections. Throws as above, and then nothing changes.
   void reload();
   // When the certificate expires, in seconds since the Unix epoch.
@@ -25,6 +27,8 @@ class Certificate {
 
  private:
   const TlsFiles files_;
+  Metrics& metrics_;
+  AddressRate handshakes_;
   mutable Guarded<std::shared_ptr<boost::asio::ssl::context>> context_;
 };
 

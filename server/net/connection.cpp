@@ -124,7 +124,9 @@ Detached serve(std::unique_ptr<Connection> owned) {
 
 void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
                       const TransportParts& parts) {
-  const auto context = parts.certificate == nullptr ? nullptr : parts.certificate->context();
+  const bool secure = parts.certificate != nullptr;
+  const auto context = secure ? parts.certificate->admit(peer_address(socket)) : nullptr;
+  if (secure && context == nullptr) return;  // closes it
   Stream<tcp::socket> stream(std::move(socket), context.get());
   std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
   if (!lease) return;

@@ -135,7 +135,9 @@ class ThreadPolicy final : public Transport {
   }
 
   void start_client(tcp::socket socket) {
-    const auto context = parts_.certificate == nullptr ? nullptr : parts_.certificate->context();
+    const bool secure = parts_.certificate != nullptr;
+    const auto context = secure ? parts_.certificate->admit(peer_address(socket)) : nullptr;
+    if (secure && context == nullptr) return;  // closes it
     Stream<tcp::socket> stream(std::move(socket), context.get());
     std::optional<ConnectionLease> lease = table_.admit(stream.next_layer());
     if (!lease) return;

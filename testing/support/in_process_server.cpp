@@ -33,7 +33,7 @@ void InProcessServer::start(Ports ports) {
   core.reset();
   http.reset();
   transport.reset();
-  if (options.tls.enabled()) certificate = std::make_unique<Certificate>(options.tls);
+  if (options.tls.enabled()) certificate = std::make_unique<Certificate>(options.tls, metrics);
   Recovered recovered = recover(store);
   MarketView view(options.http.trades_kept_max, options.http.trades_in_all_max, 1);
   OnProjected on_projected;

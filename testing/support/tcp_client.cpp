@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -46,9 +47,14 @@ TcpClient::TcpClient(unsigned port, const Settings& settings)
     throw std::system_error(error, std::generic_category(), "connect");
   }
   if (!settings.secure) return;
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
   tls_ = std::make_unique<Tls>();
   SSL_set_fd(tls_->ssl.get(), socket_);
-  if (SSL_connect(tls_->ssl.get()) != 1) throw std::runtime_error("no TLS handshake");
+  const bool known =
+      settings.groups == nullptr || SSL_set1_groups_list(tls_->ssl.get(), settings.groups) == 1;
+  if (known && SSL_connect(tls_->ssl.get()) == 1) return;
+  ::close(socket_);
+  throw std::runtime_error(known ? "no TLS handshake" : "no such groups");
 }
 
 long TcpClient::serial() const {

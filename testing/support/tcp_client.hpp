@@ -12,12 +12,13 @@ namespace exchange::testing {
 class TcpClient {
  public:
   struct Settings {
-    int receive_buffer = 0;      // bytes; 0: the system's
-    const char* from = nullptr;  // the client's own address; null: the system's choice
-    bool secure = false;         // speaks TLS, and accepts any certificate
-    int patience_s = 10;         // a reply that takes longer counts as the end; 0: waits forever
+    int receive_buffer = 0;        // bytes; 0: the system's
+    const char* from = nullptr;    // the client's own address; null: the system's choice
+    bool secure = false;           // speaks TLS, and accepts any certificate
+    const char* groups = nullptr;  // of key exchanges that it offers; null: OpenSSL's choice
+    int patience_s = 10;           // a reply that takes longer counts as the end; 0: waits forever
   };
-  // Throws std::system_error if the connection is refused.
+  // Throws std::system_error if the connection is refused, std::runtime_error if the handshake is.
   explicit TcpClient(unsigned port, const Settings& settings);
   explicit TcpClient(unsigned port) : TcpClient(port, Settings{}) {}
   ~TcpClient();

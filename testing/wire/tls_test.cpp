@@ -127,5 +127,42 @@ TEST_CASE(
   REQUIRE(before.send(create));
   CHECK(before.reply() == created);
   const TlsFiles crossed{files.files().key, files.files().certificate};
-  CHECK_THROWS_WITH(Certificate(crossed), contains_text("--tls-cert"));
+  CHECK_THROWS_WITH(Certificate(crossed, server.metrics), contains_text("--tls-cert"));
+}
+
+TEST_CASE_METHOD(SecureServer, "key exchanges use X25519, P-256 or P-384, and no expensive group") {
+  INFO(name_of(policy));
+  for (const char* groups : {"X25519", "P-256", "P-384", "ffdhe8192:P-521:X25519"}) {
+    INFO(groups);
+    TcpClient client(server.port(), {.secure = true, .groups = groups});
+    CHECK(client.request("<create/>") == results(""));
+  }
+  for (const char* groups : {"P-521", "X448", "ffdhe2048", "ffdhe8192"}) {
+    INFO(groups);
+    CHECK_THROWS_WITH(TcpClient(server.port(), {.secure = true, .groups = groups}),
+                      "no TLS handshake");
+  }
+}
+
+TEST_CASE("an address that begins too many TLS connections is closed; others are served") {
+  const SelfSigned certificate;
+  const Policy policy = any_policy();
+  INFO(name_of(policy));
+  InProcessServer server(policy, [&](Options& options) {
+    options.tls = certificate.files();
+    options.tls.handshakes_per_address = 1;  // four at once
+  });
+  int served = 0;
+  for (int i = 0; i < 100 && server.metrics.tls_refused == 0; ++i) try {
+      TcpClient client(server.port(), {.secure = true});
+      CHECK(client.request("<create/>") == results(""));
+      ++served;
+    } catch (const std::runtime_error& error) {
+      CHECK(std::string(error.what()) == "no TLS handshake");
+    }
+  CHECK(served >= 4);
+  CHECK(server.metrics.tls_refused == 1);
+  CHECK(server.metrics.tls_failures == 0);
+  CHECK(TcpClient(server.port(), {.from = "127.0.0.2", .secure = true}).request("<create/>") ==
+        results(""));
 }

@@ -1,0 +1,43 @@
+// Rates by address.
+
+#include "base/address_rate.hpp"
+
+#include "catch.hpp"
+
+using namespace exchange;
+
+namespace {
+
+constexpr PeerAddress one{0, 1}, two{0, 2};
+constexpr AddressRate::Time start{std::chrono::hours(1)};
+
+int taken(AddressRate& rate, const PeerAddress& address, AddressRate::Time now, int wanted) {
+  int count = 0;
+  for (int i = 0; i < wanted; ++i) count += rate.take(address, now) ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("an address has its burst, then its rate, whatever others take") {
+  AddressRate rate(10, 3);
+  CHECK(taken(rate, one, start, 5) == 3);
+  CHECK(taken(rate, two, start, 5) == 3);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(99), 5) == 0);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(250), 5) == 2);
+  CHECK(taken(rate, one, start + std::chrono::seconds(60), 5) == 3);  // no more than a burst
+}
+
+TEST_CASE("without a rate an address is not limited") {
+  AddressRate rate(0, 1);
+  CHECK(taken(rate, one, start, 10'000) == 10'000);
+}
+
+TEST_CASE("addresses are forgotten only once they may have a whole burst again") {
+  AddressRate rate(1, 2);
+  CHECK(taken(rate, one, start, 3) == 2);
+  for (std::uint64_t i = 0; i < 10'000; ++i)
+    CHECK(rate.take({i + 1, 0}, start + std::chrono::microseconds(i)));
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(500), 3) == 0);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(1'500), 3) == 1);
+}
