@@ -296,7 +296,7 @@ int run(Options options) {
     authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
   if (options.http_port)
     http = std::make_unique<HttpServer>(
-        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
+        HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
         server_info(options), std::move(view), feed, *store, metrics, authenticator.get(),
         certificate.get());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
@@ -350,13 +350,17 @@ int run(Options options) {
 
 int main(int argc, char** argv) {
   prepare_process("server");
+  const Options options = parse_options(argc, argv);
+  const auto report = [&](const std::exception& error) {
+    std::fprintf(stderr, "server: %s\n", name_variables(error.what(), options.variables).c_str());
+  };
   try {
-    return run(parse_options(argc, argv));
+    return run(options);
   } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "server: %s\n", error.what());
+    report(error);
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "server: %s\n", error.what());
+    report(error);
     return 1;
   }
 }

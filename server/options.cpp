@@ -1,11 +1,21 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <cstdlib>
 
 #include "base/version.hpp"
 
 namespace exchange {
+namespace {
+
+std::string check_ip_address(const std::string& text) {
+  boost::system::error_code error;
+  boost::asio::ip::make_address(text, error);
+  return error ? "'" + text + "' is not an IP address" : "";
+}
+
+}  // namespace
 
 Options parse_options(int argc, char** argv) {
   Options options;
@@ -22,7 +32,8 @@ Options parse_options(int argc, char** argv) {
 
   add("--port", options.net.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
       ->check(CLI::Range(0, 65535));
-  add("--bind", options.net.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
+  add("--bind", options.net.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND")
+      ->check(CLI::Validator(check_ip_address, ""));
   std::string policy = policy_name(options.net.policy);
   add("--policy", policy,
       "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
@@ -47,6 +58,9 @@ Options parse_options(int argc, char** argv) {
       "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
       "EXCHANGE_HTTP_PORT")
       ->check(CLI::Range(0, 65535) | CLI::IsMember({"off"}));
+  add("--http-bind", options.http_bind, "IP address of the HTTP port; empty: that of --bind",
+      "EXCHANGE_HTTP_BIND")
+      ->check(CLI::Validator(check_ip_address, ""));
   add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
 
@@ -134,6 +148,10 @@ Options parse_options(int argc, char** argv) {
       "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
       ->check(CLI::Range(0, 86'400));
 
+  app.failure_message([](const CLI::App* parsed, const CLI::Error& error) {
+    return name_variables(CLI::FailureMessage::simple(parsed, error), variables_used(*parsed));
+  });
+  ignore_service_links(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -142,6 +160,8 @@ Options parse_options(int argc, char** argv) {
   options.net.policy = policy == "thread" ? Policy::thread
                        : policy == "pool" ? Policy::pool
                                           : Policy::loop;
+  options.variables = variables_used(app);
+  if (options.http_bind.empty()) options.http_bind = options.net.bind;
   options.http_port.reset();
   if (http_port != "off") options.http_port = std::uint16_t(std::stoul(http_port));
   options.net.limits.idle_ms = idle_timeout_s * 1'000;

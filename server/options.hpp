@@ -7,6 +7,7 @@
 #include <string>
 
 #include "auth/limits.hpp"
+#include "base/option_variables.hpp"
 #include "core/limits.hpp"
 #include "engine/limits.hpp"
 #include "http/limits.hpp"
@@ -19,6 +20,7 @@ namespace exchange {
 struct Options {
   std::string store = "sqlite:exchange.db";
   std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
+  std::string http_bind;                          // IP address; the same as net.bind by default
   std::string log_level = "info";
   StoreLimits store_limits;
   bool standby = false;  // wait while another server is active
@@ -36,6 +38,7 @@ struct Options {
   HttpLimits http;
   AuthLimits auth;
   TlsFiles tls;
+  OptionVariables variables;  // where values came from, for messages about them
 };
 
 // The options of this command line and environment. On --help or an error prints and exits (0 or

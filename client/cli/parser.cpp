@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/option_variables.hpp"
 #include "base/version.hpp"
 #include "client/cli/console.hpp"
 #include "client/cli/text.hpp"
@@ -174,7 +175,7 @@ class Parser {
   std::string explain(const CLI::ParseError& error) const {
     const CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-    std::string text = error.what();
+    std::string text = name_variables(error.what(), variables_used(app_));
     const bool too_much = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
     if (too_much && app == &app_ && !app_.remaining().empty()) {
       const std::string word = app_.remaining().front();
@@ -417,6 +418,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   try {
     std::reverse(words.begin(), words.end());  // CLI11 takes them in this order
+    ignore_service_links(parser.app());
     parser.app().parse(words);
     line.command = parser.command();
     client::Security& security = line.settings.security;

@@ -74,7 +74,7 @@ class HttpServer::State {
         feed_(feed),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
-                       "--http-port"})),
+                       "--http-port", "--http-bind"})),
         core_client_(context_, authenticator, options.limits.connections_max / 2),
         routes_(options, std::move(info), view_, core_client_, store, metrics, certificate,
                 context_),

@@ -47,7 +47,9 @@ tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
   const std::string where = listening.bind + ":" + std::to_string(listening.port);
   boost::system::error_code error;
   const auto ip = asio::ip::make_address(listening.bind, error);
-  if (error) throw std::system_error(error, "cannot listen on " + where + ": not an IP address");
+  if (error)
+    throw std::system_error(error, "cannot listen on " + where + ": " + listening.bind_option +
+                                       " is not an IP address");
   const tcp::endpoint endpoint(ip, listening.port);
   tcp::acceptor acceptor(context);
   acceptor.open(endpoint.protocol(), error);
@@ -70,14 +72,15 @@ tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
   if (!error) acceptor.listen(listening.backlog, error);
   if (error)
     throw std::system_error(error, "cannot listen on " + where + " (" + listening.port_option +
-                                       " takes another port, --bind another address)");
+                                       " takes another port, " + listening.bind_option +
+                                       " another address)");
   return acceptor;
 }
 
 tcp::acceptor listen(asio::io_context& context, const NetOptions& options, std::uint16_t port,
                      bool one_of_many) {
-  return listen(context,
-                {options.bind, port, options.limits.listen_backlog, one_of_many, "--port"});
+  return listen(context, {options.bind, port, options.limits.listen_backlog, one_of_many, "--port",
+                          "--bind"});
 }
 
 bool is_fd_exhaustion(const boost::system::error_code& error) {

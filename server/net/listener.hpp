@@ -21,7 +21,8 @@ struct Listening {
   std::uint16_t port = 0;
   int backlog = 0;               // capped by net.core.somaxconn
   bool one_of_many = false;      // several acceptors share the port: SO_REUSEPORT
-  const char* port_option = "";  // names the port in error messages
+  const char* port_option = "";  // name the port and the address in error messages
+  const char* bind_option = "";
 };
 // Binds and listens. Accepted sockets send without delay, and notice a client that has gone without
 // closing. Throws std::system_error that names the address.

@@ -104,6 +104,47 @@ TEST_CASE("errors on the command line are reported and end with 2, --help with 0
 }
 
 TEST_CASE(
+    "messages about a value name the variable that it came from, and a service link is no port") {
+  struct Variable {
+    Variable(const char* name_, const char* value) : name(name_) { ::setenv(name, value, 1); }
+    ~Variable() { ::unsetenv(name); }
+    const char* const name;
+  };
+  const std::vector<std::string> no_store = {"--store", "mysql://x"};  // ends a server that parsed
+  {
+    const Variable port("EXCHANGE_PORT", "tcp://10.96.0.10:12345");
+    check_end(2, no_store, "server: ignored EXCHANGE_PORT=tcp://10.96.0.10:12345");
+    check_end(2, no_store, "mysql://x");
+  }
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"EXCHANGE_PORT", "70000"},
+                                                        {"EXCHANGE_PORT", "http"},
+                                                        {"EXCHANGE_POLICY", "fibers"},
+                                                        {"EXCHANGE_AUTH", "perhaps"},
+                                                        {"EXCHANGE_TLS_CERT", "cert.pem"},
+                                                        {"EXCHANGE_STORE", "mysql://x"}}) {
+    const Variable variable(name, value);
+    const RunResult result = run_server({});
+    INFO(name << "=" << value << ": " << result.output);
+    CHECK(result.status == 2);
+    CHECK_THAT(result.output, contains_text(name) || contains_text("mysql://x"));
+    CHECK(result.output.find("--port") == std::string::npos);
+    CHECK(result.output.find("--policy") == std::string::npos);
+  }
+  const Variable policy("EXCHANGE_POLICY", "fibers");
+  check_end(2, {"--policy", "threads"}, "--policy: ");  // the command line goes before it
+  const Variable bind("EXCHANGE_BIND", "localhost");
+  check_end(2, {"--policy", "loop"}, "EXCHANGE_BIND: 'localhost' is not an IP address");
+}
+
+TEST_CASE("the HTTP port may have an address of its own") {
+  ServerProcess server({"--store", "memory:", "--http-port", "0", "--http-bind", "127.0.0.2"});
+  CHECK_THROWS(TcpClient(server.http_port()));
+  CHECK(TcpClient(server.port()).request("<create/>") == "<results></results>\n");
+  check_end(2, {"--http-bind", "host"}, "--http-bind: 'host' is not an IP address");
+}
+
+TEST_CASE(
     "an address or store in use and a store that cannot be made are reported and end with 1") {
   TemporaryFolder folder;
   ServerProcess first({"--store", "sqlite:" + folder / "x.db"});

@@ -7,9 +7,12 @@
 #include "catch.hpp"
 #include "client/cli/text.hpp"
 #include "client/cli/words.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
+using exchange::testing::run_program;
+using exchange::testing::RunResult;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -93,6 +96,15 @@ TEST_CASE("the environment gives ports and account, the command line goes before
   session.account = "14";
   // chosen in the shell: the environment has had its say
   CHECK(shell_line("status", session).settings.account == "14");
+}
+
+TEST_CASE("the environment is named where its value is no good") {
+  const Variable connect("EXCHANGE_CONNECT", "nowhere");
+  const RunResult environment = run_program("exchange-cli", {"symbols"}),
+                  line = run_program("exchange-cli", {"symbols", "--connect", "somewhere"});
+  CHECK(environment.status == exit_usage);
+  CHECK(environment.output.starts_with("exchange-cli: EXCHANGE_CONNECT: "));
+  CHECK(line.output.starts_with("exchange-cli: --connect: "));
 }
 
 TEST_CASE("every command is read with its words") {
