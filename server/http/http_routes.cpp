@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
-#include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
 
 #include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
 #include "http/api.hpp"
+#include "http/authority.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -81,12 +81,16 @@ std::string_view methods_of(const HttpHeader& header) {
   return known ? "GET, HEAD" : "";
 }
 
-// A page of another site must not trade or listen through a browser that can reach this server.
-bool is_foreign(const HttpHeader& header) {
-  const auto origin = header[http::field::origin];
-  if (origin.empty()) return false;
-  const auto host = origin.find("://");
-  return host == origin.npos || !boost::iequals(origin.substr(host + 3), header[http::field::host]);
+std::string_view field_of(const HttpHeader& header, http::field name) {
+  const auto value = header[name];
+  return {value.data(), value.size()};
+}
+
+// For an error, which may be XML or JSON.
+std::string_view printable(std::string_view value) {
+  const bool plain =
+      std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return plain ? value : "(not ASCII)";
 }
 
 HttpResponse respond(const HttpHeader& header, http::status status, const char* content_type,
@@ -175,8 +179,15 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
     response.set(http::field::allow, {methods.data(), methods.size()});
     return response;
   }
-  if (is_foreign(header))
-    return error(header, http::status::forbidden, "requests from pages of other sites are refused");
+  // A page of another site must not trade or listen through a browser that can reach this server.
+  const std::string_view origin = field_of(header, http::field::origin),
+                         host = field_of(header, http::field::host);
+  if (header.count(http::field::origin) > 0 &&
+      !is_own_origin(origin, host, certificate_ != nullptr))
+    return error(header, http::status::forbidden,
+                 "requests from pages of other sites are refused: the page is of " +
+                     std::string(printable(origin)) + ", the request is for " +
+                     std::string(printable(host)));
   return {};
 }
 
@@ -231,8 +242,7 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
                                                          const AccountId& account,
                                                          PeerAddress peer) {
   if (!core_.has_keys()) co_return true;
-  const auto value = header[http::field::authorization];
-  auto given = read_basic_credentials({value.data(), value.size()});
+  auto given = read_basic_credentials(field_of(header, http::field::authorization));
   std::string key = given && given->account == account ? std::move(given->key) : "";
   co_return co_await core_.may_see(account, std::move(key), peer);
 }

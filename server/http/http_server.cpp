@@ -13,13 +13,16 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <ctime>
 #include <optional>
 #include <thread>
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
+#include "http/authority.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
+#include "http/request_head.hpp"
 #include "net/any_stream.hpp"
 #include "net/listener.hpp"
 #include "net/memory_budget.hpp"
@@ -35,28 +38,60 @@ namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
+// Of one read; a longer body moves on into the request.
+constexpr std::size_t read_bytes_max = 65'536;
+
+std::string_view text_of(const beast::flat_buffer& received) {
+  return {static_cast<const char*>(received.data().data()), received.size()};
+}
+
 // HTTP begins with the name of a method; a request to the XML port with its length, or with XML.
-bool looks_like_xml(const beast::flat_buffer& received) {
-  const std::string_view text(static_cast<const char*>(received.data().data()), received.size());
-  return !text.empty() && (text[0] == '<' || (text[0] >= '0' && text[0] <= '9'));
+bool looks_like_xml(std::string_view received) {
+  return !received.empty() && (received[0] == '<' || (received[0] >= '0' && received[0] <= '9'));
+}
+
+HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
+  HttpHeader header;  // Beast does not parse it: the path says how errors are written
+  header.version(11);
+  header.target({head.target.data(), head.target.size()});
+  if (looks_like_xml(received))
+    return HttpRoutes::error(
+        header, http::status::bad_request,
+        "this is the HTTP port: send XML to the server's --port, or as POST /api/xml");
+  const bool malformed = head.status == unsigned(http::status::bad_request);
+  return HttpRoutes::error(header, http::status(head.status),
+                           (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
+}
+
+// A target in absolute form goes before Host (RFC 9112 3.2.2).
+void split_absolute_target(HttpHeader& header) {
+  const std::string target(header.target().data(), header.target().size());
+  const auto absolute = parse_absolute(target);
+  if (!absolute) return;
+  header.set(http::field::host, {absolute->authority.data(), absolute->authority.size()});
+  header.target({absolute->target.data(), absolute->target.size()});
+}
+
+// RFC 9110 5.6.7.
+std::string http_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[sizeof "Sun, 06 Nov 1994 08:49:37 GMT"];
+  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+  return text;
 }
 
 // A parser's error as a status and a sentence; nothing if the connection just ended.
 std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
-                                                            const beast::flat_buffer& received,
                                                             std::size_t body_bytes_max) {
   if (error == http::error::body_limit)
     return {{http::status::payload_too_large,
              "the body is over " + std::to_string(body_bytes_max) + " bytes"}};
-  if (error == http::error::header_limit)
-    return {{http::status::request_header_fields_too_large, "the header is too large"}};
   const bool malformed =
       error.category() == http::make_error_code(http::error::bad_target).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message;
   if (!malformed) return {};
-  if (looks_like_xml(received))
-    return {{http::status::bad_request,
-             "this is the HTTP port: send XML to the server's --port, or as POST /api/xml"}};
   return {{http::status::bad_request, "not an HTTP request: " + error.message()}};
 }
 
@@ -146,8 +181,6 @@ class HttpServer::State {
 
   asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
     const PeerAddress& peer = connection.address();
-    // of one read; a longer body moves on into the request
-    constexpr std::size_t read_bytes_max = 65'536;
     const bool secure = certificate_ != nullptr;
     const auto context = secure ? certificate_->admit(peer) : nullptr;
     if (secure && context == nullptr) co_return;  // closes it
@@ -157,9 +190,9 @@ class HttpServer::State {
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
-      parser.header_limit(std::uint32_t(limits_.header_bytes_max));
-      parser.body_limit(boost::none);           // until the header says which path it is
-      MemoryBudget::Share held(memory_, peer);  // the body, then the response
+      parser.header_limit(std::uint32_t(read_bytes_max));  // check_request_head() has the limit
+      parser.body_limit(boost::none);                      // until the header says which path it is
+      MemoryBudget::Share held(memory_, peer);             // the body, then the response
       auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
@@ -184,6 +217,8 @@ class HttpServer::State {
         stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
+      response->set(http::field::date, http_date());
+      if (stream.is_secure()) response->set(http::field::strict_transport_security, hsts);
       response->content_length(response->body().size());
       if (is_head) response->body().clear();
       const auto [error, bytes] = co_await http::async_write(stream, *response, use_tuple);
@@ -220,11 +255,14 @@ class HttpServer::State {
   asio::awaitable<Reading> read(AnyStream& stream, beast::flat_buffer& buffer,
                                 http::request_parser<http::string_body>& parser,
                                 MemoryBudget::Share& held) {
-    const auto& header = parser.get().base();
+    auto& header = parser.get().base();
+    if (auto [ended, refusal] = co_await read_head(stream, buffer); ended || refusal)
+      co_return Reading{ended, std::move(refusal)};
     auto [error, header_bytes] =
         co_await http::async_read_header(stream, buffer, parser, use_tuple);
     std::size_t body_bytes_max = 0;
     if (!error) {
+      split_absolute_target(header);
       if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {
@@ -243,9 +281,24 @@ class HttpServer::State {
         if (!error) co_return Reading{};
       }
     }
-    const auto problem = explain(error, buffer, body_bytes_max);
+    const auto problem = explain(error, body_bytes_max);
     if (!problem) co_return Reading{.ended = true};
     co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
+  }
+
+  // Until the buffer begins with the whole head of a request, which was checked.
+  asio::awaitable<Reading> read_head(AnyStream& stream, beast::flat_buffer& buffer) {
+    while (true) {
+      const RequestHead head = check_request_head(text_of(buffer), limits_.header_bytes_max);
+      if (head.status != 0)
+        co_return Reading{false, refusal_of(head, text_of(buffer).substr(head.skipped))};
+      buffer.consume(head.skipped);
+      if (head.complete) co_return Reading{};
+      const auto [error, bytes] = co_await stream.async_read_some(
+          buffer.prepare(beast::read_size(buffer, read_bytes_max)), use_tuple);
+      if (error) co_return Reading{.ended = true};
+      buffer.commit(bytes);
+    }
   }
 
   HttpResponse too_much(const HttpHeader& header) {
@@ -274,6 +327,8 @@ class HttpServer::State {
     co_return co_await routes_.answer(std::move(request), peer);
   }
 
+  // Browsers that came by TLS come by TLS for a year (RFC 6797 6.1).
+  static constexpr const char* hsts = "max-age=31536000";
   static constexpr std::size_t body_cost = 8;  // memory per byte: commands and outcomes
 
   const HttpLimits& limits_;

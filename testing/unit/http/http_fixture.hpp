@@ -27,6 +27,12 @@ struct Exchanged {
   Json json() const { return Json::parse(body); }
 };
 
+inline http::request<http::empty_body> get_request(const std::string& target) {
+  http::request<http::empty_body> request{http::verb::get, target, 11};
+  request.set(http::field::host, "exchange");
+  return request;
+}
+
 class HttpFixture : public InProcessServer {
  public:
   HttpFixture() { options.core.projection_interval_ms = 0; }

@@ -205,6 +205,7 @@ TEST_CASE_METHOD(HttpFixture,
   {
     asio::ip::tcp::socket socket = connect();  // asks, and is gone
     http::request<http::string_body> request{http::verb::post, "/api/xml", 11};
+    request.set(http::field::host, "x");
     request.body() = first_bid;
     request.prepare_payload();
     http::write(socket, request);
@@ -245,6 +246,7 @@ TEST_CASE_METHOD(HttpFixture,
 
   asio::ip::tcp::socket chunked = connect();  // does not say ahead how long it gets
   http::request<http::string_body> request{http::verb::post, "/api/xml", 11};
+  request.set(http::field::host, "x");
   request.chunked(true);
   request.body() = std::string(20'000, ' ');
   boost::system::error_code ignored;
@@ -287,7 +289,7 @@ TEST_CASE_METHOD(HttpFixture,
   asio::ip::tcp::socket first = connect(), second = connect();
   for (int i = 0; i < 3; ++i)
     for (asio::ip::tcp::socket* socket : {&first, &second}) {
-      http::write(*socket, http::request<http::empty_body>{http::verb::get, "/healthz", 11});
+      http::write(*socket, get_request("/healthz"));
       CHECK(read(*socket).body == "alive\n");
     }
   asio::ip::tcp::socket third = connect();
@@ -298,7 +300,7 @@ TEST_CASE_METHOD(HttpFixture,
   first.close();
   while (true) {  // until the server has seen it
     asio::ip::tcp::socket again = connect();
-    http::write(again, http::request<http::empty_body>{http::verb::get, "/healthz", 11}, error);
+    http::write(again, get_request("/healthz"), error);
     beast::flat_buffer buffer;
     http::response<http::string_body> response;
     if (!error) http::read(again, buffer, response, error);
@@ -371,13 +373,11 @@ TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once"
   std::vector<asio::ip::tcp::socket> waiting;
   for (int i = 0; i < 4; ++i) {  // one is being read, three wait
     waiting.push_back(connect());
-    http::write(waiting.back(),
-                http::request<http::empty_body>{http::verb::get, "/api/orders/1", 11});
+    http::write(waiting.back(), get_request("/api/orders/1"));
   }
   for (int i = 0; i < 2; ++i) {  // at the latest the sixth is too many
     waiting.push_back(connect());
-    http::write(waiting.back(),
-                http::request<http::empty_body>{http::verb::get, "/api/orders/1", 11});
+    http::write(waiting.back(), get_request("/api/orders/1"));
   }
   const auto refused = [&] {
     return std::find_if(waiting.begin(), waiting.end(),
