@@ -79,8 +79,15 @@ function showFigures() {
 }
 
 // 4. The market, as it moves.
+// Beside the page, which a proxy may have put under another path.
+function webSocketAddress() {
+  const address = new URL("ws", location.href);
+  address.protocol = address.protocol.replace("http", "ws");
+  return address.href;
+}
+
 const feed = new Feed({
-  url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+  url: webSocketAddress(),
   changed: () => {
     feedLostAt_s = feed.state === "live" ? null : feedLostAt_s ?? now_s();
     drawMarketSoon();
