@@ -88,6 +88,7 @@ CLAIMS = [
     ("security", "to the # accounts", "server/auth/limits.hpp", "session_logins_max = #", 1),
     ("security", "as a request (# s;", NET, "stall_ms = #", 1000),
     ("security", "HTTP: # s)", HTTP, "idle_ms = #", 1000),
+    ("security", "begin # connections per second", NET, "handshakes_per_address = #", 1),
     ("audit", "the audit waits # seconds", "server/store/journal_file.cpp", "wait_us = #", MILLION),
     ("audit", "its journal waits # seconds", "server/store/sqlite.cpp", "busy_ms = #", 1000),
     (
