@@ -25,6 +25,14 @@ class AddressRate {
                           : std::chrono::nanoseconds(0)),
         ahead_max_(between_ * std::int64_t(burst_max - 1)) {}
 
+  // Counts `times` more uses of an address that has taken one: they cost it its next ones.
+  void charge(const PeerAddress& address, std::size_t times) {
+    if (!limited_) return;
+    due_.with([&](Due& due) {
+      const auto found = due.of.find(address);
+      if (found != due.of.end()) found->second += between_ * std::int64_t(times);
+    });
+  }
   // Whether the address may once more.
   bool take(const PeerAddress& address, Time now) {
     if (!limited_) return true;

@@ -185,7 +185,7 @@ class HttpServer::State {
     const auto context = secure ? certificate_->admit(peer) : nullptr;
     if (secure && context == nullptr) co_return;  // closes it
     AnyStream stream(std::move(socket), context.get());
-    if (stream.is_secure() && !co_await tls_handshake(stream)) co_return;
+    if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
@@ -227,9 +227,10 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  asio::awaitable<bool> tls_handshake(AnyStream& stream) {
+  asio::awaitable<bool> tls_handshake(AnyStream& stream, const PeerAddress& peer) {
     stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
     const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
+    certificate_->charge(peer, stream.native_tls());
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
   }

@@ -59,6 +59,13 @@ std::shared_ptr<ssl::context> Certificate::admit(const PeerAddress& address) {
   return context_.with([](const auto& context) { return context; });
 }
 
+void Certificate::charge(const PeerAddress& address, SSL* connection) {
+  constexpr std::size_t cost = 8;  // CPU time of P-384, where that of the other groups is one
+  // OpenSSL looks for the group in the session, which a client that sent nothing has not
+  if (SSL_get_session(connection) == nullptr) return;
+  if (SSL_get_negotiated_group(connection) == NID_secp384r1) handshakes_.charge(address, cost - 1);
+}
+
 std::int64_t Certificate::expires_s() const {
   return context_.with([](const auto& context) {
     tm time{};

@@ -20,6 +20,8 @@ class Certificate {
 
   // For one new connection of this address; null if the address began too many: close it.
   std::shared_ptr<boost::asio::ssl::context> admit(const PeerAddress& address);
+  // After a handshake of such a connection, also one that failed: an expensive one counts more.
+  void charge(const PeerAddress& address, SSL* connection);
   // Reads the files again, for new connections. Throws as above, and then nothing changes.
   void reload();
   // When the certificate expires, in seconds since the Unix epoch.

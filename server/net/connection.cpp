@@ -84,6 +84,7 @@ Detached serve(std::unique_ptr<Connection> owned) {
           co_await Wait{connection, [&] {
                           stream.secure().async_handshake(asio::ssl::stream_base::server, done);
                         }};
+          connection.certificate->charge(conversation.address(), stream.secure().native_handle());
           break;
         case Step::receive:
           // Asio tries to read before it waits. First the other replies that are ready are sent;

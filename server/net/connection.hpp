@@ -38,7 +38,8 @@ struct Connection : Submission {
       : stream(std::move(stream_)),
         conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
                      stream.is_secure()),
-        host(host_) {
+        host(host_),
+        certificate(parts.certificate) {
     sink = &host;
   }
 
@@ -47,6 +48,7 @@ struct Connection : Submission {
   Stream<tcp::socket> stream;
   Conversation conversation;  // ends before the socket is closed
   Host& host;
+  Certificate* const certificate;  // null: no TLS
   std::coroutine_handle<> waiter;  // its coroutine, while that waits
 };
 

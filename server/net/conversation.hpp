@@ -54,6 +54,7 @@ class Conversation {
   // The step after the one that has just ended like this. `bytes`: received or sent.
   Step next(const Error& error, std::size_t bytes);
 
+  const PeerAddress& address() const { return lease_.address(); }
   std::span<char> space() { return session_.read_space(); }
   std::string_view output() { return std::string_view(session_.output()).substr(sent_); }
   // `on_done` is called from a thread of the authenticator, or at once.

@@ -185,6 +185,7 @@ class ThreadPolicy final : public Transport {
       switch (step) {
         case Step::handshake:
           stream.secure().handshake(asio::ssl::stream_base::server, error);
+          parts_.certificate->charge(conversation.address(), stream.secure().native_handle());
           break;
         case Step::receive: bytes = stream.read_some(as_buffer(conversation.space()), error); break;
         case Step::check_keys:

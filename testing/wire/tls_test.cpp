@@ -166,3 +166,22 @@ TEST_CASE("an address that begins too many TLS connections is closed; others are
   CHECK(TcpClient(server.port(), {.from = "127.0.0.2", .secure = true}).request("<create/>") ==
         results(""));
 }
+
+TEST_CASE("a key exchange with P-384 counts as eight TLS connections of its address") {
+  const SelfSigned certificate;
+  const Policy policy = any_policy();
+  INFO(name_of(policy));
+  InProcessServer server(policy, [&](Options& options) {
+    options.tls = certificate.files();
+    options.tls.handshakes_per_address = 1;  // four at once
+  });
+  const TcpClient::Settings expensive{.secure = true, .groups = "P-384"};
+  CHECK(TcpClient(server.port(), expensive).request("<create/>") == results(""));
+  int served = 0;
+  while (server.metrics.tls_refused == 0 && served < 100) try {
+      TcpClient(server.port(), {.secure = true});
+      ++served;
+    } catch (const std::runtime_error&) {
+    }
+  CHECK(served < 3);
+}

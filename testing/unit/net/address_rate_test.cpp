@@ -28,6 +28,18 @@ TEST_CASE("an address has its burst, then its rate, whatever others take") {
   CHECK(taken(rate, one, start + std::chrono::seconds(60), 5) == 3);  // no more than a burst
 }
 
+TEST_CASE("a use that cost more is charged to the next ones") {
+  AddressRate rate(10, 10);
+  CHECK(taken(rate, one, start, 1) == 1);
+  rate.charge(one, 7);
+  rate.charge(two, 100);  // has used nothing
+  CHECK(taken(rate, one, start, 10) == 2);
+  CHECK(taken(rate, two, start, 20) == 10);
+  rate.charge(one, 10);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(999), 5) == 0);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(1'100), 5) == 1);
+}
+
 TEST_CASE("without a rate an address is not limited") {
   AddressRate rate(0, 1);
   CHECK(taken(rate, one, start, 10'000) == 10'000);
