@@ -396,7 +396,7 @@ class Exchange:
                 for name in ("amount", "limit", "shares", "price"):
                     self.as_double(element, name)
         if self.fault in ("backwards", "children-at-random"):
-            results[:] = [results[order.index(nth)] for nth in range(len(order))]
+            results[:] = [answer for _, answer in sorted(zip(order, results), key=lambda p: p[0])]
         if self.fault == "reversed-replies":
             results[:] = results[::-1]
         return results
