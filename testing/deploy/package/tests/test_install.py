@@ -1,5 +1,6 @@
 """`cmake --install` brings programs that work where they are, under names of their own; the unit and the package's scripts are sound."""
 
+import json
 import os
 import re
 import shutil
@@ -83,6 +84,51 @@ class Install(unittest.TestCase):
         manifest = (BIN.parent / "install_manifest_programs.txt").read_text().split()
         outside = [path for path in manifest if not path.startswith(str(self.prefix))]
         self.assertEqual([], outside)
+
+
+def hardening_of(program):
+    """What hardening-check finds in a program."""
+    text = run("readelf", "--wide", "--headers", "--dynamic", str(program)).stdout
+    symbols = run("readelf", "--wide", "--dyn-syms", str(program)).stdout
+    return {
+        "position independent": bool(re.search(r"\(FLAGS_1\) +Flags:.*\bPIE\b", text)),
+        "read-only relocations": "GNU_RELRO" in text,
+        "all bound at the start": bool(re.search(r"\(FLAGS_1\) +Flags:.*\bNOW\b", text)),
+        "stack not executable": bool(re.search(r"GNU_STACK .* RW ", text)),
+        "stack protector": "__stack_chk_fail" in symbols,
+        "checked functions": bool(re.search(r" __\w+_chk@GLIBC", symbols)),
+    }
+
+
+@unittest.skipUnless(shutil.which("readelf"), "no readelf here (Debian: binutils)")
+class Hardening(unittest.TestCase):
+    """Debian's hardening flags, which builds with sanitizers lack."""
+
+    def setUp(self):
+        cache = (BIN.parent / "CMakeCache.txt").read_text()
+        if re.search(r"^EXCHANGE_SANITIZE:\w+=.|^EXCHANGE_FUZZ:\w+=ON", cache, re.M):
+            self.skipTest("a build with sanitizers")
+        self.optimizes = "CMAKE_BUILD_TYPE:STRING=Debug" not in cache
+
+    def test_every_installed_program_is_hardened(self):
+        list_ = re.search(r"set\(programs ([^)]*)\)", (PACKAGE / "CMakeLists.txt").read_text())[1]
+        targets = [entry.split("=")[0] for entry in list_.split()]
+        self.assertEqual(len(PROGRAMS), len(targets))
+        for target in targets:
+            with self.subTest(target):
+                found = hardening_of(BIN / target)
+                if not self.optimizes:  # without optimization no function can be checked
+                    found["checked functions"] = True
+                self.assertEqual([], [what for what, is_there in found.items() if not is_there])
+
+    def test_every_source_is_compiled_so(self):
+        flags = ["-fstack-protector-strong", "-fstack-clash-protection"]
+        flags += ["-D_FORTIFY_SOURCE=3"] * self.optimizes
+        commands = json.loads((BIN.parent / "compile_commands.json").read_text())
+        lacking = [
+            each["file"] for each in commands if not set(flags) <= set(each["command"].split())
+        ]
+        self.assertEqual([], lacking[:3])
 
 
 class Package(unittest.TestCase):
