@@ -47,7 +47,9 @@ std::string text_of(const PlaceOrder& place) {
 }
 std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
 std::string text_of(const CancelAll& cancel) {
-  return "<cancel" + (cancel.symbol ? attribute("sym", cancel.symbol->view()) : "") + "/>";
+  return "<cancel" +
+         (cancel.symbol ? attribute("sym", cancel.symbol->view()) : attribute("all", "true")) +
+         "/>";
 }
 std::string text_of(const ReplaceOrder& replace) {
   return "<replace" +

@@ -139,7 +139,10 @@ std::string document_of(const CancelAllOrders& cancel, const std::string& accoun
                         const std::string& key) {
   pugi::xml_document document;
   const Node all = transactions(document, account, key).append_child("cancel");
-  if (cancel.symbol) set(all, "sym", checked_symbol(*cancel.symbol));
+  if (cancel.symbol)
+    set(all, "sym", checked_symbol(*cancel.symbol));
+  else
+    set(all, "all", "true");
   return checked(document);
 }
 

@@ -126,7 +126,7 @@ std::string_view name_expected(Action::Kind kind) {
   return "";
 }
 
-// <cancel/> has no attributes that its error could repeat, so that its sentence tells (E19, R13).
+// The error of a cancel of all orders repeats no attribute, so that its sentence tells (E19, R13).
 bool refuses_cancel_all(const client::ReplyElement& error, const Action& action) {
   return action.kind == Action::Kind::cancel_all && action.symbol == 0 &&
          (error.content.starts_with("no open orders") ||

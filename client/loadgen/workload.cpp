@@ -380,7 +380,7 @@ char* Script::write(char* out, const Action& action) const {
       out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
       return write_text(out, "\"/>");
     case Action::Kind::cancel_all:
-      if (action.symbol == 0) return write_text(out, "<cancel/>");
+      if (action.symbol == 0) return write_text(out, "<cancel all=\"true\"/>");
       out = write_symbol(write_text(out, "<cancel sym=\""), *workload_, action.symbol);
       return write_text(out, "\"/>");
   }

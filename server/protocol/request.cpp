@@ -43,10 +43,13 @@ bool has_content(const pugi::xml_node& node) {
   return false;
 }
 
-bool has_attribute_but(const pugi::xml_node& node, const char* name) {
-  for (const pugi::xml_attribute& attribute : node.attributes())
-    if (std::strcmp(attribute.name(), name) != 0) return true;
-  return false;
+// Whether a cancel is of all orders, or of all of a symbol. Only what is certain: neither a
+// misspelled `id` nor a forgotten one cancels everything.
+bool is_of_all(const pugi::xml_node& cancel) {
+  for (const pugi::xml_attribute& attribute : cancel.attributes())
+    if (std::strcmp(attribute.name(), "all") != 0 && std::strcmp(attribute.name(), "sym") != 0)
+      return false;
+  return cancel.first_attribute();
 }
 
 class Reader {
@@ -330,9 +333,7 @@ class Reader {
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
     RequestElement element{.kind = kind,
                            .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref")}};
-    // Only what is certain: a misspelled `id` must not cancel everything.
-    if (kind == RequestElement::Kind::cancel && !has_attribute_but(node, "sym"))
-      return read_cancel_all(node);
+    if (kind == RequestElement::Kind::cancel && is_of_all(node)) return read_cancel_all(node);
     if (account_problem_) return error(element, account_problem_);
     OrderId order = 0;
     OptionalReference reference;
@@ -351,6 +352,8 @@ class Reader {
     if (has_content(node))
       return error(element, unexpected_content, "unexpected content in cancel");
     CancelAll all{*account_, {}};
+    if (!read_word<bool>(raw_attribute(node, "all"), {{"true", true}}))
+      return error(element, unknown_value, "all must be true");
     if (element.echo[0].data() != nullptr) {
       all.symbol = parse_symbol_name(resolved(element.echo[0]));
       if (!all.symbol) return error(element, malformed_symbol, bad_symbol);
@@ -364,7 +367,11 @@ class Reader {
                           OptionalReference& reference) {
     const bool by_id = element.echo[0].data() != nullptr,
                by_reference = element.echo[1].data() != nullptr;
-    if (!by_id && !by_reference) return {missing_attribute, "missing attribute 'id'"};
+    if (!by_id && !by_reference)
+      return {missing_attribute,
+              is_named(node, "cancel")
+                  ? "missing attribute 'id'; all=\"true\" cancels all open orders"
+                  : "missing attribute 'id'"};
     if (by_id && by_reference) return {conflicting_attributes, "both 'id' and 'ref' are given"};
     if (has_content(node))
       return {unexpected_content, std::string("unexpected content in ") + node.name()};

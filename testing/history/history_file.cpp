@@ -140,7 +140,10 @@ RequestElement replace(const pugi::xml_node& node, const std::optional<AccountId
 RequestElement cancel_all(const pugi::xml_node& node, const std::optional<AccountId>& by) {
   RequestElement element{.name = "cancel", .echo = repeated(node, "sym")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
-  if (by && (symbol || !node.attribute("sym"))) element.command = CancelAll{*by, symbol};
+  const bool of_all = node.attribute("all").as_string("true") == std::string_view("true");
+  const bool says_what = node.attribute("all") || node.attribute("sym");
+  if (by && of_all && says_what && (symbol || !node.attribute("sym")))
+    element.command = CancelAll{*by, symbol};
   return element;
 }
 

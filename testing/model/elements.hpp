@@ -52,7 +52,7 @@ struct RequestElementWriter {
   std::string operator()(const CancelOrder& c) const { return of("cancel", c.order, c.reference); }
   std::string operator()(const CancelAll& c) const {
     echo = c.symbol ? quoted("sym", c.symbol->view()) : "";
-    return "<cancel" + echo + "/>";
+    return "<cancel" + (c.symbol ? echo : quoted("all", "true")) + "/>";
   }
   std::string operator()(const ReplaceOrder& c) const {
     echo = named(c.order, c.reference) +

@@ -360,7 +360,8 @@ TEST_CASE("orders that end with their connection outlive a killed server") {
   TcpClient client(server.port(), patient);
   CHECK_THAT(client.request(query), contains_text(killed ? "<open shares" : "<canceled shares"));
   if (killed) {
-    CHECK_THAT(client.request(transactions(1, "<cancel/>")), contains_text("<canceled id=\"1\">"));
+    CHECK_THAT(client.request(transactions(1, "<cancel all=\"true\"/>")),
+               contains_text("<canceled id=\"1\">"));
     CHECK_THAT(client.request(query), contains_text("<canceled shares"));
   }
 }

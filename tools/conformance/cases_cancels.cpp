@@ -38,7 +38,7 @@ void of_symbol_and_account(Talk& talk) {
   talk.expect_open(account, second, 1, "an order of another symbol");
   expect(talk.status(account, first).canceled.has_value(), "a canceled order is still open");
   const std::string fourth = talk.given_order(account, a, 97, 4);
-  expect(canceled(talk, account, "<cancel/>") == std::vector{second, fourth},
+  expect(canceled(talk, account, "<cancel all=\"true\"/>") == std::vector{second, fourth},
          "all orders should be canceled, the oldest first");
   talk.expect_open(other, others, 1, "an order of another account");
 }
@@ -52,6 +52,7 @@ void other_attributes(Talk& talk) {
          "a cancel with 'id' should cancel that order");
   talk.expect_error(Talk::transactions(account, "<cancel order=\"" + first + "\"/>"),
                     "a cancel with a misspelled 'id'");
+  talk.expect_error(Talk::transactions(account, "<cancel/>"), "a cancel without attributes");
   talk.expect_open(account, first, 1, "an order, after a cancel with a misspelled 'id'");
 }
 
@@ -68,16 +69,19 @@ void many(Talk& talk) {
   }
   const std::vector newest{opened.back()};
   opened.pop_back();
-  expect(canceled(talk, account, "<cancel/>") == opened, "the 1,000 oldest should be canceled");
-  expect(canceled(talk, account, "<cancel/>") == newest, "one should be left");
+  expect(canceled(talk, account, "<cancel all=\"true\"/>") == opened,
+         "the 1,000 oldest should be canceled");
+  expect(canceled(talk, account, "<cancel all=\"true\"/>") == newest, "one should be left");
 }
 
 void none(Talk& talk) {
   const std::string account = talk.given_account(400), symbol = talk.given_symbol({{account, 1}});
   talk.given_order(account, symbol, 1, 4);
-  expect(canceled(talk, account, "<cancel/>").size() == 1, "the order should be canceled");
-  for (const std::string& cancel : {std::string("<cancel/>"), "<cancel sym=\"" + symbol + "\"/>",
-                                    "<cancel sym=\"" + talk.source().symbol() + "\"/>"})
+  expect(canceled(talk, account, "<cancel all=\"true\"/>").size() == 1,
+         "the order should be canceled");
+  for (const std::string& cancel :
+       {std::string("<cancel all=\"true\"/>"), "<cancel sym=\"" + symbol + "\"/>",
+        "<cancel sym=\"" + talk.source().symbol() + "\"/>"})
     talk.expect_error(Talk::transactions(account, cancel), "a cancel of no order");
 }
 

@@ -244,7 +244,8 @@ void as_old_as_its_place(Talk& talk) {
   };
   replace(older, 3);
   replace(newer, 1);
-  const std::vector<Element> answers = talk.ask(Talk::transactions(book.buyer, "<cancel/>"));
+  const std::vector<Element> answers =
+      talk.ask(Talk::transactions(book.buyer, "<cancel all=\"true\"/>"));
   expect(answers.size() == 2 && answers[0].attribute("id") == newer &&
              answers[1].attribute("id") == older,
          "a cancel of all should begin with the order that has not lost its place");

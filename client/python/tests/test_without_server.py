@@ -383,9 +383,8 @@ class Replies(unittest.TestCase):
 
         with FakeServer(answer) as server, Exchange(server.address, 1) as exchange:
             self.assertEqual([2, 3, 4, 5], [one.id for one in exchange.cancel_all()])
-            self.assertEqual(
-                ['<transactions id="1" codes="true"><cancel/></transactions>'] * 3, server.requests
-            )
+            request = '<transactions id="1" codes="true"><cancel all="true"/></transactions>'
+            self.assertEqual([request] * 3, server.requests)
             self.assertEqual([], exchange.cancel_all("S"))
             self.assertIn('<cancel sym="S"/>', server.requests[-1])
 

@@ -50,7 +50,7 @@ TEST_CASE(
     return framed(
         "<transactions " + head +
         "><order sym='S' amount='1' limit='2'/><cancel id='1'/><query id='1'/><order sym='S'/>"
-        "<cancel/><replace id='1' amount='1' limit='2'/></transactions>");
+        "<cancel all='true'/><replace id='1' amount='1' limit='2'/></transactions>");
   };
   const std::string of_wrong_key = talk.ask(orders(R"(id="1" key="another secret")"));
   CHECK(of_wrong_key == talk.ask(orders(R"(id="77" key="another secret")")));

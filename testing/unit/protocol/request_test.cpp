@@ -249,14 +249,33 @@ TEST_CASE("queries and cancels name an order by its number") {
   }
 }
 
-TEST_CASE("a query needs an order, a cancel without one is of all") {
+TEST_CASE("the account of transactions is id, or account where that is absent") {
+  CHECK(read("<transactions account='8'><query id='1'/></transactions>") ==
+        Lines{"query [1]: 8 queries 1"});
+  CHECK(read("<transactions account='8' id='7'><query id='1'/></transactions>") ==
+        Lines{"query [1]: 7 queries 1"});
+  CHECK(read("<transactions id='' account='8'><query id='1'/></transactions>") ==
+        Lines{"query [1]: error: unknown account: an account id is 1 to 64 digits"});
+}
+
+TEST_CASE("a query needs an order, a cancel needs one or says that it is of all") {
   CHECK(trade("<query/>") == "query: error: missing attribute 'id'");
-  CHECK(trade("<cancel/>") == "cancel all: 7 cancels all");
+  const std::string missing =
+      "cancel: error: missing attribute 'id'; all=\"true\" cancels all open orders";
+  for (const char* attributes : {"", " order='1'", " all='true' Id='1'", " sym='A' account='7'"})
+    CHECK(trade("<cancel" + std::string(attributes) + "/>") == missing);
+  CHECK(trade("<cancel all='true'/>") == "cancel all: 7 cancels all");
+  CHECK(trade("<cancel all='true' sym='A'/>") == "cancel all [A]: 7 cancels all of A");
+  CHECK(trade("<cancel all='true' id='1'/>") == "cancel [1]: 7 cancels 1");
+  for (const char* other : {"false", "", "TRUE", "yes", "1"})
+    CHECK(trade("<cancel all='" + std::string(other) + "'/>") ==
+          "cancel all: error: all must be true");
   CHECK(trade("<cancel sym='A&#66;'/>") == "cancel all [A&#66;]: 7 cancels all of AB");
   CHECK(trade("<cancel sym='A' id='1'/>") == "cancel [1]: 7 cancels 1");
   CHECK(trade("<cancel sym=''/>") ==
         "cancel all []: error: symbol must be 1 to 32 letters and digits");
-  CHECK(trade("<cancel>1</cancel>") == "cancel all: error: unexpected content in cancel");
+  CHECK(trade("<cancel all='true'>1</cancel>") ==
+        "cancel all: error: unexpected content in cancel");
 }
 
 TEST_CASE("a replace names an order and gives its new amount and limit") {

@@ -229,7 +229,8 @@ def cancel(root: str, order: OrderId | None, ref: str | None) -> Operation[Statu
 
 def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     """Some of the open orders, oldest first; none: no order was open."""
-    element = "<cancel/>" if symbol is None else f"<cancel{attribute('sym', symbol, 'symbol')}/>"
+    which = ' all="true"' if symbol is None else attribute("sym", symbol, "symbol")
+    element = f"<cancel{which}/>"
 
     def parse(replies: Sequence[ET.Element]) -> list[Status]:
         if not replies:

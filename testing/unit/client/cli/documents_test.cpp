@@ -39,7 +39,8 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
         R"(<transactions id="1"><replace ref="a-7" amount="-.5" limit="5."/></transactions>)");
   CHECK(document_of(CancelOrders{{"1", "2"}}, "3") ==
         R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
-  CHECK(document_of(CancelAllOrders{}, "3") == R"(<transactions id="3"><cancel/></transactions>)");
+  CHECK(document_of(CancelAllOrders{}, "3") ==
+        R"(<transactions id="3"><cancel all="true"/></transactions>)");
   CHECK(document_of(CancelAllOrders{"SPY"}, "3") ==
         R"(<transactions id="3"><cancel sym="SPY"/></transactions>)");
   CHECK(document_of(ShowOrders{{"1"}}, "3") ==

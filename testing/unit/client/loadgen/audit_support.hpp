@@ -589,7 +589,8 @@ class RandomRun {
       case Action::Kind::query: return "<query" + id + "/>";
       case Action::Kind::cancel: return "<cancel" + id + "/>";
       case Action::Kind::cancel_all:
-        return action.symbol == 0 ? "<cancel/>" : "<cancel" + symbol + "/>";
+        return action.symbol == 0 ? "<cancel" + attribute("all", "true") + "/>"
+                                  : "<cancel" + symbol + "/>";
       case Action::Kind::replace: return "<replace" + id + amount + limit + "/>";
       default:
         return "<order" + symbol + amount + (action.terms == Terms::market ? "" : limit) +
