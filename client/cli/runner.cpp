@@ -191,7 +191,8 @@ struct Runner::Step {
   }
   // A limit of more decimals than the exchange keeps becomes the one that it uses (N7).
   void round_limit(std::string& limit, Side side) {
-    const auto low = parse_price(limit, Rounding::down), high = parse_price(limit, Rounding::up);
+    const auto low = parse_price(limit, Rounding::towards_zero),
+               high = parse_price(limit, Rounding::up);
     if (!low || !high || low.value == high.value) return;
     limit = to_string(side == Side::buy ? low.value : high.value);
     say("the limit was rounded to " + limit);

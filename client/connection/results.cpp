@@ -22,6 +22,7 @@ std::size_t name_bytes(std::string_view tag) {
 bool is_comment(std::string_view tag) { return tag.front() == '!'; }
 
 Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
+Parsed<Shares> parse_exact_shares(std::string_view text) { return parse_shares(text); }
 
 // The number in an attribute, above zero; false if it is not one.
 template <class Number>
@@ -166,7 +167,7 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
   for (bool first = true; parts.next(part); first = false) {
     if (part.name == "executed") {
       Execution& execution = status.executions.emplace_back();
-      if (!read_positive(part, "shares", parse_shares, execution.shares))
+      if (!read_positive(part, "shares", parse_exact_shares, execution.shares))
         return "<executed> without a positive number of shares";
       if (!read_positive(part, "price", parse_exact_price, execution.price))
         return "<executed> without a positive price";
@@ -176,10 +177,10 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
     } else if (!first) {
       return "an element that may only stand first, or not at all";
     } else if (part.name == "open") {
-      if (!read_positive(part, "shares", parse_shares, status.open))
+      if (!read_positive(part, "shares", parse_exact_shares, status.open))
         return "<open> without a positive number of shares";
     } else if (part.name == "canceled") {
-      if (!read_positive(part, "shares", parse_shares, status.canceled))
+      if (!read_positive(part, "shares", parse_exact_shares, status.canceled))
         return "<canceled> without a positive number of shares";
       if (!read_time(part, status.canceled_at)) return "<canceled> without a time";
     } else {

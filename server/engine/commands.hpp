@@ -55,7 +55,7 @@ struct CreateSymbol {
 struct PlaceShares {
   SymbolName symbol;
   AccountId account;
-  Shares shares;  // positive
+  Shares shares;  // not negative
   bool operator==(const PlaceShares&) const = default;
 };
 // How long an order lives that is not executed at once (docs/protocol.md, E1 to E3).

@@ -87,14 +87,14 @@ Parsed<T> parse_fixed64(std::string_view text, Rounding rounding) {
 
 }  // namespace
 
-Parsed<Shares> parse_shares(std::string_view text) {
-  return parse_fixed64<Shares>(text, Rounding::refuse);
+Parsed<Shares> parse_shares(std::string_view text, Rounding rounding) {
+  return parse_fixed64<Shares>(text, rounding);
 }
 Parsed<Price> parse_price(std::string_view text, Rounding rounding) {
   return parse_fixed64<Price>(text, rounding);
 }
-Parsed<Cash> parse_cash(std::string_view text) {
-  const auto parsed = parse_units_of(text, 16, int128_max, Rounding::refuse);
+Parsed<Cash> parse_cash(std::string_view text, Rounding rounding) {
+  const auto parsed = parse_units_of(text, 16, int128_max, rounding);
   return {Cash::from_units(parsed.value), parsed.error};
 }
 

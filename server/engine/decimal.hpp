@@ -110,14 +110,14 @@ struct Parsed {
 };
 
 // What becomes of a number with more decimals than fit. Zeros do not count: "1.000000000" fits.
-// A number above zero that rounds to 0 is refused all the same.
-enum class Rounding { refuse, down, up };
+// A number other than 0 that rounds to 0 is refused all the same.
+enum class Rounding { refuse, towards_zero, up };
 
 // Plain decimals only: an optional '-', digits with at most one point (which may lead or trail), no
 // exponent, no '+', no white space. (docs/protocol.md, N1 to N8)
-Parsed<Shares> parse_shares(std::string_view text);
+Parsed<Shares> parse_shares(std::string_view text, Rounding rounding = Rounding::refuse);
 Parsed<Price> parse_price(std::string_view text, Rounding rounding = Rounding::refuse);
-Parsed<Cash> parse_cash(std::string_view text);
+Parsed<Cash> parse_cash(std::string_view text, Rounding rounding = Rounding::refuse);
 std::string_view describe_shares_error(NumberError error);
 std::string_view describe_cash_error(NumberError error);
 

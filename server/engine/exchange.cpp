@@ -42,9 +42,10 @@ Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
 }
 
 Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
-  ENSURE(command.shares > Shares());
+  ENSURE(command.shares >= Shares());
   const AccountNumber account = account_ids_.find(command.account);
   if (account == no_index) return Rejected{Reason::unknown_account};
+  if (command.shares == Shares()) return apply(CreateSymbol{command.symbol}, now);
   SymbolNumber symbol = symbol_names_.find(command.symbol);
   if (symbol != no_index && command.shares > shares_total_max - symbols_[symbol].shares_total)
     return Rejected{Reason::shares_total_overflow};

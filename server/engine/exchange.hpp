@@ -63,7 +63,8 @@ class Exchange {
   Outcome apply(const CreateAccount& command, Timestamp now);
   // Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
-  // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
+  // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
+  // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
   // A buy of a symbol that does not exist creates it, without shares. A market buy reserves nothing

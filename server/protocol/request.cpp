@@ -147,7 +147,7 @@ class Reader {
       return error(element, unexpected_content, "unexpected content in account");
     const auto id = parse_account_id(resolved(element.echo[0]));
     if (!id) return error(element, malformed_id, "account id must be 1 to 64 digits");
-    const auto balance = parse_cash(resolved(balance_text));
+    const auto balance = parse_cash(resolved(balance_text), Rounding::towards_zero);
     if (!balance)
       return error(element,
                    number_problem(balance.error, "balance", describe_cash_error(balance.error)));
@@ -203,19 +203,20 @@ class Reader {
     if (!account) return error(element, malformed_id, "account id must be 1 to 64 digits");
     if (has_child_elements(node))
       return error(element, unexpected_content, "unexpected element in account");
-    const auto shares = parse_shares(element_text(node));
+    const auto shares = parse_shares(element_text(node), Rounding::towards_zero);
     if (!shares)
       return error(element, number_problem(shares.error, "number of shares",
                                            describe_shares_error(shares.error)));
-    if (shares.value <= Shares())
-      return error(element, number_out_of_range, "number of shares must be above zero");
+    if (shares.value < Shares())
+      return error(element, number_out_of_range, "number of shares is negative");
     command(element, PlaceShares{*symbol_, *account, shares.value});
   }
 
   // --- <transactions> ---
 
   Problem read_transactions(const pugi::xml_node& root) {
-    const std::string_view raw_account = raw_attribute(root, "id");
+    std::string_view raw_account = raw_attribute(root, "id");
+    if (raw_account.data() == nullptr) raw_account = raw_attribute(root, "account");
     account_ = parse_account_id(resolved(raw_account));
     if (raw_account.data() == nullptr)
       account_problem_ = {missing_attribute, "missing attribute 'id' of transactions"};
@@ -351,9 +352,9 @@ class Reader {
     if (account_problem_) return error(element, account_problem_);
     if (has_content(node))
       return error(element, unexpected_content, "unexpected content in cancel");
-    CancelAll all{*account_, {}};
     if (!read_word<bool>(raw_attribute(node, "all"), {{"true", true}}))
       return error(element, unknown_value, "all must be true");
+    CancelAll all{*account_, {}};
     if (element.echo[0].data() != nullptr) {
       all.symbol = parse_symbol_name(resolved(element.echo[0]));
       if (!all.symbol) return error(element, malformed_symbol, bad_symbol);
@@ -389,7 +390,7 @@ class Reader {
   };
   // `raw_limit` may be absent.
   Problem read_amount(std::string_view raw_amount, std::string_view raw_limit, Amount& amount) {
-    const auto shares = parse_shares(resolved(raw_amount));
+    const auto shares = parse_shares(resolved(raw_amount), Rounding::towards_zero);
     if (!shares) return number_problem(shares.error, "amount", describe_shares_error(shares.error));
     if (shares.value == Shares()) return {number_out_of_range, "amount is zero"};
     const bool buy = shares.value > Shares();
@@ -397,7 +398,8 @@ class Reader {
     amount.shares = buy ? shares.value : Shares() - shares.value;
     if (raw_limit.data() == nullptr) return {};
     // In its owner's favour: no execution at a price that the order did not allow.
-    const auto limit = parse_price(resolved(raw_limit), buy ? Rounding::down : Rounding::up);
+    const auto limit =
+        parse_price(resolved(raw_limit), buy ? Rounding::towards_zero : Rounding::up);
     if (!limit) return number_problem(limit.error, "limit", describe_shares_error(limit.error));
     if (limit.value <= Price()) return {number_out_of_range, "limit must be above zero"};
     amount.limit = limit.value;

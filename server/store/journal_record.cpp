@@ -250,7 +250,7 @@ Command read_command(Decoder& in) {
   switch (in.byte()) {
     case 0: return CreateAccount{in.account(), in.cash()};
     case 1: return CreateSymbol{in.symbol()};
-    case 2: return PlaceShares{in.symbol(), in.account(), in.positive<Shares>()};
+    case 2: return PlaceShares{in.symbol(), in.account(), in.not_negative<Shares>()};
     case 3:
       return PlaceOrder{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
                         in.positive<Price>()};

@@ -55,11 +55,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace exchange;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parse_exact_price = [](std::string_view exact) { return parse_price(exact); };
-  fuzz::check<Shares>(parse_shares(text), parse_shares, text, 8, fuzz::fixed64_max_units);
-  for (const Rounding rounding : {Rounding::refuse, Rounding::down, Rounding::up})
+  const auto parse_exact_shares = [](std::string_view exact) { return parse_shares(exact); };
+  const auto parse_exact_cash = [](std::string_view exact) { return parse_cash(exact); };
+  for (const Rounding rounding : {Rounding::refuse, Rounding::towards_zero, Rounding::up}) {
+    fuzz::check<Shares>(parse_shares(text, rounding), parse_exact_shares, text, 8,
+                        fuzz::fixed64_max_units, rounding);
     fuzz::check<Price>(parse_price(text, rounding), parse_exact_price, text, 8,
                        fuzz::fixed64_max_units, rounding);
-  fuzz::check<Cash>(parse_cash(text), parse_cash, text, 16, fuzz::cash_max_units);
+    fuzz::check<Cash>(parse_cash(text, rounding), parse_exact_cash, text, 16, fuzz::cash_max_units,
+                      rounding);
+  }
   fuzz::check_units(text);
   fuzz::check_order_id(text);
   return 0;

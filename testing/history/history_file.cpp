@@ -25,7 +25,7 @@ std::string repeated(const pugi::xml_node& node, const char* name) {
 RequestElement account(const pugi::xml_node& node) {
   RequestElement element{.name = "account", .echo = repeated(node, "id")};
   const auto id = parse_account_id(node.attribute("id").value());
-  const auto balance = parse_cash(node.attribute("balance").value());
+  const auto balance = parse_cash(node.attribute("balance").value(), Rounding::towards_zero);
   if (id && balance && balance.value >= Cash()) element.command = CreateAccount{*id, balance.value};
   return element;
 }
@@ -40,8 +40,8 @@ RequestElement placement(const pugi::xml_node& node, const pugi::xml_node& symbo
     text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.remove_suffix(1);
-  const auto shares = parse_shares(text);
-  if (name && id && shares && shares.value > Shares())
+  const auto shares = parse_shares(text, Rounding::towards_zero);
+  if (name && id && shares && shares.value >= Shares())
     element.command = PlaceShares{*name, *id, shares.value};
   return element;
 }
@@ -53,14 +53,14 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
                                  repeated(node, "tif") + repeated(node, "post") +
                                  repeated(node, "type") + repeated(node, "stp")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
-  const auto amount = parse_shares(node.attribute("amount").value());
+  const auto amount = parse_shares(node.attribute("amount").value(), Rounding::towards_zero);
   const bool buys = amount.value > Shares();
   const std::string type = node.attribute("type").as_string("limit");
   const bool market = type == "market";
   if (type != "limit" && (!market || node.attribute("limit"))) return element;
-  const auto limit =
-      market ? Parsed<Price>()
-             : parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
+  const auto limit = market ? Parsed<Price>()
+                            : parse_price(node.attribute("limit").value(),
+                                          buys ? Rounding::towards_zero : Rounding::up);
   if (!by || !symbol || !amount || !limit || amount.value == Shares()) return element;
   if (!market && limit.value <= Price()) return element;
   PlaceOrder placed{*by, *symbol, buys ? Side::buy : Side::sell,
@@ -119,10 +119,10 @@ RequestElement replace(const pugi::xml_node& node, const std::optional<AccountId
   const auto id = parse_order_id(node.attribute("id").value());
   const auto reference = parse_order_reference(node.attribute("ref").value());
   const bool named = node.attribute("id") ? id && !node.attribute("ref") : reference.has_value();
-  const auto amount = parse_shares(node.attribute("amount").value());
+  const auto amount = parse_shares(node.attribute("amount").value(), Rounding::towards_zero);
   const bool buys = amount.value > Shares();
   const auto limit =
-      parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
+      parse_price(node.attribute("limit").value(), buys ? Rounding::towards_zero : Rounding::up);
   if (!by || !named || !amount || amount.value == Shares() || !limit || limit.value <= Price())
     return element;
   ReplaceOrder command{.account = *by,
@@ -168,7 +168,7 @@ void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elemen
 }
 
 void read_transactions(const pugi::xml_node& root, Request& request) {
-  const auto by = parse_account_id(root.attribute("id").value());
+  const auto by = parse_account_id(root.attribute(root.attribute("id") ? "id" : "account").value());
   for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
     const bool of_one = node.attribute("id") || node.attribute("ref");

@@ -18,7 +18,10 @@ Command RandomCommands::next(OrderId orders) {
   const auto choice = below(100);
   if (choice < 4) return CreateAccount{account, cash()};
   if (choice < 5) return CreateSymbol{RandomCommands::symbol(below(symbols))};
-  if (choice < 12) return PlaceShares{symbol, account, Shares::from_units(fixed64_units(20))};
+  if (choice < 12) {
+    const Shares shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
+    return PlaceShares{symbol, account, shares};
+  }
   if (choice < 70) {
     if (referenced_ && below(20) == 0) return *referenced_;  // sent again
     PlaceOrder order{account,

@@ -60,10 +60,12 @@ void zeros_behind(Talk& talk) {
 
 void too_many_decimals(Talk& talk) {
   const Rich rich(talk);
-  talk.expect_refused(rich.account, rich.symbol, "1.000000001", "1", "shares with nine decimals");
-  talk.expect_error("<create><account id=\"" + talk.source().account() +
-                        "\" balance=\"1.00000000000000001\"/></create>",
-                    "a balance with seventeen decimals");
+  const std::string id =
+      talk.expect_opened(rich.account, rich.symbol, "-1.999999999", "900", "nine decimals");
+  expect(talk.status(rich.account, id).open == 2 * units_per_share - 1,
+         "1.99999999 shares should be open");
+  talk.expect_refused(rich.account, rich.symbol, "0.000000001", "1", "an amount that rounds to 0");
+  talk.given_account("1.00000000000000001");
 }
 
 void limits_are_rounded(Talk& talk) {

@@ -185,7 +185,7 @@ func (s *state) createSymbol(l leaf, got *element) bool {
 func (s *state) placeShares(l leaf, got *element) bool {
 	symbol, account := l.parent.value("sym"), l.value("id")
 	shares := parseShares(strings.TrimSpace(l.Text))
-	refused := l.name() != "account" || !symbolForm.MatchString(symbol) || s.accounts[account] == nil || shares == nil || shares.Sign() <= 0
+	refused := l.name() != "account" || !symbolForm.MatchString(symbol) || s.accounts[account] == nil || shares == nil || shares.Sign() < 0
 	if got != nil && l.name() == "account" && !(got.repeats(l.parent, "sym") && got.repeats(l.element, "id")) {
 		return false
 	}

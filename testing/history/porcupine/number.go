@@ -35,10 +35,10 @@ func readDecimal(text string, decimals int) (*big.Int, bool) {
 	return units, inexact
 }
 
-// parseDecimal gives the number of units of 10^-decimals; nil where it is no number or has more decimals than fit.
+// parseDecimal gives the number of units of 10^-decimals, rounded towards zero; nil where it is no number, or rounds to 0.
 func parseDecimal(text string, decimals int) *big.Int {
 	units, inexact := readDecimal(text, decimals)
-	if inexact {
+	if inexact && units.Sign() == 0 {
 		return nil
 	}
 	return units
@@ -56,7 +56,7 @@ func parseLimit(text string, buy bool) *big.Int {
 	return units
 }
 
-// parseShares reads a number of shares, or a price of a reply.
+// parseShares reads a number of shares.
 func parseShares(text string) *big.Int {
 	units := parseDecimal(text, shareDecimals)
 	if units == nil || new(big.Int).Abs(units).Cmp(shareLimit) >= 0 {

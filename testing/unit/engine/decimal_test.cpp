@@ -23,7 +23,7 @@ void check_like_oracle(const Parsed<T>& parsed, const DecimalOracle& expected) {
 void check_text(const std::string& text) {
   INFO("text '" << text << "'");
   check_like_oracle(parse_shares(text), read_decimal(text, 8, fixed64_max_units));
-  for (const Rounding rounding : {Rounding::refuse, Rounding::down, Rounding::up})
+  for (const Rounding rounding : {Rounding::refuse, Rounding::towards_zero, Rounding::up})
     check_like_oracle(parse_price(text, rounding),
                       read_decimal(text, 8, fixed64_max_units, rounding));
   check_like_oracle(parse_cash(text), read_decimal(text, 16, cash_max_units));
@@ -87,17 +87,17 @@ TEST_CASE(
   const auto units = [](std::string_view text, Rounding rounding) {
     return parse_price(text, rounding).value.units();
   };
-  CHECK(units("127.123456789", Rounding::down) == 12'712'345'678);
+  CHECK(units("127.123456789", Rounding::towards_zero) == 12'712'345'678);
   CHECK(units("127.123456789", Rounding::up) == 12'712'345'679);
-  CHECK(units("127.1234567800000000000000001", Rounding::down) == 12'712'345'678);
+  CHECK(units("127.1234567800000000000000001", Rounding::towards_zero) == 12'712'345'678);
   CHECK(units("127.1234567800000000000000001", Rounding::up) == 12'712'345'679);
   CHECK(units("127.12345678000", Rounding::up) == 12'712'345'678);
   CHECK(units("9.999999999", Rounding::up) == 1'000'000'000);
   CHECK(units("0.000000001", Rounding::up) == 1);
-  CHECK(parse_price("0.000000001", Rounding::down).error == too_many_decimals);
+  CHECK(parse_price("0.000000001", Rounding::towards_zero).error == too_many_decimals);
   CHECK(parse_price("-0.000000001", Rounding::up).error == too_many_decimals);
-  CHECK(parse_price("0.000000000", Rounding::down).error == none);
-  CHECK(units("92233720367.999999999", Rounding::down) == 9'223'372'036'799'999'999);
+  CHECK(parse_price("0.000000000", Rounding::towards_zero).error == none);
+  CHECK(units("92233720367.999999999", Rounding::towards_zero) == 9'223'372'036'799'999'999);
   CHECK(parse_price("92233720367.999999999", Rounding::up).error == out_of_range);
   CHECK(parse_price("0.123456789x", Rounding::up).error == not_a_number);
 }

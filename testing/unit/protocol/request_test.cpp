@@ -122,6 +122,7 @@ TEST_CASE("an account is created with an id and a balance") {
        {"x", "1e3", "+1", " 1", "1 ", "1,000", "inf", "nan", ".", "-", "--1", "0x10", "1.2.3"})
     CHECK(account("1", balance) == "error: balance is not a plain decimal number");
   CHECK(account("1", "-0.01") == "error: balance is negative");
+  CHECK(account("1", "1.99999999999999999") == "account 1 with 1.9999999999999999");
   CHECK(account("1", "0.00000000000000001") ==
         "error: balance has more than the allowed decimals: at most 16 decimals");
   CHECK(account("1", "99999999999999999999999") ==
@@ -149,8 +150,10 @@ TEST_CASE("a symbol gives shares to each account inside it") {
   for (const std::string empty : {"", " \n "})
     CHECK(placement(empty) == "error: number of shares is empty");
   CHECK(placement("1 0") == "error: number of shares is not a plain decimal number");
-  for (const std::string low : {"0", "-5"})
-    CHECK(placement(low) == "error: number of shares must be above zero");
+  CHECK(placement("-5") == "error: number of shares is negative");
+  for (const std::string none : {"0", "-0", "0.000000000"})
+    CHECK(placement(none) == "place 0 A at 1");
+  CHECK(placement("1.999999999") == "place 1.99999999 A at 1");
   CHECK(placement("0.000000001") ==
         "error: number of shares has more than the allowed decimals: at most 8 decimals");
   CHECK(placement("92233720368") ==
@@ -220,7 +223,7 @@ TEST_CASE("an order buys above zero and sells below") {
     wrong(number, "is out of range: must be below 92233720368");
 }
 
-TEST_CASE("a limit is rounded in favour of its owner, an amount never") {
+TEST_CASE("a limit is rounded in favour of its owner, an amount towards zero") {
   CHECK(order("A", "1.000000000000", "2.000000000000") == "7 buys 1 A @2");
   CHECK(order("A", "1", "2.000000019") == "7 buys 1 A @2.00000001");
   CHECK(order("A", "-1", "2.000000011") == "7 sells 1 A @2.00000002");
@@ -228,7 +231,9 @@ TEST_CASE("a limit is rounded in favour of its owner, an amount never") {
   const std::string too_many = "has more than the allowed decimals: at most 8 decimals";
   CHECK(order("A", "1", "0.000000001") == "error: limit " + too_many);
   CHECK(order("A", "0.000000001", "1") == "error: amount " + too_many);
-  CHECK(order("A", "-1.000000001", "1") == "error: amount " + too_many);
+  CHECK(order("A", "-0.000000001", "1") == "error: amount " + too_many);
+  CHECK(order("A", "-10.100000000000001", "1") == "7 sells 10.1 A @1");
+  CHECK(order("A", "10.199999999999999", "1") == "7 buys 10.19999999 A @1");
   CHECK(order("A", "-1", "92233720367.999999999") ==
         "error: limit is out of range: must be below 92233720368");
 }
@@ -287,7 +292,8 @@ TEST_CASE("a replace names an order and gives its new amount and limit") {
     return after("replace [1] - [" + amount + "] [" + limit + "]: ",
                  trade("<replace id='1' amount='" + amount + "' limit='" + limit + "'/>"));
   };
-  // in favour of its owner, as for an order
+  // as for an order
+  CHECK(replace("-1.999999999", "2") == "7 replaces 1 by a sell of 1.99999999 @2");
   CHECK(replace("1", "2.000000019") == "7 replaces 1 by a buy of 1 @2.00000001");
   CHECK(replace("-1", "2.000000011") == "7 replaces 1 by a sell of 1 @2.00000002");
 
@@ -316,7 +322,7 @@ TEST_CASE("a replace names an order and gives its new amount and limit") {
   CHECK(replace("", "2") == "error: amount is empty");
   CHECK(replace("-0", "2") == "error: amount is zero");
   CHECK(replace("x", "2") == "error: amount is not a plain decimal number");
-  CHECK(replace("-1.000000001", "2") == "error: amount " + too_many);
+  CHECK(replace("-0.000000001", "2") == "error: amount " + too_many);
   CHECK(replace("92233720368", "2") == "error: amount is out of range: must be below 92233720368");
   CHECK(replace("1", "") == "error: limit is empty");
   for (const std::string low : {"0", "-2"})

@@ -18,6 +18,7 @@ const std::vector<Command> every_kind{
     CreateAccount{AccountId("0"), Cash()},
     CreateSymbol{SymbolName(std::string(32, 'Z'))},
     PlaceShares{SymbolName("a"), AccountId("1"), Shares::from_units(1)},
+    PlaceShares{SymbolName("a"), AccountId("1"), Shares()},
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell,
                parse_shares("92233720367.99999999").value, Price::from_units(1)},
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),

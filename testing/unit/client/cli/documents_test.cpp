@@ -66,7 +66,7 @@ TEST_CASE("an error is reported with the server's sentence") {
   CHECK(error(NewAccount{"1", "0.00000000000000001"}) ==
         "balance has more than the allowed decimals: at most 16 decimals");
   CHECK(error(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
-  CHECK(error(NewSymbol{"S", {{"1", "0"}}}) == "number of shares must be above zero");
+  CHECK(error(NewSymbol{"S", {{"1", "-1"}}}) == "number of shares is negative");
   CHECK(error(NewOrder{Side::buy, "S", "1", "0.000000001"}, "1") ==
         "limit has more than the allowed decimals: at most 8 decimals");
   CHECK(error(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") ==
