@@ -64,6 +64,11 @@ Options parse_options(int argc, char** argv) {
   add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
 
+  std::string request_framing = "length";
+  add("--request-framing", request_framing,
+      "length: a length line before every request; lenient: documents without one too, and lengths that are one byte too large",
+      "EXCHANGE_REQUEST_FRAMING")
+      ->check(CLI::IsMember({"length", "lenient"}));
   std::string framing = "bare";
   add("--reply-framing", framing, "bare, or length: a length line before every reply",
       "EXCHANGE_REPLY_FRAMING")
@@ -167,6 +172,7 @@ Options parse_options(int argc, char** argv) {
   options.net.limits.idle_ms = idle_timeout_s * 1'000;
   options.net.limits.stall_ms = stall_timeout_s * 1'000;
   options.protocol.keys = options.auth.required;
+  options.protocol.lenient_framing = request_framing == "lenient";
   options.protocol.length_before_reply = framing == "length";
   return options;
 }

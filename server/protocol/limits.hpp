@@ -23,6 +23,7 @@ struct ProtocolLimits {
   std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
   bool keys = false;                           // --auth: accounts have keys
   bool open_queries = false;                   // --open-queries: any account may query any order
+  bool lenient_framing = false;                // --request-framing lenient
   bool length_before_reply = false;            // --reply-framing length
   bool close_after_reply = false;              // --close-after-reply
 };

@@ -445,12 +445,6 @@ class Reader {
 
 }  // namespace
 
-void append_length_hint(std::string& error, std::size_t bytes) {
-  if (bytes != 0)
-    error += "; a second length line follows after " + std::to_string(bytes) +
-             " bytes: is the length right?";
-}
-
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
                      std::vector<Command>& commands, std::vector<Credential>* credentials,
@@ -460,7 +454,7 @@ Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
   Request request{.error = document.parse(text, size, limits)};
   if (!request.error.empty()) {
     request.code = ErrorCode::malformed_xml;
-    append_length_hint(request.error, document.bytes_before_length_line());
+    request.error += document.length_hint();
   } else {
     Reader reader(limits, elements, commands, credentials, tie_problem);
     Problem problem = reader.read(document.root());

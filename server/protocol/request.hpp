@@ -43,10 +43,6 @@ struct Request {
   ErrorCode code{};            // of the error, if there is one
 };
 
-// Appends where in a malformed document another length line stands; nothing where `bytes`, those
-// before it, is 0.
-void append_length_hint(std::string& error, std::size_t bytes);
-
 // Reads a document, adding its elements to `elements` and their commands, in the same order, to
 // `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets them;
 // else it may be null and nothing is asked of it. `text` is changed, and text[size] must be there

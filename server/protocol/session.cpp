@@ -45,8 +45,8 @@ bool may_be_complete(std::string_view text) {
 }
 
 struct PartialParse {
-  bool complete;                   // a well-formed document
-  std::size_t before_length_line;  // XmlDocument::bytes_before_length_line()
+  bool complete;            // a well-formed document
+  std::string length_hint;  // XmlDocument::length_hint()
 };
 
 // Leaves the text as it is.
@@ -56,8 +56,8 @@ PartialParse parse_partial(std::string_view text, const ProtocolLimits& limits) 
   std::string copy(text);
   copy += '\0';  // the byte behind it
   XmlDocument& document = thread_document();
-  if (document.parse(copy.data(), text.size(), limits).empty()) return {true, 0};
-  return {false, document.bytes_before_length_line()};
+  if (document.parse(copy.data(), text.size(), limits).empty()) return {true, {}};
+  return {false, document.length_hint()};
 }
 
 }  // namespace
@@ -97,8 +97,10 @@ void Session::received(std::size_t bytes) {
 
 bool Session::take_requests() {
   while (!refused_ && elements_.size() + requests_.size() < limits_.elements_max) {
-    const Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
+    Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
     begin_ += frame.skip;
+    if (frame.skip > 0) after_nul_ = buffer_[begin_ - 1] == '\0';
+    if (limits_.lenient_framing) find_lenient_end(frame);
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // A key counts once it is committed, so a login in the next request waits for this batch.
@@ -108,10 +110,10 @@ bool Session::take_requests() {
       continue;
     }
     if (frame.state == Frame::State::bad) {
-      close_after_error(malformed_before_
-                            ? std::string(frame.problem) +
-                                  "; the request before was malformed: was its length right?"
-                            : frame.problem);
+      std::string_view hint = frame.hint;
+      if (hint.empty() && after_nul_) hint = binary_length_hint;
+      if (malformed_before_) hint = "; the request before was malformed: was its length right?";
+      close_after_error(std::string(frame.problem) + std::string(hint));
     } else {
       bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
       header_ = frame.header;
@@ -121,6 +123,31 @@ bool Session::take_requests() {
     break;
   }
   return !requests_.empty();
+}
+
+// F24, F25. begin_ is behind frame.skip.
+void Session::find_lenient_end(Frame& frame) {
+  const std::string_view all(buffer_.data() + begin_, end_ - begin_);
+  if (all.starts_with('<')) {
+    const std::size_t bytes = document_end_.find(all.substr(0, limits_.frame_bytes_max + 1));
+    if (bytes > limits_.frame_bytes_max || (bytes == 0 && all.size() > limits_.frame_bytes_max))
+      frame = {.state = Frame::State::bad, .problem = request_too_long};
+    else if (bytes > 0)
+      frame = {.state = Frame::State::complete, .bytes = bytes};
+    else
+      frame = {.state = Frame::State::incomplete, .bytes_wanted = limits_.frame_bytes_max + 1};
+    return;
+  }
+  if (frame.header == 0) return;
+  const std::string_view text = all.substr(frame.header, frame.bytes);
+  const bool is_of_next = text.size() == frame.bytes &&
+                          (text.back() == '<' || (text.back() >= '0' && text.back() <= '9'));
+  const bool is_missing = text.size() + 1 == frame.bytes &&
+                          may_be_complete(without_blank_end(text)) &&
+                          parse_partial(text, limits_).complete;
+  if (!is_of_next && !is_missing) return;
+  --frame.bytes;
+  frame.state = Frame::State::complete;
 }
 
 void Session::connection_lost() {
@@ -147,6 +174,7 @@ std::size_t Session::errors() const {
 void Session::read_frame(const Frame& frame) {
   bytes_wanted_ = 0;
   partial_ = {};
+  after_nul_ = false;
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
   const char* const tie_problem =
@@ -185,7 +213,7 @@ std::size_t Session::memory_bytes() const {
 }
 
 std::string_view Session::partial_document() const {
-  if (bytes_wanted_ == 0) return {};
+  if (header_ == 0 || bytes_wanted_ == 0) return {};
   return {buffer_.data() + begin_ + header_, end_ - begin_ - header_};
 }
 
@@ -203,16 +231,14 @@ bool Session::document_is_complete() {
 }
 
 std::string Session::short_frame_problem() const {
-  if (bytes_wanted_ == 0) return "bad framing: the stream ended inside a request";
+  if (header_ == 0 || bytes_wanted_ == 0) return "bad framing: the stream ended inside a request";
   const std::string_view came = partial_document();
   const std::string counts = std::to_string(bytes_wanted_ - header_) + " bytes announced, " +
                              std::to_string(came.size()) + " came";
   const PartialParse parse = parse_partial(without_blank_end(came), limits_);
   if (parse.complete)
     return "bad framing: " + counts + ", and the document is complete: is the length right?";
-  std::string problem = "bad framing: the stream ended inside a request: " + counts;
-  append_length_hint(problem, parse.before_length_line);
-  return problem;
+  return "bad framing: the stream ended inside a request: " + counts + parse.length_hint;
 }
 
 void Session::close_after_error(std::string_view problem) {

@@ -77,6 +77,7 @@ class Session {
   bool document_is_complete();
 
  private:
+  void find_lenient_end(Frame& frame);
   void read_frame(const Frame& frame);
   void close_after_error(std::string_view problem);
   std::string short_frame_problem() const;
@@ -89,8 +90,11 @@ class Session {
 
   std::vector<char> buffer_;         // and one byte more, which parsing needs behind a frame
   std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
-  std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
-  std::size_t header_ = 0;           // of these, its length line
+  // Of the frame that is under way, when its length is known, or at most.
+  std::size_t bytes_wanted_ = 0;
+  std::size_t header_ = 0;    // of these, its length line; 0 if there is none
+  DocumentEnd document_end_;  // of the document that is under way without one
+  bool after_nul_ = false;    // a NUL byte came before it
   // What document_is_complete() has seen of it. What was no document is parsed again only once it
   // is twice as long.
   struct Partial {

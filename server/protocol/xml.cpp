@@ -187,11 +187,21 @@ const char* content_problem(const pugi::xml_node& element, std::size_t depth,
   return nullptr;
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view lower) {
-  if (a.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if ((a[i] >= 'A' && a[i] <= 'Z' ? a[i] + 32 : a[i]) != lower[i]) return false;
-  return true;
+// Whether this is one of the names, which have small letters and hyphens, in any case and with
+// underscores for hyphens.
+bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  const auto equal = [](char c, char known) {
+    return (c >= 'A' && c <= 'Z' ? c + 32 : c == '_' ? '-' : c) == known;
+  };
+  return std::any_of(names.begin(), names.end(), [&](std::string_view known) {
+    return std::equal(name.begin(), name.end(), known.begin(), known.end(), equal);
+  });
+}
+
+bool is_utf8(std::string_view encoding) { return is_any_of(encoding, {"utf-8", "utf8"}); }
+// The last is what Python writes in the locale "C".
+bool is_us_ascii(std::string_view encoding) {
+  return is_any_of(encoding, {"us-ascii", "ascii", "ansi-x3.4-1968"});
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -234,9 +244,9 @@ const char* declaration_problem(std::string_view text, std::string_view document
     return "unknown XML version";
   more = take_pseudo_attribute(text, name, value);
   if (more && name == "encoding") {
-    if (!equal_ignoring_case(value, "utf-8") && !equal_ignoring_case(value, "us-ascii"))
+    if (!is_utf8(value) && !is_us_ascii(value))
       return "encodings other than UTF-8 are not accepted";
-    if (equal_ignoring_case(value, "us-ascii") && !is_ascii(document))
+    if (is_us_ascii(value) && !is_ascii(document))
       return "a character that is not of the declared encoding";
     more = take_pseudo_attribute(text, name, value);
   }
@@ -264,24 +274,31 @@ const char* document_problem(const pugi::xml_document& document, const ProtocolL
   return root_seen ? nullptr : "no root element";
 }
 
-// Digits behind the root element, alone in their line, with the white space before them; else null.
-const char* second_length_line(const pugi::xml_document& document) {
-  for (auto node = document.first_child(); node; node = node.next_sibling()) {
-    const auto next = node.next_sibling();
-    if (node.type() != pugi::node_element || next.type() != pugi::node_pcdata) continue;
-    const std::string_view text = next.value();
-    const std::size_t digits = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
-    if (digits < end && text.substr(end).find_first_not_of("\r\n") == std::string_view::npos)
-      return next.value();
-  }
-  return nullptr;
+// Whether it is digits, alone in their line, and white space before them.
+bool is_length_line(const pugi::xml_node& node) {
+  if (node.type() != pugi::node_pcdata) return false;
+  const std::string_view text = node.value();
+  const std::size_t digits = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+  return digits < end && text.substr(end).find_first_not_of("\r\n") == std::string_view::npos;
+}
+
+// Of a document that is not well-formed and whose text begins at `begin`.
+std::string length_hint_of(const pugi::xml_document& document, const char* begin) {
+  if (is_length_line(document.first_child()) && document.first_child().next_sibling())
+    return "; a second length line stands before the document";
+  for (auto node = document.first_child(); node; node = node.next_sibling())
+    if (const auto next = node.next_sibling();
+        node.type() == pugi::node_element && is_length_line(next))
+      return "; a second length line follows after " + std::to_string(next.value() - begin) +
+             " bytes: is the length right?";
+  return {};
 }
 
 }  // namespace
 
 std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimits& limits) {
-  bytes_before_length_line_ = 0;
+  length_hint_.clear();
   const char* const begin = text;
   const auto malformed = [](const char* problem) {
     return std::string("malformed XML: ") + problem;
@@ -320,9 +337,7 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
   const auto result =
       document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
   const char* problem = result ? document_problem(document_, limits) : result.description();
-  if (problem != nullptr)
-    if (const char* line = second_length_line(document_))
-      bytes_before_length_line_ = std::size_t(line - begin);
+  if (problem != nullptr) length_hint_ = length_hint_of(document_, begin);
   *end = behind;
   return problem != nullptr ? malformed(problem) : std::string();
 }

@@ -17,10 +17,9 @@ class XmlDocument {
   // behind it, text[size], must be there too; it is as before afterwards. Returns an empty string,
   // or why this is not a document we take.
   std::string parse(char* text, std::size_t size, const ProtocolLimits& limits);
-  // Of the last parse, where it failed and the line of another length stands behind the root
-  // element: the bytes before that line. Else 0. The length of the request then covered more than
-  // its document.
-  std::size_t bytes_before_length_line() const { return bytes_before_length_line_; }
+  // Of the last parse, if it failed: words for its error where another length line stands before
+  // the root element, or behind it; else nothing.
+  const std::string& length_hint() const { return length_hint_; }
   // Gives its memory back; there is no root then.
   void release() { document_.reset(); }
   // The one root element of the last good parse.
@@ -28,7 +27,7 @@ class XmlDocument {
 
  private:
   pugi::xml_document document_;
-  std::size_t bytes_before_length_line_ = 0;
+  std::string length_hint_;
 };
 
 // An attribute's value as written, references not resolved; data() is null where it is absent.

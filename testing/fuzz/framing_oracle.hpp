@@ -1,6 +1,6 @@
 #pragma once
-// The framing of docs/protocol.md, F1 to F12 in its plainest form, over a whole stream: what the
-// incremental code is compared with.
+// The framing of docs/protocol.md, F1 to F12 and F22 in its plainest form, over a whole stream:
+// what the incremental code is compared with.
 
 #include <string_view>
 #include <vector>
@@ -14,12 +14,15 @@ struct FramedDocument {
   std::size_t end;  // of it, in the stream
 };
 
+inline constexpr std::string_view mark = "\xEF\xBB\xBF";
+
 struct Framed {
   std::vector<FramedDocument> documents;
   std::string_view rest;  // begins with what is no complete frame; blank space before it is gone
 
   // Whether more bytes could still make the rest a frame.
   bool rest_can_become_a_frame(const ProtocolLimits& limits) const {
+    if (rest == mark.substr(0, rest.size())) return true;
     std::size_t digits = 0;
     while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
     if (digits == rest.size()) return digits < limits.length_line_bytes_max;
@@ -36,7 +39,11 @@ inline bool is_blank(char c) {
 inline Framed read_frames(std::string_view stream, const ProtocolLimits& limits) {
   Framed framed;
   for (std::size_t at = 0;;) {
-    while (at < stream.size() && is_blank(stream[at])) ++at;
+    for (bool skipped = true; skipped;) {
+      skipped = false;
+      if (at < stream.size() && is_blank(stream[at])) skipped = ++at;
+      if (stream.substr(at).starts_with(mark)) skipped = at += mark.size();
+    }
     framed.rest = stream.substr(at);
     const std::size_t newline = framed.rest.find('\n');
     if (newline == std::string_view::npos || newline + 1 > limits.length_line_bytes_max)

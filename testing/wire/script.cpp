@@ -79,6 +79,8 @@ class ScriptReader {
     if (!script_.steps.empty()) fail("options come before the first step");
     if (option == "closes after the reply")
       script_.limits.close_after_reply = true;
+    else if (option == "reads leniently")
+      script_.limits.lenient_framing = true;
     else if (option == "opens queries")
       script_.limits.open_queries = true;
     else if (option == "writes lengths")

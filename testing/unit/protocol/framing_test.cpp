@@ -80,15 +80,122 @@ TEST_CASE("blank space before a frame is skipped, also where no frame follows ye
                 {" \r\n", "incomplete skip 3 wants 0"},
                 {std::string_view("\0\n\0003\nabc", 8), "complete 3+2+3"},
                 {std::string_view("\0", 1), "incomplete skip 1 wants 0"},
+                {"\xEF\xBB\xBF"
+                 "3\nabc",
+                 "complete 3+2+3"},
+                {" \xEF\xBB\xBF\n\xEF\xBB\xBF"
+                 "3\nabc",
+                 "complete 8+2+3"},
+                {"\xEF\xBB\xBF", "incomplete skip 3 wants 0"},
+                {" \xEF\xBB", "incomplete skip 1 wants 0"},
+                {"\xEF", "incomplete skip 0 wants 0"},
                 {"\v3\nabc", bad_digits}});
 }
 
 TEST_CASE("what does not begin with a digit is no frame") {
-  for (const std::string bad : {"x", "-1\nabc", "+3\nabc", "<create/>", ".5\n",
-                                "\xEF\xBB\xBF"
+  for (const std::string bad : {"x", "-1\nabc", "+3\nabc", "<create/>", ".5\n", "\xEF\xBB\xBE",
+                                "\xEF\xBB"
                                 "3\nabc",
                                 "٣\nabc"})
     CHECK(find(bad) == bad_digits);
+}
+
+TEST_CASE("bad framing that is well known gets a hint, by its first bytes alone") {
+  const auto replies = [](const std::string& bytes) {
+    const std::string at_once = serve_requests(bytes);
+    CHECK(serve_requests(bytes, {1}) == at_once);
+    return at_once;
+  };
+  const std::string binary = "; the length is text, not a binary number",
+                    zeros(3, '\0');  // lengths as `htonl` and as the memory of most CPUs has them
+  CHECK(replies(zeros + "\x8E<create/>") == fatal(bad_digits + binary));
+  CHECK(replies("\x8E" + zeros + "<create/>") == fatal(bad_digits + binary));
+  CHECK(replies(zeros + "\x09<create/>") ==
+        fatal(bad_digits + "; a document without a length line needs a server with "
+                           "--request-framing lenient"));
+  CHECK(replies(zeros + "N<create/>") == fatal(bad_digits + binary));
+  CHECK(replies(zeros + "9<create/>") == fatal(bad_newline + binary));
+  CHECK(replies("9" + zeros + "<create/>") == fatal(bad_newline + binary));
+  CHECK(replies("N") == fatal(bad_digits));
+  CHECK(replies(framed(create) + zeros + "\n" + "N") == created + fatal(bad_digits));
+  CHECK(replies(std::to_string(create.size()) + "\n" + framed(create)) ==
+        error_reply("malformed XML: Start-end tags mismatch; a second length line stands "
+                    "before the document") +
+            fatal(bad_digits + doubted));
+}
+
+namespace {
+
+const ProtocolLimits lenient{.lenient_framing = true};
+
+std::string serve_leniently(const std::string& bytes) {
+  const std::string replies = serve_requests(bytes, {100'000}, lenient);
+  INFO(bytes);
+  CHECK(serve_requests(bytes, {1}, lenient) == replies);
+  std::mt19937_64 random(test_seed());
+  for (int i = 0; i < 20; ++i)
+    CHECK(serve_requests(bytes, random_slices(random), lenient) == replies);
+  return replies;
+}
+
+}  // namespace
+
+TEST_CASE("a document without a length line ends with its root element") {
+  const std::string marks = "<!-- </create> > --><?p </create> ?>",
+                    inside =
+                        "<account id=\"1\" balance='5' x='/>' y=\"'>\"/>"
+                        "<![CDATA[</create>]]><!-- </create> -->";
+  for (const std::string& document :
+       {create, "<?xml version=\"1.0\"?>\n" + marks + create + "\n",
+        marks + "<create  >" + inside + "</create >", "\xEF\xBB\xBF\n" + create})
+    CHECK(serve_leniently(document + again) == created + again_created);
+  CHECK(serve_leniently("<create/><transactions id='1'/>\n\n<x/>") ==
+        results("") + results("") + error_reply("unknown element 'x'"));
+  CHECK(serve_leniently(create + framed(again) + create) ==
+        created + again_created + results("<error id=\"1\">account already exists</error>"));
+  CHECK(serve_leniently("</create>" + again) ==
+        error_reply("malformed XML: Start-end tags mismatch") + again_created);
+  CHECK(serve_leniently("<!DOCTYPE a><create/>") ==
+        error_reply("malformed XML: document types are not accepted"));
+  for (const std::string cut : {"<", "<create>", "<create><create/>", "<create></create", "<!-- "})
+    CHECK(serve_leniently(again + cut) == again_created + error_reply(cut_short));
+  CHECK(serve_leniently("x") == fatal(bad_digits));
+}
+
+TEST_CASE("a document without a length line has the limit of others") {
+  const auto of_bytes = [](std::size_t bytes) {
+    return "<create>" + std::string(bytes - 17, ' ') + "</create>";
+  };
+  const ProtocolLimits small{.frame_bytes_max = 99,
+                             .read_buffer_bytes_min = 32,
+                             .read_buffer_bytes_max = 64,
+                             .lenient_framing = true};
+  for (const std::size_t slice : {1, 7, 1'000}) {
+    CHECK(serve_requests(of_bytes(99) + again, {slice}, small) == results("") + again_created);
+    CHECK(serve_requests(of_bytes(100) + again, {slice}, small) == fatal(over_limit));
+    CHECK(serve_requests("<" + std::string(1'000, '<'), {slice}, small) == fatal(over_limit));
+  }
+  const std::size_t most = 1u << 20;
+  CHECK(serve_requests(of_bytes(most) + again, {65'536}, lenient) == results("") + again_created);
+  CHECK(serve_requests(of_bytes(most + 1), {65'536}, lenient) == fatal(over_limit));
+}
+
+TEST_CASE("a length may be one byte too large where the server is lenient") {
+  const auto announced = [](std::size_t more, const std::string& document) {
+    return std::to_string(document.size() + more) + "\n" + document;
+  };
+  for (const std::string behind : {"", "\n", " \r\n\n"})
+    CHECK(serve_leniently(announced(1, create) + behind + announced(1, again) + behind) ==
+          created + again_created);
+  CHECK(serve_leniently(announced(1, create) + again + framed(create)) ==
+        created + again_created + results("<error id=\"1\">account already exists</error>"));
+  CHECK(serve_leniently(framed(create) + framed(again)) == created + again_created);
+  CHECK(serve_leniently(announced(2, create)) ==
+        error_reply(too_few(int(create.size()) + 2, int(create.size()))));
+  LocalService service;
+  LocalClient client(service, lenient);
+  client.send(announced(1, create));  // and the connection stays open
+  CHECK(client.replies() == created);
 }
 
 TEST_CASE("nothing but a newline may follow the digits") {

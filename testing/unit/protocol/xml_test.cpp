@@ -55,6 +55,20 @@ TEST_CASE(
          "<a><![CDATA[]]></a>"});
 }
 
+TEST_CASE("known encodings may be declared, by any of their names") {
+  const auto declared = [](const std::string& encoding) {
+    return "<?xml version='1.0' encoding='" + encoding + "'?><a/>";
+  };
+  for (const char* name : {"utf8", "UTF8", "UTF_8", "Utf-8", "utf-8", "ASCII", "ascii", "us_ascii",
+                           "US-ASCII", "ANSI_X3.4-1968"})
+    takes({declared(name)});
+  for (const char* name :
+       {"utf", "utf-80", "utf 8", "u-t-f-8", "", "UTF-16", "latin1", "ascii1", "usascii"})
+    refuses("encodings other than UTF-8 are not accepted", {declared(name)});
+  refuses("a character that is not of the declared encoding",
+          {"<?xml version='1.0' encoding='ASCII'?><a b='\xC3\xA9'/>"});
+}
+
 TEST_CASE("text that is not UTF-8 is refused") {
   const std::string bad[] = {
       "\x80", "\xBF", "\xFE", "\xFF", "\xF8\x88\x80\x80\x80",  // never a first byte
