@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace exchange {
 
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
@@ -12,8 +14,14 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
     return Rejected{Reason::unknown_order};
   if (std::holds_alternative<CancelOrder>(command) || std::holds_alternative<ReplaceOrder>(command))
     return Rejected{Reason::nothing_open};
-  return Status{stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at,
-                stored->executions};
+  Status status{
+      stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at, {}};
+  const std::vector<Execution>& all = stored->executions;
+  const std::size_t first = std::min<std::uint64_t>(query->from - 1, all.size()),
+                    last = std::min(first + listed_executions_max, all.size());
+  status.executions.assign(all.begin() + std::ptrdiff_t(first), all.begin() + std::ptrdiff_t(last));
+  if (last < all.size()) status.next = last + 1;
+  return status;
 }
 
 OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,

@@ -93,6 +93,14 @@ inline std::size_t execution_count(const Outcome& outcome) {
   return 0;
 }
 
+// Of a cancel of one order, which no length of a reply refuses (R13).
+inline void list_no_executions(Outcome& outcome) {
+  auto* const canceled = std::get_if<Canceled>(&outcome);
+  if (canceled == nullptr || canceled->status.executions.empty()) return;
+  std::vector<Execution>().swap(canceled->status.executions);
+  canceled->status.next = 1;
+}
+
 class Service {
  public:
   // Queues the submissions in this order, but small ones overtake large ones

@@ -106,6 +106,7 @@ struct QueryOrder {
   OptionalReference reference = {};
   bool operator==(const QueryOrder&) const = default;
 };
+  std::uint64_t from = 1;  // the first execution to list
 // All open orders of the account, or of one symbol (E17).
 struct CancelAll {
   AccountId account;
@@ -182,6 +183,9 @@ struct OpenedBefore {
 };
 // State of an order. At most one of open and canceled is above zero.
 struct Status {
+// A status lists so many executions at most: a reply has some 60 bytes for each (R13).
+inline constexpr std::size_t listed_executions_max = 100'000;
+
   OrderId order = 0;
   Shares open;
   Shares canceled;
@@ -189,6 +193,7 @@ struct Status {
   std::vector<Execution> executions;  // oldest first
   bool operator==(const Status&) const = default;
 };
+  std::uint64_t next = 0;             // the first one behind these, counted from 1; 0: none is left
 struct Canceled {
   Status status;
   bool operator==(const Canceled&) const = default;
@@ -224,7 +229,8 @@ inline bool changed_state(const Outcome& outcome) {
          std::holds_alternative<CanceledAll>(outcome) || std::holds_alternative<Replaced>(outcome);
 }
 
-// Whether the core refuses the command where the reply to its request is too long already (R13).
+// Whether the core refuses the command where the reply to its request is too long already (R13). A
+// cancel of one order is executed all the same, and lists no executions.
 inline bool may_be_too_long(const Command& command) {
   return std::holds_alternative<QueryOrder>(command) || std::holds_alternative<CancelAll>(command);
 }

@@ -436,7 +436,7 @@ Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
   Outcome refusal;
   const std::uint32_t index = find_order(command, {}, command.of_any_account, refusal);
   if (index == no_index) return refusal;
-  return status(index);
+  return status(index, command.from);
 }
 
 template <class OfOrder>
@@ -462,14 +462,21 @@ std::uint32_t Exchange::find_order(const OfOrder& command, const Located& locate
   return index;
 }
 
-Status Exchange::status(std::uint32_t index) const {
+Status Exchange::status(std::uint32_t index, std::uint64_t from) const {
   const Order& order = orders_[index];
   Status status{
       order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
   for (std::uint32_t at = order.first_execution; at != no_index;
-       at = executions_[at].next[int(order.side)])
+  std::uint64_t number = 1;
+       at = executions_[at].next[int(order.side)], ++number) {
+    if (number < from) continue;
+    if (status.executions.size() == listed_executions_max) {
+      status.next = number;
+      break;
+    }
     status.executions.push_back(executions_[at].execution);
   return status;
+  }
 }
 
 // --- the book

@@ -274,7 +274,7 @@ class Exchange {
   void unlink(std::uint32_t index);
   void start_use_of_open_orders();
   void close(std::uint32_t index);
-  Status status(std::uint32_t index) const;
+  Status status(std::uint32_t index, std::uint64_t from = 1) const;
 
   template <class Entity>
   static void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {

@@ -100,6 +100,11 @@ void append_status(std::string& out, std::string_view element, const RequestElem
   out += element;
   append_id(out, status.order);
   append_raw_attribute(out, "ref", request.echo[1]);
+  if (status.next != 0) {
+    out += " next=\"";
+    append_number(out, std::int64_t(status.next));
+    out += '"';
+  }
   out += '>';
   if (status.open > Shares()) {
     out += "<open shares=\"";

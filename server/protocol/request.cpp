@@ -340,9 +340,13 @@ class Reader {
     OptionalReference reference;
     if (Problem problem = read_order_name(node, element, order, reference))
       return error(element, std::move(problem));
-    if (kind == RequestElement::Kind::query)
-      command(element, QueryOrder{*account_, order, limits_.open_queries, std::move(reference)});
-    else
+    if (kind == RequestElement::Kind::query) {
+      const std::string_view raw_from = raw_attribute(node, "from");
+      const auto from = raw_from.data() == nullptr ? 1 : parse_order_id(resolved(raw_from));
+      if (!from) return error(element, malformed_number, "from must be a whole number from 1");
+      command(element,
+              QueryOrder{*account_, order, limits_.open_queries, std::move(reference), *from});
+    } else
       command(element, CancelOrder{*account_, order, std::move(reference)});
   }
 

@@ -186,11 +186,13 @@ class Day {
     for (std::size_t i = 0; i < submission.commands.size(); ++i) {
       const Command& command = submission.commands[i];
       Outcome outcome = submission.outcomes[i];
-      const bool too_long = executions > limits_.reply_executions_max && may_be_too_long(command);
+      const bool is_long = executions > limits_.reply_executions_max;
+      const bool too_long = is_long && may_be_too_long(command);
       executions += execution_count(outcome);
-      const Outcome expected =
+      Outcome expected =
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;
+      if (is_long) list_no_executions(expected);
       if (const auto* forgotten = std::get_if<NotInMemory>(&outcome)) {
         HOLDS(forgotten->order <= released_orders_ || model_.placed(forgotten->order) == nullptr,
               "forgot order " + std::to_string(forgotten->order));

@@ -106,6 +106,11 @@ RequestElement of_order(const pugi::xml_node& node, const std::optional<AccountI
     command.reference = *reference;
   else
     command.order = *id;
+  if constexpr (std::is_same_v<QueryOrCancel, QueryOrder>) {
+    const auto from = parse_order_id(node.attribute("from").as_string("1"));
+    if (!from) return element;
+    command.from = *from;
+  }
   element.command = command;
   return element;
 }

@@ -48,8 +48,14 @@ struct RequestElementWriter {
     if (c.self_trade == SelfTrade::cancel_taking) text += quoted("stp", "cancel-taking");
     return text;
   }
-  std::string operator()(const QueryOrder& c) const { return of("query", c.order, c.reference); }
-  std::string operator()(const CancelOrder& c) const { return of("cancel", c.order, c.reference); }
+  std::string operator()(const QueryOrder& c) const {
+    echo = named(c.order, c.reference);
+    return "<query" + echo + (c.from == 1 ? "" : quoted("from", std::to_string(c.from))) + "/>";
+  }
+  std::string operator()(const CancelOrder& c) const {
+    echo = named(c.order, c.reference);
+    return "<cancel" + echo + "/>";
+  }
   std::string operator()(const CancelAll& c) const {
     echo = c.symbol ? quoted("sym", c.symbol->view()) : "";
     return "<cancel" + (c.symbol ? echo : quoted("all", "true")) + "/>";
@@ -59,10 +65,6 @@ struct RequestElementWriter {
            quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
            quoted("limit", to_string(c.limit));
     return "<replace" + echo + "/>";
-  }
-  std::string of(const char* name, OrderId order, const OptionalReference& ref) const {
-    echo = named(order, ref);
-    return "<" + std::string(name) + echo + "/>";
   }
   static std::string named(OrderId order, const OptionalReference& ref) {
     return ref ? reference(ref) : quoted("id", std::to_string(order));
@@ -101,8 +103,8 @@ inline std::string with_id_first(const std::string& echo, OrderId order) {
 
 inline std::string status_element(const std::string& name, const std::string& echo,
                                   const Status& status) {
-  std::string text =
-      "<" + name + (echo.starts_with(" ref=") ? with_id(echo, status.order) : echo) + ">";
+  std::string text = "<" + name + (echo.starts_with(" ref=") ? with_id(echo, status.order) : echo) +
+                     (status.next == 0 ? "" : quoted("next", std::to_string(status.next))) + ">";
   const auto shares = [](Shares number) { return quoted("shares", to_string(number)); };
   const auto time = [](Timestamp t) { return quoted("time", std::to_string(t.seconds())) + "/>"; };
   if (status.open > Shares()) text += "<open" + shares(status.open) + "/>";

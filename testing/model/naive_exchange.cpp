@@ -60,15 +60,21 @@ Shares NaiveExchange::open(const Order& order, Version version) {
   return terms(order, version).shares - executed(order, version);
 }
 
-Status NaiveExchange::status(OrderId id, Version version) const {
+Status NaiveExchange::status(OrderId id, Version version, std::uint64_t from) const {
   const Order& order = orders_[id - 1];
   Status status{.order = id, .open = open(order, version)};
   if (order.canceled <= version) {
     status.canceled = order.canceled_shares;
     status.canceled_at = order.canceled_at;
   }
-  for (const Executed& executed : order.executions)
-    if (executed.from <= version) status.executions.push_back(executed.execution);
+  std::uint64_t number = 0;
+  for (const Executed& executed : order.executions) {
+    if (executed.from > version || ++number < from) continue;
+    if (number < from + 100'000)
+      status.executions.push_back(executed.execution);
+    else if (status.next == 0)
+      status.next = number;
+  }
   return status;
 }
 
@@ -232,7 +238,7 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   const OrderId id = meant(command, version);
   if (!order(command.account, id, version, command.of_any_account))
     return Rejected{Reason::unknown_order};
-  return status(id, version);
+  return status(id, version, command.from);
 }
 
 Outcome NaiveExchange::at(const CancelAll& command, Version version) const {

@@ -140,7 +140,7 @@ class NaiveExchange {
   static const Terms& terms(const Order& order, Version version);
   static Shares executed(const Order& order, Version version);
   static Shares open(const Order& order, Version version);
-  Status status(OrderId id, Version version) const;
+  Status status(OrderId id, Version version, std::uint64_t from = 1) const;
 
   std::map<std::string, Account, std::less<>> accounts_;
   std::map<std::string, Symbol, std::less<>> symbols_;

@@ -40,6 +40,7 @@ inline std::string print(const Status& status) {
     text +=
         ", executed " + to_string(e.shares) + " @" + to_string(e.price) + " at " + print(e.time);
   return text;
+  if (status.next != 0) text += ", next " + std::to_string(status.next);
 }
 inline std::string print(const Outcome& outcome) {
   struct {
@@ -86,7 +87,8 @@ inline std::string print(const Command& command) {
     }
     std::string operator()(const QueryOrder& c) {
       return print(c.account) + " queries " + print(c.order, c.reference) +
-             (c.of_any_account ? " of any account" : "");
+             (c.of_any_account ? " of any account" : "") +
+             (c.from == 1 ? "" : " from " + std::to_string(c.from));
     }
     std::string operator()(const CancelAll& c) {
       return print(c.account) + " cancels all" + (c.symbol ? " of " + print(*c.symbol) : "");

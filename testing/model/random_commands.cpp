@@ -52,7 +52,8 @@ Command RandomCommands::next(OrderId orders) {
   const OptionalReference reference = RandomCommands::reference();
   const OrderId named = reference ? 0 : order(orders);
   if (choice < 88) return CancelOrder{account, named, reference};
-  return QueryOrder{account, named, open_queries_ && below(2) == 0, reference};
+  return QueryOrder{account, named, open_queries_ && below(2) == 0, reference,
+                    below(10) == 0 ? 1 + below(4) : 1};
 }
 
 // Mostly of one of the newest orders, by its account, which most accounts are not; at times with

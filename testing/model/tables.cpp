@@ -72,7 +72,11 @@ Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) con
   if (row.account != forgotten.account && !(query != nullptr && query->of_any_account))
     return Rejected{Reason::unknown_order};
   if (query == nullptr) return Rejected{Reason::nothing_open};
-  return Status{row.id, row.open, row.canceled, row.canceled_at, executions_of(row.id)};
+  Status status{row.id, row.open, row.canceled, row.canceled_at, executions_of(row.id)};
+  const auto first = status.executions.begin();
+  const std::uint64_t skipped = std::min<std::uint64_t>(query->from - 1, status.executions.size());
+  status.executions.erase(first, first + std::ptrdiff_t(skipped));
+  return status;
 }
 
 }  // namespace exchange

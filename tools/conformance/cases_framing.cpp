@@ -196,3 +196,4 @@ void add_framing_cases(Cases& cases) {
 }
 
 }  // namespace exchange::conformance
+                   {"F22", "a byte order mark before a length line", byte_order_mark_before},

@@ -158,6 +158,18 @@ Element refused(Talk& talk, const char* attributes) {
   return answer;
 }
 
+void executions_from(Talk& talk) {
+  const Trade trade = given_trade(talk);
+  const auto parts = [&](const char* from) {
+    const Element answer = talk.ask_one(Talk::transactions(
+        trade.seller, "<query id=\"" + trade.sell + "\" from=\"" + from + "\"/>"));
+    expect(answer.name == "status", "<status> was expected, got " + answer.print());
+    return answer.children.size();
+  };
+  expect(parts("1") == 2, "what is open and one execution should be listed");
+  expect(parts("2") == 1, "from the second execution on there should be none");
+}
+
 void codes_if_asked(Talk& talk) {
   expect(refused(talk, " codes=\"true\"").find("code") != nullptr,
          "an error should have a code where the request asks for it");
@@ -184,6 +196,7 @@ void add_reply_cases(Cases& cases) {
                                 {"R12", "times", seconds_since_1970},
                                 {"R14", "codes of errors", codes_if_asked},
                                 {"R15", "a malformed document", code_of_malformed},
+                                {"R16", "executions from the second on", executions_from},
                             });
 }
 

@@ -301,7 +301,14 @@ func (s *state) query(l leaf, got *element) bool {
 	if at < 0 || s.orders[at].account != l.parent.value("id") {
 		return is(got, "error")
 	}
-	return got == nil || got.name() == "status" && s.matches(at, got)
+	from := 1
+	if text, asked := l.attr("from"); asked {
+		var err error
+		if from, err = strconv.Atoi(text); err != nil || from < 1 {
+			return is(got, "error")
+		}
+	}
+	return got == nil || got.name() == "status" && s.matches(at, got, from)
 }
 
 func (s *state) cancel(l leaf, got *element) bool {
@@ -319,11 +326,11 @@ func (s *state) cancel(l leaf, got *element) bool {
 	} else {
 		s.give(order.account, order.symbol, order.canceled)
 	}
-	return got == nil || got.name() == "canceled" && s.matches(at, got)
+	return got == nil || got.name() == "canceled" && s.matches(at, got, 1)
 }
 
-// tells says whether a reply tells the whole state of an order, in the right order.
-func (s *state) matches(at int, got *element) bool {
+// matches says whether a reply tells the whole state of an order, with its executions from this one on, in the right order.
+func (s *state) matches(at int, got *element, from int) bool {
 	order, parts := s.orders[at], got.Children
 	if order.open.Sign() > 0 {
 		if len(parts) == 0 || parts[0].name() != "open" || parts[0].value("shares") != formatShares(order.open) {
@@ -337,10 +344,14 @@ func (s *state) matches(at int, got *element) bool {
 		}
 		parts = parts[1:]
 	}
-	if len(parts) != len(order.executions) {
+	listed := order.executions
+	for ; from > 1 && len(listed) > 0; from-- {
+		listed = listed[1:]
+	}
+	if len(parts) != len(listed) {
 		return false
 	}
-	for i, execution := range order.executions {
+	for i, execution := range listed {
 		if parts[i].name() != "executed" || parts[i].value("shares") != formatShares(execution.shares) ||
 			parts[i].value("price") != formatShares(execution.price) || !s.fits(execution.time, parts[i].value("time")) {
 			return false

@@ -311,7 +311,8 @@ TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the proje
 }
 
 TEST_CASE_METHOD(
-    Fixture, "a reply has a bounded length: what could be long is refused, other cancels are not") {
+    Fixture,
+    "a reply has a bounded length: what could be long is refused, other cancels list nothing") {
   limits.reply_executions_max = 10;
   start();
   run(market);
@@ -325,7 +326,9 @@ TEST_CASE_METHOD(
   CHECK(std::holds_alternative<Status>(outcomes[0]));
   CHECK(std::holds_alternative<Status>(outcomes[1]));
   CHECK(outcomes[2] == Outcome(Rejected{Reason::reply_too_long}));
-  CHECK(std::holds_alternative<Canceled>(outcomes[3]));
+  const Status& canceled_order = std::get<Canceled>(outcomes[3]).status;
+  CHECK((canceled_order.canceled == Shares::whole(14) && canceled_order.executions.empty()));
+  CHECK(canceled_order.next == 1);
   // Each order that a cancel of all orders reports counts.
   std::vector<Command> orders;
   for (int i = 0; i < 11; ++i)
@@ -345,4 +348,26 @@ TEST_CASE_METHOD(
   CHECK(from_tables[0] == from_tables[1]);
   CHECK(from_tables[2] == Outcome(Rejected{Reason::reply_too_long}));
   core.reset();
+}
+
+TEST_CASE("an order in the tables is listed in parts of a hundred thousand executions") {
+  StoredOrder stored{.row = {.id = 7}};
+  for (int i = 0; i < 250'000; ++i)
+    stored.executions.push_back({Shares::from_units(i + 1), Price::whole(1), {}});
+  const auto listed = [&](std::uint64_t from) {
+    QueryOrder query{AccountId("1"), 7};
+    query.from = from;
+    const Status status = std::get<Status>(outcome_from_tables(query, 0, stored));
+    const std::int64_t first =
+        status.executions.empty() ? 0 : status.executions.front().shares.units();
+    return std::array<std::int64_t, 3>{first, std::int64_t(status.executions.size()),
+                                       std::int64_t(status.next)};
+  };
+  using Listed = std::array<std::int64_t, 3>;
+  CHECK(listed(1) == Listed{1, 100'000, 100'001});
+  CHECK(listed(100'001) == Listed{100'001, 100'000, 200'001});
+  CHECK(listed(150'001) == Listed{150'001, 100'000, 0});
+  CHECK(listed(250'000) == Listed{250'000, 1, 0});
+  CHECK(listed(250'001) == Listed{0, 0, 0});
+  CHECK(listed(UINT64_MAX) == Listed{0, 0, 0});
 }

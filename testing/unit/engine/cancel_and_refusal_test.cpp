@@ -306,3 +306,35 @@ TEST_CASE("a cancel of all lists a hundred thousand executions, and stops") {
   CHECK(canceled() == 1);
   CHECK(canceled() == 1);
 }
+
+TEST_CASE("a status lists a hundred thousand executions, and says where the next begin") {
+  const Timestamp now = seconds(1);
+  const AccountId account("1");
+  Exchange engine;
+  engine.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, now);
+  engine.apply(PlaceShares{SymbolName("A"), account, Shares::whole(1'000'000)}, now);
+  const auto order = [&](Side side, Shares shares) {
+    engine.apply(PlaceOrder{account, SymbolName("A"), side, shares, Price::whole(1)}, now);
+  };
+  order(Side::buy, Shares::whole(200'000));
+  for (int i = 1; i <= 100'002; ++i) order(Side::sell, Shares::from_units(i));
+  const auto query = [&](std::uint64_t from) {
+    QueryOrder command{account, 1};
+    command.from = from;
+    return std::get<Status>(engine.apply(command, now));
+  };
+  Status status = query(1);
+  CHECK((status.executions.size() == 100'000 && status.next == 100'001));
+  CHECK(status.executions.back().shares == Shares::from_units(100'000));
+  status = query(status.next);
+  CHECK((status.executions.size() == 2 && status.next == 0 && status.open > Shares()));
+  CHECK(status.executions.front().shares == Shares::from_units(100'001));
+  status = query(3);
+  CHECK((status.executions.size() == 100'000 && status.next == 0));
+  for (const std::uint64_t from : {std::uint64_t(100'003), UINT64_MAX}) {
+    status = query(from);
+    CHECK((status.executions.empty() && status.next == 0));
+  }
+  status = std::get<Canceled>(engine.apply(CancelOrder{account, 1}, now)).status;
+  CHECK((status.executions.size() == 100'000 && status.next == 100'001));
+}

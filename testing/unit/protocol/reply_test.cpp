@@ -116,6 +116,10 @@ TEST_CASE("a status tells what is open or canceled, then the executions, oldest 
   CHECK(element(cancel, Canceled{{7, {}, five, then, {first}}}) ==
         R"(<canceled id="7"><canceled shares="5" time="123"/>)"
         R"(<executed shares="200" price="127" time="123"/></canceled>)");
+  Status part{7, five, {}, {}, {first}};
+  part.next = 100'001;
+  CHECK(element(query, part) == R"(<status id="7" next="100001"><open shares="5"/>)"
+                                R"(<executed shares="200" price="127" time="123"/></status>)");
   CHECK(element(query, Status{9'223'372'036'854'775'807, five, {}, {}, {}}) ==
         R"(<status id="9223372036854775807"><open shares="5"/></status>)");
 }

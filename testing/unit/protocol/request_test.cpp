@@ -263,6 +263,15 @@ TEST_CASE("the account of transactions is id, or account where that is absent") 
         Lines{"query [1]: error: unknown account: an account id is 1 to 64 digits"});
 }
 
+TEST_CASE("a query may say from which execution on") {
+  CHECK(trade("<query id='1' from='1'/>") == "query [1]: 7 queries 1");
+  CHECK(trade("<query ref='a' from='100001'/>") == "query - [a]: 7 queries a from 100001");
+  for (const std::string from : {"", "0", "-1", "1.0", "x", "18446744073709551616"})
+    CHECK(trade("<query id='1' from='" + from + "'/>") ==
+          "query [1]: error: from must be a whole number from 1");
+  CHECK(trade("<cancel id='1' from='x'/>") == "cancel [1]: 7 cancels 1");
+}
+
 TEST_CASE("a query needs an order, a cancel needs one or says that it is of all") {
   CHECK(trade("<query/>") == "query: error: missing attribute 'id'");
   const std::string missing =
