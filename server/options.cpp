@@ -80,6 +80,9 @@ Options parse_options(int argc, char** argv) {
   app.add_flag("--open-queries", options.protocol.open_queries,
                "any account may query any order; only its own account may cancel it")
       ->envname("EXCHANGE_OPEN_QUERIES");
+  app.add_flag("--refuse-unknown-symbols", options.protocol.refuse_unknown_symbols,
+               "refuse orders for a symbol that was not created; else a buy creates it")
+      ->envname("EXCHANGE_REFUSE_UNKNOWN_SYMBOLS");
   app.add_flag(
          "--auth", options.auth.required,
          "accounts have keys: given at creation, asked for with transactions (docs/security.md)")

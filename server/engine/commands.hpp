@@ -84,9 +84,11 @@ struct PlaceOrder {
   AccountId account;
   SymbolName symbol;
   Side side = Side::buy;
-  Lifetime lifetime = Lifetime::until_canceled;  // these three here, where they fill a gap
+  Lifetime lifetime = Lifetime::until_canceled;  // these four here, where they fill a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
   SelfTrade self_trade = SelfTrade::allowed;
+  // --refuse-unknown-symbols. An order that was accepted needs it no more: the journal has none.
+  bool symbol_must_exist = false;
   Shares shares;  // positive
   Price limit;    // positive; 0: a market order (E9), which is immediate_or_cancel
   OptionalReference reference;
@@ -104,9 +106,9 @@ struct QueryOrder {
   OrderId order;                // unless there is a reference
   bool of_any_account = false;  // --open-queries: else only its own orders
   OptionalReference reference = {};
+  std::uint64_t from = 1;  // the first execution to list
   bool operator==(const QueryOrder&) const = default;
 };
-  std::uint64_t from = 1;  // the first execution to list
 // All open orders of the account, or of one symbol (E17).
 struct CancelAll {
   AccountId account;
@@ -143,7 +145,7 @@ enum class Reason : std::uint8_t {
   no_open_orders,  // to cancel all of
   other_side,      // of the order to replace
   executed_more,   // of the order to replace: as much as its new amount, or more
-  unknown_symbol,  // where buys create none
+  unknown_symbol,  // of an order that does not create one
   // StateLimits, with the limit in Rejected::number
   too_many_accounts,
   too_many_symbols,
@@ -181,19 +183,19 @@ struct OpenedBefore {
   OrderId order;
   bool operator==(const OpenedBefore&) const = default;
 };
-// State of an order. At most one of open and canceled is above zero.
-struct Status {
 // A status lists so many executions at most: a reply has some 60 bytes for each (R13).
 inline constexpr std::size_t listed_executions_max = 100'000;
 
+// State of an order. At most one of open and canceled is above zero.
+struct Status {
   OrderId order = 0;
   Shares open;
   Shares canceled;
   Timestamp canceled_at;
   std::vector<Execution> executions;  // oldest first
+  std::uint64_t next = 0;             // the first one behind these, counted from 1; 0: none is left
   bool operator==(const Status&) const = default;
 };
-  std::uint64_t next = 0;             // the first one behind these, counted from 1; 0: none is left
 struct Canceled {
   Status status;
   bool operator==(const Canceled&) const = default;

@@ -106,6 +106,7 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
         return OpenedBefore{used->order};
       return Rejected{Reason::reference_used, used->order};
     }
+  if (command.symbol_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
 
   const bool buys = command.side == Side::buy;
   const Cash reserved = buys ? cost(command.shares, command.limit) : Cash();
@@ -466,8 +467,8 @@ Status Exchange::status(std::uint32_t index, std::uint64_t from) const {
   const Order& order = orders_[index];
   Status status{
       order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
-  for (std::uint32_t at = order.first_execution; at != no_index;
   std::uint64_t number = 1;
+  for (std::uint32_t at = order.first_execution; at != no_index;
        at = executions_[at].next[int(order.side)], ++number) {
     if (number < from) continue;
     if (status.executions.size() == listed_executions_max) {
@@ -475,8 +476,8 @@ Status Exchange::status(std::uint32_t index, std::uint64_t from) const {
       break;
     }
     status.executions.push_back(executions_[at].execution);
-  return status;
   }
+  return status;
 }
 
 // --- the book

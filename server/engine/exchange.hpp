@@ -67,10 +67,10 @@ class Exchange {
   // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
-  // A buy of a symbol that does not exist creates it, without shares. A market buy reserves nothing
-  // and pays as it executes (E11).
-  // Opened; OpenedBefore. Refused: unknown_account, insufficient_funds, insufficient_shares,
-  // reference_used.
+  // A buy of a symbol that does not exist creates it, without shares, unless symbol_must_exist. A
+  // market buy reserves nothing and pays as it executes (E11).
+  // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
+  // insufficient_funds, insufficient_shares.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the

@@ -24,6 +24,7 @@ struct ProtocolLimits {
   bool keys = false;                           // --auth: accounts have keys
   bool open_queries = false;                   // --open-queries: any account may query any order
   bool lenient_framing = false;                // --request-framing lenient
+  bool refuse_unknown_symbols = false;         // --refuse-unknown-symbols: orders create none
   bool length_before_reply = false;            // --reply-framing length
   bool close_after_reply = false;              // --close-after-reply
 };

@@ -303,8 +303,11 @@ class Reader {
                                                {"cancel-taking", SelfTrade::cancel_taking}});
     if (!self_trade)
       return error(element, unknown_value, "stp must be none, cancel-resting or cancel-taking");
-    command(element, PlaceOrder{*account_, *symbol, amount.side, amount.shares, amount.limit,
-                                std::move(reference), *lifetime, *post_only, *self_trade});
+    PlaceOrder order{*account_,     *symbol,      amount.side,
+                     amount.shares, amount.limit, std::move(reference),
+                     *lifetime,     *post_only,   *self_trade};
+    order.symbol_must_exist = limits_.refuse_unknown_symbols;
+    command(element, std::move(order));
   }
 
   void read_replace(const pugi::xml_node& node) {

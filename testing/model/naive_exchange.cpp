@@ -188,6 +188,9 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
         return OpenedBefore{used};
       return Rejected{Reason::reference_used, used};
     }
+  const Symbol* const symbol = find(symbols_, command.symbol);
+  if (command.symbol_must_exist && (!symbol || symbol->created > version))
+    return Rejected{Reason::unknown_symbol};
   if (command.side == Side::buy) {  // a market buy costs nothing yet: its limit is 0
     if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
@@ -276,12 +279,19 @@ Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
   return Created{};
 }
 
-Outcome NaiveExchange::execute(const CreateSymbol&, Timestamp) { return Created{}; }
+NaiveExchange::Symbol& NaiveExchange::symbol_to_change(const SymbolName& name) {
+  return symbols_.try_emplace(std::string(name.view()), Symbol{.created = version_}).first->second;
+}
+
+Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
+  symbol_to_change(command.symbol);
+  return Created{};
+}
 
 Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
   const std::string symbol(command.symbol.view());
   const Placement placement{version_, command.shares};
-  symbols_[symbol].placements.push_back(placement);
+  symbol_to_change(command.symbol).placements.push_back(placement);
   find(accounts_, command.account)->placements[symbol].push_back(placement);
   return Created{};
 }
@@ -292,7 +302,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
                      .opened = version_,
                      .terms = {{version_, command.shares, command.limit, id}}});
   find(accounts_, command.account)->orders.push_back(id);
-  Symbol& symbol = symbols_[std::string(command.symbol.view())];
+  Symbol& symbol = symbol_to_change(command.symbol);
   symbol.open.push_back(id);
   symbol.orders.push_back(id);
   match(id, command, now);
@@ -463,6 +473,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       consider_placements(symbol->placements);
   } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
     consider_holdings(order->account);
+    if (const Symbol* const symbol = find(symbols_, order->symbol)) consider(symbol->created);
     if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
       if (const Symbol* const symbol = find(symbols_, order->symbol))
         for (const OrderId id : symbol->orders) consider_order(id);

@@ -69,6 +69,7 @@ class NaiveExchange {
     std::vector<OrderId> orders;
   };
   struct Symbol {
+    Version created;
     std::vector<Placement> placements;
     std::vector<OrderId> open;    // and perhaps some that have closed
     std::vector<OrderId> orders;  // all of them
@@ -141,6 +142,7 @@ class NaiveExchange {
   static Shares executed(const Order& order, Version version);
   static Shares open(const Order& order, Version version);
   Status status(OrderId id, Version version, std::uint64_t from = 1) const;
+  Symbol& symbol_to_change(const SymbolName& name);
 
   std::map<std::string, Account, std::less<>> accounts_;
   std::map<std::string, Symbol, std::less<>> symbols_;

@@ -24,6 +24,7 @@ inline std::string print_terms(const PlaceOrder& order) {
   if (order.lifetime != Lifetime::until_canceled)
     text += order.lifetime == Lifetime::fill_or_kill ? " fok" : " ioc";
   if (order.post_only) text += " post";
+  if (order.symbol_must_exist) text += " of a known symbol";
   if (order.self_trade != SelfTrade::allowed)
     text += order.self_trade == SelfTrade::cancel_resting ? " cancel-resting" : " cancel-taking";
   return text;
@@ -39,8 +40,8 @@ inline std::string print(const Status& status) {
   for (const Execution& e : status.executions)
     text +=
         ", executed " + to_string(e.shares) + " @" + to_string(e.price) + " at " + print(e.time);
-  return text;
   if (status.next != 0) text += ", next " + std::to_string(status.next);
+  return text;
 }
 inline std::string print(const Outcome& outcome) {
   struct {

@@ -41,6 +41,7 @@ Command RandomCommands::next(OrderId orders) {
     const auto self_trade = below(10);
     if (self_trade == 0) order.self_trade = SelfTrade::cancel_resting;
     if (self_trade == 1) order.self_trade = SelfTrade::cancel_taking;
+    order.symbol_must_exist = options_ && below(2) == 0;
     if (order.reference) referenced_ = order;
     if (!drawn_.empty() && drawn_.back().id == orders + 1) drawn_.pop_back();  // refused
     drawn_.push_back({orders + 1, order});
@@ -52,7 +53,7 @@ Command RandomCommands::next(OrderId orders) {
   const OptionalReference reference = RandomCommands::reference();
   const OrderId named = reference ? 0 : order(orders);
   if (choice < 88) return CancelOrder{account, named, reference};
-  return QueryOrder{account, named, open_queries_ && below(2) == 0, reference,
+  return QueryOrder{account, named, options_ && below(2) == 0, reference,
                     below(10) == 0 ? 1 + below(4) : 1};
 }
 

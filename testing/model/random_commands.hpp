@@ -13,10 +13,10 @@ namespace exchange {
 
 class RandomCommands {
  public:
-  // `extreme` draws numbers from all magnitudes up to the ends of their ranges; `open_queries`:
-  // every other query is of any account's order.
-  RandomCommands(std::uint64_t seed, bool extreme, bool open_queries = false)
-      : random_(seed), extreme_(extreme), open_queries_(open_queries) {}
+  // `extreme` draws numbers from all magnitudes up to the ends of their ranges; `options`:
+  // those of --open-queries and --refuse-unknown-symbols, in every other command.
+  RandomCommands(std::uint64_t seed, bool extreme, bool options = false)
+      : random_(seed), extreme_(extreme), options_(options) {}
 
   // `orders`: ids given so far, of orders and replaces.
   Command next(OrderId orders);
@@ -37,7 +37,7 @@ class RandomCommands {
   ReplaceOrder replace(const AccountId& account, OrderId orders);
 
   std::mt19937_64 random_;
-  bool extreme_, open_queries_;
+  bool extreme_, options_;
   std::optional<PlaceOrder> referenced_;  // the newest
   struct Drawn {
     OrderId id;  // if it was accepted

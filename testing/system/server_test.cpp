@@ -288,6 +288,16 @@ TEST_CASE("while PostgreSQL is down nothing is acknowledged; then service resume
   CHECK(status == 0);
 }
 
+TEST_CASE("a server may take requests without a length line, and refuse unknown symbols") {
+  ServerProcess server({"--store", "memory:", "--http-port", "off", "--request-framing", "lenient",
+                        "--refuse-unknown-symbols"});
+  TcpClient client(server.port());
+  client.send("<create><account id='1' balance='9'/></create>");
+  CHECK(client.reply() == "<results><created id=\"1\"/></results>\n");
+  CHECK_THAT(client.request(transactions(1, "<order sym='SPX' amount='1' limit='1'/>")),
+             contains_text("unknown symbol"));
+}
+
 TEST_CASE("a closed order is still found after its row left memory, by its owner only") {
   TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--projection-interval-ms", "0"});

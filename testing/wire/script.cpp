@@ -81,6 +81,8 @@ class ScriptReader {
       script_.limits.close_after_reply = true;
     else if (option == "reads leniently")
       script_.limits.lenient_framing = true;
+    else if (option == "refuses unknown symbols")
+      script_.limits.refuse_unknown_symbols = true;
     else if (option == "opens queries")
       script_.limits.open_queries = true;
     else if (option == "writes lengths")

@@ -75,6 +75,11 @@ void white_space_between(Talk& talk) {
                  {a, b});
 }
 
+void byte_order_mark_before(Talk& talk) {
+  const std::string id = talk.source().account();
+  expect_created(talk, {"\xEF\xBB\xBF" + talk.target().framed(create_account(id))}, {id});
+}
+
 void white_space_inside(Talk& talk) {
   const std::string id = talk.source().account();
   expect_created(talk, {talk.target().framed("\n  " + create_account(id) + "\n \n")}, {id});
@@ -192,8 +197,8 @@ void add_framing_cases(Cases& cases) {
                    {"F14", "a request before a bad one", executed_before_bad_framing},
                    {"F16", "the stream ends inside a request", cut_off},
                    {"F18", "a length that is too long", too_long_length_is_answered, true},
+                   {"F22", "a byte order mark before a length line", byte_order_mark_before},
                });
 }
 
 }  // namespace exchange::conformance
-                   {"F22", "a byte order mark before a length line", byte_order_mark_before},

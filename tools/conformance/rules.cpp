@@ -33,6 +33,7 @@ const std::map<std::string, std::string, std::less<>> untested{
     {"C14", "would use up the cash that the server may have in all"},
     {"T12", "an option of the server"},
     {"T13", "an option of the server"},
+    {"T20", "an option of the server"},
     {"E21", "looks like E20 from outside"},
     {"E23", "takes 100,000 orders"},
     {"E24", "takes the idle time"},

@@ -105,7 +105,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
     REQUIRE(engine.orders_in_memory() == orders_placed(model));
     REQUIRE(engine.accounts() == model.accounts());
   }
-  CHECK(outcomes.size() == 29);  // 14 refusals, 7 other kinds, and the eight above
+  CHECK(outcomes.size() == 30);  // 15 refusals, 7 other kinds, and the eight above
   for (const auto& [outcome, times] : outcomes) {
     INFO("" << outcome);
     CHECK(times >= 10);
