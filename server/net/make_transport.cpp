@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cgroup.hpp"
 #include "net/event_policies.hpp"
 #include "net/thread_policy.hpp"
 
@@ -29,7 +30,8 @@ unsigned usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return unsigned(std::max(1, CPU_COUNT(&set)));
+  const auto cpus = unsigned(std::max(1, CPU_COUNT(&set)));
+  return std::min(cpus, cpus_of_quota(cgroup_values("cpu.max")).value_or(cpus));
 }
 
 }  // namespace exchange

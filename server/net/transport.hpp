@@ -42,7 +42,8 @@ class Transport {
 // Listens and serves at once. Throws std::system_error if it cannot listen on the address.
 std::unique_ptr<Transport> make_transport(const TransportParts& parts);
 
-// CPUs that this process may use (taskset, cpusets).
+// CPUs that this process may use (taskset, cpusets), and that the quota of its control group pays
+// for (cpu.max).
 unsigned usable_cpus();
 
 }  // namespace exchange
