@@ -98,6 +98,15 @@ class AnyStream {
         token, this);
   }
 
+  // The first buffer with room: a read may return less than was asked for.
+  template <class Buffers>
+  static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
+    const auto end = boost::asio::buffer_sequence_end(buffers);
+    for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end; ++at)
+      if (const boost::asio::mutable_buffer one(*at); one.size() > 0) return one;
+    return {};
+  }
+
   // As Asio's AsyncReadStream and AsyncWriteStream have them.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
@@ -143,15 +152,6 @@ class AnyStream {
     std::array<boost::asio::const_buffer, max> all_;
     std::size_t count_ = 0;
   };
-
-  // The first buffer with room: a read may return less than was asked for.
-  template <class Buffers>
-  static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
-    const auto end = boost::asio::buffer_sequence_end(buffers);
-    for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end; ++at)
-      if (const boost::asio::mutable_buffer one(*at); one.size() > 0) return one;
-    return {};
-  }
 
   void start_handshake(Side side, IoHandler handler);
   void start_shutdown(IoHandler handler);
