@@ -8,8 +8,9 @@
 // is counted from the begin of the one has ended before a wait that is counted from the end of the
 // other. Counts on monotonic clocks: system clocks may jump, but the monotonic clocks of two
 // machines must run at the same rate within a third, and a machine must not stop its clock while it
-// is paused. All times are monotonic nanoseconds. Thread: one.
+// is paused. All times are monotonic nanoseconds. Threads: one renews it, any reads it.
 
+#include <atomic>
 #include <cstdint>
 
 namespace exchange {
@@ -21,11 +22,14 @@ class Lease {
   static constexpr std::int64_t wait_ns = 150'000'000;
 
   // A commit that checked the epoch has succeeded; it began at this time.
-  void renew(std::int64_t began_ns) { end_ns_ = began_ns + length_ns; }
-  bool holds(std::int64_t now_ns) const { return now_ns < end_ns_; }
+  void renew(std::int64_t began_ns) {
+    end_ns_.store(began_ns + length_ns, std::memory_order_release);
+  }
+  bool holds(std::int64_t now_ns) const { return now_ns < end_ns(); }
+  std::int64_t end_ns() const { return end_ns_.load(std::memory_order_acquire); }
 
  private:
-  std::int64_t end_ns_ = INT64_MIN;
+  std::atomic<std::int64_t> end_ns_{INT64_MIN};
 };
 
 }  // namespace exchange

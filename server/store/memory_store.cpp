@@ -87,13 +87,17 @@ void MemoryStore::prune(BatchNumber through) {
   });
 }
 
-std::optional<StoredOrder> MemoryStore::read_order(OrderId order) {
+std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const ExecutionRange& range) {
   return tables_.with([&](Tables& tables) -> std::optional<StoredOrder> {
     const auto row = tables.orders.find(order);
     if (row == tables.orders.end()) return {};
     StoredOrder stored{row->second, {}};
     const auto [first, last] = tables.executions_of.equal_range(order);
-    for (auto entry = first; entry != last; ++entry) {
+    if (range.count == 0) return stored;
+    const auto total = std::uint64_t(std::distance(first, last));
+    stored.executions_total = total;
+    auto entry = std::next(first, std::ptrdiff_t(range.begin(total)));
+    for (std::uint64_t at = range.begin(total); at < range.end(total); ++at, ++entry) {
       const ExecutionRow& execution = tables.executions.at(entry->second);
       stored.executions.push_back({execution.shares, execution.price, execution.time});
     }

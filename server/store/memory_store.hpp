@@ -25,7 +25,8 @@ class MemoryStore : public Store {
   void confirm_epoch() override {}
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;
-  std::optional<StoredOrder> read_order(OrderId order) override;
+  using Store::read_order;
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
 
  private:
   struct Journal {

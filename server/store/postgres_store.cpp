@@ -90,7 +90,11 @@ void prepare_for_reader(pqxx::connection& connection) {
   connection.prepare(
       "get_executions",
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1");
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1 "
+      "LIMIT $2 OFFSET $3");
+  connection.prepare("count_executions",
+                     "SELECT (SELECT count(*) FROM executions WHERE buy_order = $1) + "
+                     "(SELECT count(*) FROM executions WHERE sell_order = $1)");
 }
 
 // Creates the views for SQL clients, if those of the database are older. The comment of view `book`
@@ -503,7 +507,7 @@ void PostgresStore::prune(BatchNumber through) {
   });
 }
 
-std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
+std::optional<StoredOrder> PostgresStore::read_order(OrderId order, const ExecutionRange& range) {
   return reader_.with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
     // Order and executions come from one snapshot: a projection may commit in between.
     const BatchNumber projected = projected_batch_;  // before the snapshot
@@ -513,8 +517,18 @@ std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
       throw StoreUnavailable(describe() + " shows older tables than this server has written");
     if (found[0][0].is_null()) return {};
     StoredOrder stored{order_row(found[0]), {}};
-    for (const auto& row : work.exec_prepared("get_executions", order))
+    if (range.count == 0) return stored;
+    std::uint64_t begin = 0;
+    if (!range.is_all()) {
+      const auto total = work.exec_prepared("count_executions", order)[0][0].as<std::uint64_t>();
+      stored.executions_total = total;
+      begin = range.begin(total);
+    }
+    const std::uint64_t count =
+        range.is_all() ? range.count : range.end(stored.executions_total) - begin;
+    for (const auto& row : work.exec_prepared("get_executions", order, count, begin))
       stored.executions.push_back({shares(row[1]), price(row[2]), timestamp(row[3])});
+    if (range.is_all()) stored.executions_total = stored.executions.size();
     return stored;
   });
 }

@@ -43,9 +43,11 @@ class PostgresStore : public Store {
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;
-  std::optional<StoredOrder> read_order(OrderId order) override;
+  using Store::read_order;
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
 
   void end_lease() override;
+  std::int64_t lease_end_ns() const override { return lease_.end_ns(); }
   StoreStatus status() const override;
 
   bool allows_standby() const override { return true; }

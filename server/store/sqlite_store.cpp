@@ -243,7 +243,12 @@ void SqliteStore::open_reader() {
   get_executions_ = SqliteStatement(
       reader_,
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1");
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 "
+      "LIMIT ?2 OFFSET ?3");
+  count_executions_ =
+      SqliteStatement(reader_,
+                      "SELECT (SELECT count(*) FROM executions WHERE buy_order = ?1) + "
+                      "(SELECT count(*) FROM executions WHERE sell_order = ?1)");
 }
 
 TablesImage SqliteStore::load() {
@@ -437,24 +442,38 @@ void SqliteStore::upsert(const Rows& rows) {
 }
 
 // Order and executions come from one snapshot: a projection may commit in between.
-std::optional<StoredOrder> SqliteStore::read_order(OrderId order) {
+std::optional<StoredOrder> SqliteStore::read_order(OrderId order, const ExecutionRange& range) {
   reader_.run("BEGIN");
   try {
     std::optional<StoredOrder> stored;
     if (get_order_.with(order).step()) stored = {order_row(get_order_), {}};
     get_order_.reset();
-    if (stored)
-      for (get_executions_.with(order); get_executions_.step();)
-        stored->executions.push_back(
-            {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+    if (stored && range.count > 0) read_executions(*stored, range);
     reader_.run("COMMIT");
     return stored;
   } catch (...) {
     get_order_.reset();
+    count_executions_.reset();
     get_executions_.reset();
     reader_.rollback();
     throw;
   }
+}
+
+void SqliteStore::read_executions(StoredOrder& stored, const ExecutionRange& range) {
+  const OrderId order = stored.row.id;
+  std::uint64_t begin = 0, count = range.count;
+  if (!range.is_all()) {
+    count_executions_.with(order).step();
+    stored.executions_total = std::uint64_t(count_executions_.integer(0));
+    count_executions_.reset();
+    begin = range.begin(stored.executions_total);
+    count = range.end(stored.executions_total) - begin;
+  }
+  for (get_executions_.with(order, count, begin); get_executions_.step();)
+    stored.executions.push_back(
+        {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+  if (range.is_all()) stored.executions_total = stored.executions.size();
 }
 
 }  // namespace exchange

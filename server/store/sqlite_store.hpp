@@ -39,7 +39,8 @@ class SqliteStore : public Store {
   void project(const Rows& rows, BatchNumber batch) override;
   // Checkpoints the tables; then the journal may use blocks again.
   void prune(BatchNumber through) override;
-  std::optional<StoredOrder> read_order(OrderId order) override;
+  using Store::read_order;
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
 
  private:
   std::string journal_path() const { return path_ + ".journal"; }
@@ -58,6 +59,7 @@ class SqliteStore : public Store {
   void upsert(const Rows& rows);
   void checkpoint_projection();
   void prepare_journal();
+  void read_executions(StoredOrder& stored, const ExecutionRange& range);
   [[noreturn]] void throw_fenced() const;
 
   const std::string path_;
@@ -76,7 +78,7 @@ class SqliteStore : public Store {
   bool checkpoint_failed_ = false;  // the last one failed, and that was logged
   // Reader thread.
   SqliteDatabase reader_;
-  SqliteStatement get_order_, get_executions_;
+  SqliteStatement get_order_, count_executions_, get_executions_;
 };
 
 }  // namespace exchange

@@ -21,6 +21,7 @@
 // every write checks in its own transaction that the epoch is still the one that this server took,
 // or needs a lock that a living server does not give up (SQLite's journal).
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,7 +74,20 @@ struct TablesImage {
 
 struct StoredOrder {
   OrderRow row;
-  std::vector<Execution> executions;  // oldest first
+  std::vector<Execution> executions;   // those of the range that was asked for, oldest first
+  std::uint64_t executions_total = 0;  // of the order; not known if none were asked for
+};
+
+// Of the executions of an order, oldest first and counted from 0: those below `before`, and of them
+// the last `count`. An order has no fewer later, and each keeps its number.
+struct ExecutionRange {
+  std::uint64_t count = INT64_MAX, before = INT64_MAX;
+
+  bool is_all() const { return count == INT64_MAX && before == INT64_MAX; }
+  std::uint64_t end(std::uint64_t total) const { return std::min(before, total); }
+  std::uint64_t begin(std::uint64_t total) const {
+    return end(total) - std::min(count, end(total));
+  }
 };
 
 // What a standby server can tell of the active one: ended: it said so (end_lease()).
@@ -131,13 +145,17 @@ class Store {
   // tables must include that batch. Throws StoreUnavailable.
   virtual void prune(BatchNumber through) = 0;
 
-  // Reads an order, open or closed, with all its executions from the tables; nothing if they have
-  // no such order. Throws StoreUnavailable, StoreCorrupt.
-  virtual std::optional<StoredOrder> read_order(OrderId order) = 0;
+  // Reads an order, open or closed, with these of its executions from the tables; nothing if they
+  // have no such order. Throws StoreUnavailable, StoreCorrupt.
+  virtual std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) = 0;
+  std::optional<StoredOrder> read_order(OrderId order) { return read_order(order, {}); }
 
   // This server answers nothing more, so the next one need not wait for the end of its lease. If it
   // fails, the next one waits. After the end of the three threads.
   virtual void end_lease() {}
+  // Until then, on the monotonic clock, no other server can have served (lease.hpp); always, if
+  // there cannot be one. Any thread.
+  virtual std::int64_t lease_end_ns() const { return INT64_MAX; }
   // Any thread.
   virtual StoreStatus status() const { return {}; }
 

@@ -145,6 +145,17 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
   CHECK(order->executions ==
         std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}},
                                {Shares::whole(20), Price::whole(5), Timestamp{7'000'000}}});
+  CHECK(order->executions_total == 2);
+  const auto range = [&](std::uint64_t count, std::uint64_t before) {
+    return store.read_order(1, {count, before})->executions;
+  };
+  const Execution first = order->executions[0], second = order->executions[1];
+  CHECK(range(1, INT64_MAX) == std::vector{second});
+  CHECK(range(1, 1) == std::vector{first});
+  CHECK(range(5, 9) == std::vector{first, second});
+  CHECK(range(5, 0).empty());
+  CHECK(range(0, INT64_MAX).empty());
+  CHECK(store.read_order(1, {1, 1})->executions_total == 2);
 }
 
 TEST_CASE("an order is read with its executions, from both sides; an unknown one is not") {

@@ -161,7 +161,7 @@ void SimulatedStore::prune(BatchNumber through) {
   prune_through_ = through;
 }
 
-std::optional<StoredOrder> SimulatedStore::read_order(OrderId order) {
+std::optional<StoredOrder> SimulatedStore::read_order(OrderId order, const ExecutionRange&) {
   const bool stale = disk_.cut_off == process_ && disk_.stale_primary;
   if (!stale) take_time();
   fail(disk_.faults.read_fails, "read failed");

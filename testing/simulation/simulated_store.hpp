@@ -73,7 +73,8 @@ class SimulatedStore final : public Store {
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;
-  std::optional<StoredOrder> read_order(OrderId order) override;
+  using Store::read_order;
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
 
  private:
   void take_time();  // crashes, hangs and partitions strike here

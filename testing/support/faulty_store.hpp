@@ -59,11 +59,15 @@ class FaultyStore : public MemoryStore {
     MemoryStore::project(rows, batch);
     ++projections;
   }
-  std::optional<StoredOrder> read_order(OrderId order) override {
+  using Store::read_order;
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override {
     hold_reads.pass();
+    executions_read += range.count > 0;
     if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
-    return MemoryStore::read_order(order);
+    return MemoryStore::read_order(order, range);
   }
+
+  std::int64_t lease_end_ns() const override { return lease_end; }
 
   using Faults = Guarded<std::deque<Fault>>;
   static void plan(Faults& faults, std::deque<Fault> next) {
@@ -72,6 +76,8 @@ class FaultyStore : public MemoryStore {
   Faults append_faults, resolve_faults, project_faults, read_faults;
   Hold hold_appends, hold_projections, hold_reads;
   std::atomic<int> appends{0}, resolves{0}, projections{0};
+  std::atomic<int> executions_read{0};  // reads of orders that asked for executions
+  std::atomic<std::int64_t> lease_end{INT64_MAX};
 
  private:
   static Fault next(Guarded<std::deque<Fault>>& faults) {
