@@ -19,6 +19,33 @@
 namespace exchange::cli {
 namespace {
 
+// A list that has pages: its name, the field that names where the next page begins, and the
+// parameter that takes it (docs/http-api.md).
+struct PagedList {
+  const char* name;
+  const char* next;
+  const char* parameter;
+};
+constexpr PagedList symbols_list{"symbols", "next", "after"};
+constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
+constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
+
+// The query of the next page; nothing if there is none.
+std::optional<std::string> next_page(const Json& page, const PagedList& list) {
+  const auto next = page.is_object() ? page.find(list.next) : page.end();
+  if (next == page.end()) return {};
+  return "?" + std::string(list.parameter) + "=" +
+         (next->is_string() ? next->get<std::string>() : next->dump());
+}
+
+void add_page(Json& all, const Json& page, const PagedList& list) {
+  for (const Json& one : list_field(page, list.name)) all[list.name].push_back(one);
+  if (const auto next = page.find(list.next); next != page.end())
+    all[list.next] = *next;
+  else
+    all.erase(list.next);
+}
+
 using Results = std::vector<client::Result>;
 
 bool equal_but_case(const std::string& one, const std::string& other) {
@@ -309,7 +336,7 @@ struct Runner::Step {
     const std::optional<std::uint64_t> committed =
         metric(get("/metrics").body, "exchange_journal_batch");
     while (committed && std::chrono::steady_clock::now() < end) {
-      const Json symbols = Json::parse(get("/api/symbols").body, nullptr, false);
+      const Json symbols = Json::parse(get("/api/symbols?limit=1").body, nullptr, false);
       const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
       if (batch == symbols.end() || !batch->is_number_unsigned() ||
           batch->get<std::uint64_t>() >= *committed)
@@ -318,10 +345,22 @@ struct Runner::Step {
     }
   }
 
-  // A reply of the HTTP port; nothing after its error, which was shown. `symbol`: what it is about.
-  std::optional<Json> answer(const std::string& target, const std::string& symbol = {}) {
+  // A reply of the HTTP port, with all pages of its `lists`; nothing after its error, which was
+  // shown. `symbol`: what it is about. A list ends early if an order that its next page would begin
+  // behind is no longer open.
+  std::optional<Json> answer(const std::string& target, const std::string& symbol = {},
+                             std::initializer_list<PagedList> lists = {}) {
     const HttpReply reply = get(target);
-    if (reply.status == 200) return parse_json(reply.body);
+    if (reply.status == 200) {
+      Json all = parse_json(reply.body);
+      for (const PagedList& list : lists)
+        while (const auto next = next_page(all, list)) {
+          const HttpReply page = get(target + *next);
+          if (page.status != 200) break;
+          add_page(all, parse_json(page.body), list);
+        }
+      return all;
+    }
     const Json error = Json::parse(reply.body, nullptr, false);
     if (error.is_object() && error.contains("error")) {
       const std::string hint = reply.status == 404 && !symbol.empty() ? symbol_hint(symbol) : "";
@@ -334,13 +373,17 @@ struct Runner::Step {
   }
   // The same as a table.
   void show(const std::string& target, std::string (*view)(const Json&, Style),
-            const std::string& symbol = {}) {
+            const std::string& symbol = {}, std::initializer_list<PagedList> lists = {}) {
     catch_up();
-    if (const std::optional<Json> json = answer(target, symbol))
+    if (const std::optional<Json> json = answer(target, symbol, lists))
       out << view(*json, runner.console_.style);
   }
-  void operator()(const ShowAccount&) { show("/api/accounts/" + account(), account_view); }
-  void operator()(const ShowOpenOrders&) { show("/api/accounts/" + account(), orders_view); }
+  void operator()(const ShowAccount&) {
+    show("/api/accounts/" + account(), account_view, {}, {positions_list, orders_list});
+  }
+  void operator()(const ShowOpenOrders&) {
+    show("/api/accounts/" + account(), orders_view, {}, {orders_list});
+  }
   void operator()(const ShowHistory& history) {
     account();
     catch_up();
@@ -351,7 +394,7 @@ struct Runner::Step {
       wanted.insert(*order);
     }
     if (history.orders.empty()) {
-      const std::optional<Json> json = answer("/api/accounts/" + account());
+      const std::optional<Json> json = answer("/api/accounts/" + account(), {}, {orders_list});
       if (!json) return;
       for (const Json& one : list_field(*json, "orders"))
         wanted.insert(OrderId(number_field(one, "order")));
@@ -392,7 +435,7 @@ struct Runner::Step {
              "&limit=" + std::to_string(trades.count),
          trades_view, trades.symbol);
   }
-  void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
+  void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view, {}, {symbols_list}); }
   void operator()(const Watch& command) {
     for (const std::string& symbol : command.symbols) checked_symbol(symbol);
     catch_up();
@@ -519,12 +562,17 @@ std::set<std::string> Runner::symbols() {
     return symbols_seen_;
   symbols_asked_ = now;
   try {
-    const HttpReply reply =
-        http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_,
-                 {.security = settings_.security});
-    const Json json = reply.status == 200 ? parse_json(reply.body) : Json();
-    for (const Json& one : list_field(json, "symbols"))
-      symbols_seen_.insert(text_field(one, "symbol"));
+    constexpr int pages_max = 5;
+    std::optional<std::string> page = "";
+    for (int pages = 0; page && pages < pages_max; ++pages) {
+      const HttpReply reply =
+          http_get(settings_.http_address(), "/api/symbols" + *page, settings_.completion_timeout_s,
+                   stop_, {.security = settings_.security});
+      const Json json = reply.status == 200 ? parse_json(reply.body) : Json();
+      for (const Json& one : list_field(json, "symbols"))
+        symbols_seen_.insert(text_field(one, "symbol"));
+      page = next_page(json, symbols_list);
+    }
   } catch (const std::exception&) {  // then those of this session will do
   }
   return symbols_seen_;

@@ -42,7 +42,7 @@ function drawCharts() {
 }
 
 // 3. Figures, once a second.
-function takeMetrics(text, response) {
+function takeMetrics([text], response) {
   const series = response.ok ? parse(text) : null;
   if (series === null || value(series, "exchange_requests_total") === null) {
     fault = response.ok ? "the server's figures cannot be read" : `it answers ${response.status}: ${text.trim().slice(0, 120)}`;
@@ -142,15 +142,23 @@ function showEmpty(book) {
   setText(byId("tape-empty").firstChild, noTrade ? `No trade in ${chosen} since the server started.` : "");
 }
 
-function takeSymbols(text, response) {
-  let answer = null;
+function pageOfSymbols(text) {
   try {
-    answer = response.ok ? JSON.parse(text) : null;
+    return JSON.parse(text);
   } catch {
-    // as no answer
+    return null;  // as no answer
   }
-  if (!Array.isArray(answer?.symbols)) return;
-  symbols.all = answer.symbols.filter((one) => typeof one?.symbol === "string");
+}
+
+function nextPageOfSymbols(text) {
+  const next = pageOfSymbols(text)?.next;
+  return typeof next === "string" ? `api/symbols?after=${encodeURIComponent(next)}` : null;
+}
+
+function takeSymbols(texts, response) {
+  const pages = response.ok ? texts.map(pageOfSymbols) : [null];
+  if (!pages.every((page) => Array.isArray(page?.symbols))) return;
+  symbols.all = pages.flatMap((page) => page.symbols).filter((one) => typeof one?.symbol === "string");
   if (symbols.chosen === null) choose(symbols.busiest());
   else if (feed.state === "unknown" && symbols.fact(symbols.chosen)) feed.hurry();
   symbols.show();
@@ -216,8 +224,8 @@ function showState() {
 }
 
 const metricsPoll = new Poll({path: "metrics", every_s: 1, take: takeMetrics, failed: showState});
-const symbolsPoll = new Poll({path: "api/symbols", every_s: 2, take: takeSymbols});
-const readyPoll = new Poll({path: "readyz", every_s: 2, take: (text, response) => {
+const symbolsPoll = new Poll({path: "api/symbols", every_s: 2, take: takeSymbols, next: nextPageOfSymbols});
+const readyPoll = new Poll({path: "readyz", every_s: 2, take: ([text], response) => {
   readyText = response.ok ? null : text.trim().slice(0, 200) || `status ${response.status}`;
   showState();
 }});

@@ -2,14 +2,16 @@
 
 const pause_s_max = 5;
 const answer_s_max = 4;
+const pages_max = 10;
 
 export class Poll {
   #timer = null;
   #asking = null;  // AbortController of the request under way
 
-  // take(text, response) gets each complete response, of any status; failed(error) is called if none came.
-  constructor({path, every_s, take, failed = () => {}}) {
-    Object.assign(this, {path, every_s, take, failed, failures: 0, answered_s: null, next_s: null});
+  // take(texts, response) gets each complete response, of any status, as the texts of its pages; failed(error) is called
+  // if none came. next(text): the path of the page after it, or null.
+  constructor({path, every_s, take, next = () => null, failed = () => {}}) {
+    Object.assign(this, {path, every_s, take, next, failed, failures: 0, answered_s: null, next_s: null});
   }
 
   get running() { return this.#timer !== null || this.#asking !== null; }
@@ -37,10 +39,13 @@ export class Poll {
     const asking = this.#asking = new AbortController();
     const limit = setTimeout(() => asking.abort(), answer_s_max * 1000);
     const began_s = performance.now() / 1000;
-    let text = null, response = null, error = null;
+    const texts = [];
+    let response = null, error = null;
     try {
-      response = await fetch(this.path, {signal: asking.signal, cache: "no-store"});
-      text = await response.text();
+      for (let path = this.path; path !== null && texts.length < pages_max; path = response.ok ? this.next(texts.at(-1)) : null) {
+        response = await fetch(path, {signal: asking.signal, cache: "no-store"});
+        texts.push(await response.text());
+      }
     } catch (failure) {
       error = failure;
     }
@@ -56,6 +61,6 @@ export class Poll {
     this.next_s = now_s + pause_s;
     this.#timer = setTimeout(() => this.#ask(), pause_s * 1000);
     if (error) this.failed(error);
-    else this.take(text, response);
+    else this.take(texts, response);
   }
 }

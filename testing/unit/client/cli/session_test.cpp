@@ -385,14 +385,15 @@ TEST_CASE("a look waits until what is committed is shown") {
   std::atomic<int> batch = 6;
   HttpStub http([&](const std::string& target) -> HttpStub::Answer {
     if (target == "/metrics") return {200, "# TYPE\nexchange_journal_batch 9\n"};
-    if (target == "/api/symbols")
+    if (target == "/api/symbols?limit=1")
       return {200, R"({"batch": )" + std::to_string(++batch) + R"(, "symbols": []})"};
     return answer(target);
   });
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("book SPY") == exit_ok);
-  CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols",
-                              "/api/books/SPY?levels=10", "/api/accounts/1"});
+  CHECK(http.asked() == Lines{"/metrics", "/api/symbols?limit=1", "/api/symbols?limit=1",
+                              "/api/symbols?limit=1", "/api/books/SPY?levels=10",
+                              "/api/accounts/1"});
 }
 
 TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or meant") {
