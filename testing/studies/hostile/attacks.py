@@ -273,6 +273,26 @@ class SlowHttp(SlowSenders):
         return b"GET /api/symbols HTTP/1.1\r\nHost: exchange\r\nX-Slow: "
 
 
+class GreedyHttp(Attack):
+    """Ask for the largest answers over HTTP, as fast as they are read (PORT is that of HTTP). ORDER has many executions."""
+
+    def first_bytes(self, number):
+        target = "/api/symbols" if number % 2 else f"/api/orders/{self.order}"
+        return f"GET {target} HTTP/1.1\r\nHost: exchange\r\n\r\n".encode()
+
+    def settled(self):
+        return True
+
+    def handle(self, epoll, descriptor, events):
+        peer = self.peers[descriptor]
+        ended = super().handle(epoll, descriptor, events)
+        # A piece of an answer arrived: another request, unless the server leaves the last one in its queue.
+        if not ended and peer.open and not peer.unsent and events & select.EPOLLIN:
+            peer.send(self.first_bytes(peer.number))
+            peer.unsent = b""
+        return ended
+
+
 KINDS = {
     "idle": Idle,
     "blanks": Blanks,
@@ -283,6 +303,7 @@ KINDS = {
     "storm": Storm,
     "garbage": Garbage,
     "slow-http": SlowHttp,
+    "greedy-http": GreedyHttp,
 }
 
 

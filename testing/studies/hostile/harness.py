@@ -2,12 +2,14 @@
 
 Used by tests/ (short) and by run (full)."""
 
+import http.client
 import json
 import re
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -85,6 +87,48 @@ def make_long_order(server, executions):
         orders = '<order sym="HOSTILE" amount="-1" limit="1"/>' * min(10_000, executions - first)
         server.request(f'<transactions id="2">{orders}</transactions>')
     return re.search(r' id="(\d+)"', opened)[1]
+
+
+def make_symbols(server, count):
+    at_once = 16_000
+    for first in range(0, count, at_once):
+        names = range(first, min(first + at_once, count))
+        symbols = "".join(f'<symbol sym="H{number}"/>' for number in names)
+        server.request(f"<create>{symbols}</create>")
+
+
+class HealthChecks:
+    """/healthz and /readyz, each on a connection of its own, again and again inside the block; then worst_s has the longest time that one
+    took, and failures how many were not 200."""
+
+    def __init__(self, port, pause_s=0.02):
+        self.port, self.pause_s = port, pause_s
+        self.worst_s, self.checks, self.failures = 0.0, 0, 0
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.stopping.wait(self.pause_s):
+            for path in ("/healthz", "/readyz"):
+                began = time.monotonic()
+                try:
+                    connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+                    connection.request("GET", path)
+                    failed = connection.getresponse().status != 200
+                    connection.close()
+                except OSError:
+                    failed = True
+                self.checks += 1
+                self.failures += failed
+                self.worst_s = max(self.worst_s, time.monotonic() - began)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        self.thread.join()
 
 
 class Attack:

@@ -23,7 +23,12 @@ STAGES = (
 )  # fmt: skip
 PATTERNS = [(stage, re.compile(pattern)) for stage, pattern in STAGES]
 # Threads whose whole time is one stage.
-THREADS = {"projector": "projection", "http": "HTTP and dashboard", "sweeper": "deadlines"}
+THREADS = {
+    "projector": "projection",
+    "http": "HTTP and dashboard",
+    "http-answers": "HTTP and dashboard",
+    "sweeper": "deadlines",
+}
 
 
 def read_samples(script):

@@ -12,9 +12,11 @@ from exchange_server import ExchangeServer, is_sanitized, wait_until
 from harness import (
     PATIENCE_S,
     Attack,
+    HealthChecks,
     connections,
     ended,
     make_long_order,
+    make_symbols,
     memory_mib,
     metrics,
     raise_descriptor_limit,
@@ -120,6 +122,17 @@ class Attacks:
             450 - 384,
             "one address has three quarters of the HTTP connections at most",
         )
+
+    def test_those_that_ask_for_the_largest_answers_fail_no_health_check(self):
+        make_symbols(self.server, 2_000)
+        with (
+            Attack("greedy-http", self.server.http_port, 100, "2", self.order) as attack,
+            HealthChecks(self.server.http_port) as health,
+        ):
+            self.good_clients()
+        self.assertGreater(health.checks, 0)
+        self.assertEqual(health.failures, 0)
+        self.assertEqual(attack.result["fates"], {"open": 100})
 
     def test_peers_that_make_the_server_buffer_much_are_ended(self):
         with Attack("half-frames", self.server.port, 30, "30") as half, Attack(
