@@ -41,7 +41,7 @@ ENV EXCHANGE_BIND=0.0.0.0 \
     EXCHANGE_STORE=sqlite:/data/exchange.db
 EXPOSE 12345 8080
 STOPSIGNAL SIGTERM
-# Healthy: the store answers and the journal makes progress. Bash speaks TCP, so no HTTP client is installed.
+# Healthy: the server serves, or can take over as a standby. Bash speaks TCP, so no HTTP client is installed.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=3 CMD ["bash", "-c", \
-  "exec 3<>/dev/tcp/127.0.0.1/$EXCHANGE_HTTP_PORT && printf 'GET /readyz HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+  "exec 3<>/dev/tcp/127.0.0.1/$EXCHANGE_HTTP_PORT && printf 'GET /readyz?standby HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 ENTRYPOINT ["server"]

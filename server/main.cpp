@@ -245,12 +245,32 @@ int run(Options options) {
   else if (!options.auth.operator_key_file.empty())
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
-  // 2. The store, and from it the exchange as it was promised to clients.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
   if (options.standby && !store->allows_standby())
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
                                 " has one server at a time");
   SparePages spare_pages(spare_pages_kept, die);
+
+  // 2. The HTTP port, which shows that the server lives while it waits for its store.
+  MarketFeed feed(options.http.unread_rows_max);
+  OnProjected on_projected;
+  if (options.http_port)
+    on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
+  std::unique_ptr<Core> core;
+  std::unique_ptr<Authenticator> authenticator;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Transport> transport;
+  if (options.auth.required)
+    authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
+  if (options.http_port) {
+    http = std::make_unique<HttpServer>(
+        HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
+        server_info(options), feed, *store, metrics, authenticator.get(), certificate.get());
+    spdlog::info("HTTP on port {}", http->port());
+  }
+  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
+
+  // 3. The store, and from it the exchange as it was promised to clients.
   const bool active = open_store(*store, options);
   if (options.store == "memory:")
     spdlog::warn("memory store: everything is lost when this process ends");
@@ -261,8 +281,6 @@ int run(Options options) {
                options.store == "memory:" ? "memory store" : store->describe(),
                recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
                recovered.last_batch, recovered.batches_replayed);
-
-  // 3. The HTTP port, which a standby server has too.
   MarketView view(options.http.trades_kept_max, options.http.trades_in_all_max,
                   std::random_device()());
   if (options.http_port) {
@@ -275,14 +293,6 @@ int run(Options options) {
   }
   view.take_pages_from(spare_pages);
   recovered.tables = {};
-  MarketFeed feed(options.http.unread_rows_max);
-  OnProjected on_projected;
-  if (options.http_port)
-    on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
-  std::unique_ptr<Core> core;
-  std::unique_ptr<Authenticator> authenticator;
-  std::unique_ptr<HttpServer> http;
-  std::unique_ptr<Transport> transport;
   const ScopeExit stop([&] {
     if (authenticator) authenticator->stop();
     if (http) http->stop();
@@ -292,14 +302,6 @@ int run(Options options) {
     if (served) store->end_lease();
     spdlog::info("stopped");
   });
-  if (options.auth.required)
-    authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
-  if (options.http_port)
-    http = std::make_unique<HttpServer>(
-        HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
-        server_info(options), std::move(view), feed, *store, metrics, authenticator.get(),
-        certificate.get());
-  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
 
   // 4. While another server is active: follow it.
   if (!active) {
@@ -308,10 +310,13 @@ int run(Options options) {
     std::fflush(stdout);
     Standby standby(std::move(recovered), *store, system_clock(), options.core, metrics,
                     on_projected);
+    if (http) http->show(std::move(view), standby.health());
     if (!follow_until_active(standby, options.auth.required ? &keys : nullptr, signals,
                              certificate.get()))
       return 0;
     recovered = standby.take();
+  } else if (http) {
+    http->show(std::move(view));
   }
 
   // 5. The core and the XML port.
@@ -319,14 +324,13 @@ int run(Options options) {
   recovered.exchange.set_limits(options.state);
   core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
                                 die, on_projected);
-  if (http) http->attach(*core);
   transport = make_transport({.options = options.net,
                               .protocol = options.protocol,
                               .service = *core,
                               .metrics = metrics,
                               .authenticator = authenticator.get(),
                               .certificate = certificate.get()});
-  Metrics::set(metrics.active, 1);
+  if (http) http->attach(*core);
   fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()),
               policy_name(options.net.policy), server_info(options).threads.c_str(),

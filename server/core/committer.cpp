@@ -108,6 +108,8 @@ void Committer::commit_until_certain(std::string_view payload) {
   const BatchNumber batch = last_batch_ + 1;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   for (bool in_doubt = false;;) {
+    health_->beat(clock_.monotonic_ns());
+    health_->begin_store_call();
     try {
       // A failed append may have been committed. Look it up by its batch number before a retry.
       if (in_doubt && store_.resolve_in_doubt(batch)) break;
@@ -127,6 +129,7 @@ void Committer::commit_until_certain(std::string_view payload) {
       in_doubt = true;
     }
   }
+  health_->end_store_call();
   if (health_->set_store_available(true)) spdlog::warn("the store is available again");
   if (payload.empty()) return;
   last_batch_ = batch;

@@ -8,7 +8,7 @@
 
 namespace exchange {
 
-constexpr std::chrono::seconds confirm_interval(1);
+constexpr std::chrono::seconds beat_interval(1);
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
@@ -21,7 +21,8 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
                  metrics),
       health_(committer_.health()),
-      order_reader_(store, clock, limits, metrics, committer_.executions_held(), on_fatal_),
+      order_reader_(store, clock, limits, metrics, *health_, committer_.executions_held(),
+                    on_fatal_),
       projector_(
           store, clock, limits, metrics, *health_, std::move(on_projected),
           [this] {
@@ -55,22 +56,33 @@ void Core::submit(std::span<Submission* const> submissions) {
   if (was_empty) inbox_.notify();
 }
 
+void Core::confirm(std::function<void()> confirmed) {
+  inbox_.with([&](Inbox& inbox) { inbox.confirmations.push_back(std::move(confirmed)); });
+  inbox_.notify();
+}
+
 void Core::run() {
   std::vector<Submission*> submissions;
+  std::vector<std::function<void()>> confirmations;
   bool stopping = false;
   show_state();
   note_unprojected();
   offer_projection(all);  // batches that recovery replayed
   while (!stopping) {
     const auto has_work = [&](const Inbox& inbox) {
-      return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping ||
-             !large_.empty() || hand_over_ || !all_released_;
+      return !inbox.submissions.empty() || !inbox.confirmations.empty() || inbox.projector_idle ||
+             inbox.stopping || !large_.empty() || hand_over_ || !all_released_;
     };
-    // A standby server takes over if this one's connection is lost, idle or not.
-    while (has_standbys_ && !inbox_.wait_for(confirm_interval, has_work)) committer_.confirm();
+    beat();
+    while (!inbox_.wait_for(beat_interval, has_work)) {
+      beat();
+      // A standby server takes over if this one's connection is lost, idle or not.
+      if (has_standbys_) committer_.confirm();
+    }
     inbox_.when(has_work, [&](Inbox& inbox) {
       submissions.clear();
       submissions.swap(inbox.submissions);
+      confirmations.swap(inbox.confirmations);
       Metrics::set(metrics_.queue_depth, 0);
       inbox.projector_idle = false;
       stopping = inbox.stopping && submissions.empty() && large_.empty();
@@ -79,6 +91,9 @@ void Core::run() {
     std::size_t commands = run_batches(submissions);
     take_large(submissions);
     commands += run_batches(submissions);
+    if (!confirmations.empty()) committer_.confirm();
+    for (const auto& confirmed : confirmations) confirmed();
+    confirmations.clear();
     release_closed(limits_.orders_at_once + commands);
     // a command changes its own order, and may change a maker in part and close others
     offer_projection(limits_.orders_at_once + 3 * commands);
@@ -124,6 +139,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     std::span<Submission* const> batch(submissions.data() + first, last - first);
     Metrics::set(metrics_.taken_depth, submissions.size() - last + large_.size());
     wait_for_reply_memory();
+    beat();
     batch = batch.first(committer_.commit(batch));
     complete(batch);
     // On a shared CPU the transport sends these replies now, and what it receives meanwhile joins
@@ -202,9 +218,12 @@ void Core::wait_for_projector() {
   health_->begin_batch(clock_.monotonic_ns());
   if (hand_over_) offer_projection(all);
   projector_.hurry();
+  health_->begin_store_call();
   while (!projector_.idle())
     inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; },
                 [](Inbox& inbox) { inbox.projector_idle = false; });
+  health_->end_store_call();
+  beat();
   health_->end_batch();
   release_closed(all);
   offer_projection(all);

@@ -6,6 +6,7 @@
 // OrderReader.
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,15 +34,20 @@ class Core final : public Service {
 
   void submit(std::span<Submission* const> submissions) override;
   // Reads an order from the tables (OrderReader::look_up). Any thread.
-  bool look_up(OrderId order, OrderReader::OnFound found, std::size_t waiting_max) {
-    return order_reader_.look_up(order, std::move(found), waiting_max);
+  bool look_up(OrderId order, const ExecutionRange& range, OrderReader::OnFound found,
+               std::size_t waiting_max) {
+    return order_reader_.look_up(order, range, std::move(found), waiting_max);
   }
+  // Calls `confirmed` on the core thread once the store has confirmed that this server is still the
+  // active one; not while the store is unavailable, and not if the core ends first. Any thread.
+  void confirm(std::function<void()> confirmed);
   // What decisions read of this core's state. Outlives it.
   std::shared_ptr<const Health> health() const { return health_; }
 
  private:
   struct Inbox {
     std::vector<Submission*> submissions;
+    std::vector<std::function<void()>> confirmations;
     bool projector_idle = false;
     bool stopping = false, leaves_projection = false;
   };
@@ -53,6 +59,7 @@ class Core final : public Service {
   };
 
   void run();
+  void beat() { health_->beat(clock_.monotonic_ns()); }
   void defer_large(std::vector<Submission*>& submissions);
   void take_large(std::vector<Submission*>& submissions);
   void wait_for_reply_memory();

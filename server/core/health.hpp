@@ -1,7 +1,8 @@
 #pragma once
-// Health is what decisions read of the core's state: readiness, refusals, lag. Metrics only
-// observe. Written by the threads of the core, read by any thread; readers keep it alive beyond the
-// core. Each value is exact by itself. All times are monotonic nanoseconds.
+// Health is what decisions read of the state of the core, or of a standby before it has one:
+// readiness, liveness, refusals, lag. Metrics only observe. Written by the threads of the core or
+// by the standby's, read by any thread; readers keep it alive beyond the core. Each value is exact
+// by itself. All times are monotonic nanoseconds.
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,29 @@ class Health {
   void end_batch() { set(batch_began_ns_, 0); }
   // How long the batch under way has taken; 0 if there is none.
   std::int64_t batch_age_ns(std::int64_t now_ns) const { return age(batch_began_ns_, now_ns); }
+
+  // Core thread, at least once a second: it goes on. A thread that hangs does not say so.
+  void beat(std::int64_t now_ns) { set(beat_ns_, now_ns); }
+  // Core thread: a call of the store, or the wait for the projector's, which may take long.
+  void begin_store_call() { in_store_.store(true, std::memory_order_relaxed); }
+  void end_store_call() { in_store_.store(false, std::memory_order_relaxed); }
+  bool waits_for_store() const { return in_store_.load(std::memory_order_relaxed); }
+  // Time since the last beat; 0 before the first.
+  std::int64_t silence_ns(std::int64_t now_ns) const { return age(beat_ns_, now_ns); }
+
+  // Order reader's thread: a read of the tables, which fails while the store is unavailable.
+  void begin_read(std::int64_t now_ns) { set(read_began_ns_, now_ns); }
+  void end_read(bool available) {
+    set(read_began_ns_, 0);
+    reads_available_.store(available, std::memory_order_relaxed);
+  }
+  bool reads_available() const { return reads_available_.load(std::memory_order_relaxed); }
+  // How long the read under way has taken; 0 if there is none.
+  std::int64_t read_age_ns(std::int64_t now_ns) const { return age(read_began_ns_, now_ns); }
+
+  // A standby has read the whole journal.
+  void note_journal_read(std::int64_t now_ns) { set(journal_read_ns_, now_ns); }
+  std::int64_t journal_age_ns(std::int64_t now_ns) const { return age(journal_read_ns_, now_ns); }
 
   // Core thread: there are changes that no hand-over to the projector has, the oldest since
   // note_unprojected().
@@ -44,8 +68,9 @@ class Health {
     return since_ns == 0 ? 0 : std::max<std::int64_t>(now_ns - since_ns, 0);
   }
 
-  std::atomic<bool> store_available_{true};
+  std::atomic<bool> store_available_{true}, reads_available_{true}, in_store_{false};
   Time batch_began_ns_{0}, unprojected_ns_{0}, offered_ns_{0};
+  Time beat_ns_{0}, read_began_ns_{0}, journal_read_ns_{0};
 };
 
 }  // namespace exchange

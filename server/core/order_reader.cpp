@@ -25,11 +25,13 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
 }
 
 OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-                         std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal)
+                         Health& health, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
+                         OnFatal on_fatal)
     : store_(store),
       clock_(clock),
       limits_(limits),
       metrics_(metrics),
+      health_(health),
       executions_held_(std::move(executions_held)),
       on_fatal_(std::move(on_fatal)) {
   thread_ = start_thread("order-reader", on_fatal_, [this] { run(); });
@@ -46,11 +48,12 @@ void OrderReader::resolve(Submission& submission) {
   queue_.notify();
 }
 
-bool OrderReader::look_up(OrderId order, OnFound found, std::size_t waiting_max) {
+bool OrderReader::look_up(OrderId order, const ExecutionRange& range, OnFound found,
+                          std::size_t waiting_max) {
   const bool taken = queue_.with([&](Queue& queue) {
     if (queue.stopping || queue.lookups >= waiting_max) return false;
     ++queue.lookups;
-    queue.waiting.push_back(Lookup{order, std::move(found)});
+    queue.waiting.push_back(Lookup{order, range, std::move(found)});
     return true;
   });
   if (taken) queue_.notify();
@@ -87,8 +90,9 @@ bool OrderReader::run(Submission& submission) {
 
 bool OrderReader::run(const Lookup& lookup) {
   try {
-    lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt
-                                                         : read_with_retries(lookup.order));
+    lookup.found(lookup.order > std::uint64_t(INT64_MAX)
+                     ? std::nullopt
+                     : read_with_retries(lookup.order, lookup.range));
     return true;
   } catch (const StoreUnavailable&) {
     return false;
@@ -110,7 +114,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       try {
         outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
                            : outcome_from_tables(submission.commands[at], missing->account,
-                                                 read_with_retries(missing->order));
+                                                 read_with_retries(missing->order, {}));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
@@ -126,11 +130,16 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
 }
 
 // Retries while the store is unavailable; throws StoreUnavailable only if the reader must stop.
-std::optional<StoredOrder> OrderReader::read_with_retries(OrderId order) {
+std::optional<StoredOrder> OrderReader::read_with_retries(OrderId order,
+                                                          const ExecutionRange& range) {
   for (bool failed = false;;) {
+    health_.begin_read(clock_.monotonic_ns());
     try {
-      return store_.read_order(order);
+      std::optional<StoredOrder> found = store_.read_order(order, range);
+      health_.end_read(true);
+      return found;
     } catch (const StoreUnavailable& error) {
+      health_.end_read(false);
       Metrics::add(metrics_.store_failures);
       if (!failed) spdlog::error("reading an order failed, trying again: {}", error.what());
       failed = true;

@@ -12,6 +12,7 @@
 #include "base/thread.hpp"
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
+#include "core/health.hpp"
 #include "core/limits.hpp"
 #include "core/service.hpp"
 #include "metrics/metrics.hpp"
@@ -24,22 +25,25 @@ class OrderReader {
   // `executions_held` counts the executions in outcomes (service.hpp). `on_fatal` is called if the
   // store fails in a way that is not retryable.
   OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-              std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal);
+              Health& health, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
+              OnFatal on_fatal);
   // Answers what is queued, then stops. If the store is unavailable, the rest stays unanswered.
   ~OrderReader();
 
   // Core thread. Replaces the NotInMemory outcomes of a committed submission, then completes it.
   void resolve(Submission& submission);
 
-  // Any thread. Calls `found` on the reader's thread with the order as the tables have it, or
-  // nothing if there is none; while the store is unavailable, the call waits. Returns false, and
-  // does not call, if `waiting_max` lookups are queued. A reader that stops drops queued lookups.
+  // Any thread. Calls `found` on the reader's thread with the order, and the executions of `range`,
+  // as the tables have it, or nothing if there is none; while the store is unavailable, the call
+  // waits. Returns false, and does not call, if `waiting_max` lookups are queued. A reader that
+  // stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
-  bool look_up(OrderId order, OnFound found, std::size_t waiting_max);
+  bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
 
  private:
   struct Lookup {
     OrderId order;
+    ExecutionRange range;
     OnFound found;
   };
   using Job = std::variant<Submission*, Lookup>;
@@ -55,12 +59,13 @@ class OrderReader {
   bool run(const Lookup& lookup);
   enum class Progress { done, more, stopped };
   Progress resolve_some(Submission& submission);
-  std::optional<StoredOrder> read_with_retries(OrderId order);
+  std::optional<StoredOrder> read_with_retries(OrderId order, const ExecutionRange& range);
 
   Store& store_;
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  Health& health_;
   const std::shared_ptr<ExecutionsHeld::Counter> executions_held_;
   const OnFatal on_fatal_;
   Guarded<Queue> queue_;

@@ -35,6 +35,7 @@ bool Standby::turn() {
   const bool hands_out = clock_.monotonic_ns() >= next_changes_ns_;
   read_journal(hands_out || !store_available_);
   const std::int64_t now_ns = clock_.monotonic_ns();  // after the store was there
+  health_->note_journal_read(now_ns);
   Metrics::set(metrics_.journal_read_ns, std::uint64_t(now_ns));
   if (!store_available_) unavailable_until_ns_ = now_ns;
   store_available_ = true;

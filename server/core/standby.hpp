@@ -4,9 +4,11 @@
 // market data. Owner and thread: main, before it has a core.
 
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "core/clock.hpp"
+#include "core/health.hpp"
 #include "core/limits.hpp"
 #include "core/projector.hpp"
 #include "core/recovery.hpp"
@@ -34,6 +36,8 @@ class Standby {
     return std::exchange(recovered_.keys, {});
   }
   BatchNumber last_batch() const { return recovered_.last_batch; }
+  // When it last read the journal. Outlives it.
+  std::shared_ptr<const Health> health() const { return health_; }
 
  private:
   bool turn();
@@ -56,6 +60,7 @@ class Standby {
   const CoreLimits& limits_;
   Metrics& metrics_;
   const OnProjected on_changes_;
+  const std::shared_ptr<Health> health_ = std::make_shared<Health>();
   std::deque<Changes> unprojected_;  // oldest first
   BatchNumber projected_;
   std::int64_t next_changes_ns_ = 0;

@@ -1,6 +1,9 @@
 #include "http/api.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "base/bursts.hpp"
 
 namespace exchange {
 namespace {
@@ -8,9 +11,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A sentence may repeat what a client sent, which need not be UTF-8.
-std::string text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+std::string text(const Json& json) { return dump(json) + "\n"; }
 
 std::string decimal(Int128 shares_units) {
   // Sums of shares may pass the range of Shares; whole and fraction of them do not.
@@ -34,8 +38,10 @@ Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
 
 Json levels(Side side, const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
   Json json = Json::array();
-  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at)
+  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at) {
     json.push_back(level(side, at->first, at->second));
+    Bursts::rest_if_due();
+  }
   return json;
 }
 
@@ -51,8 +57,10 @@ Json trade(const MarketView::Trade& trade) {
 
 Json newest_trades(const MarketView::Symbol& symbol, std::size_t count) {
   Json json = Json::array();
-  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at)
+  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at) {
     json.push_back(trade(*at));
+    Bursts::rest_if_due();
+  }
   return json;
 }
 
@@ -95,10 +103,19 @@ std::string error_json(std::string_view sentence, std::string_view code) {
   return text({{"error", sentence}, {"code", code}});
 }
 
-std::string symbols_json(const MarketView& view) {
-  Json symbols = Json::array();
-  for (const MarketView::Symbol& symbol : view.symbols()) symbols.push_back(symbol_json(symbol));
-  return text({{"batch", view.batch()}, {"symbols", std::move(symbols)}});
+// Symbol by symbol: a document of all of them would take five times the memory.
+std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count) {
+  std::string page = "{\"batch\":" + std::to_string(view.batch()) + ",\"symbols\":[";
+  const std::size_t end = std::min(view.symbols().size(), first + count);
+  for (std::size_t number = first; number < end; ++number) {
+    if (number > first) page += ',';
+    page += dump(symbol_json(view.symbols()[number]));
+    Bursts::rest_if_due();
+  }
+  page += ']';
+  if (end < view.symbols().size())
+    page += ",\"next\":" + dump(Json(view.symbols()[end - 1].name.view()));
+  return page + "}\n";
 }
 
 std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
@@ -114,13 +131,24 @@ std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
 }
 
 std::string account_json(const MarketView& view, const AccountId& id,
-                         const MarketView::Account& account, std::size_t orders_max) {
+                         const MarketView::Account& account, const AccountPage& page) {
   Json positions = Json::array(), orders = Json::array();
-  for (const MarketView::Position& position : account.positions)
-    positions.push_back({{"symbol", view.symbols()[position.symbol].name.view()},
+  const std::size_t positions_end =
+      std::min(account.positions.size(), page.first_position + page.positions_max);
+  const auto symbol_of = [&](std::size_t index) {
+    return view.symbols()[account.positions[index].symbol].name.view();
+  };
+  for (std::size_t index = page.first_position; index < positions_end; ++index) {
+    const MarketView::Position& position = account.positions[index];
+    positions.push_back({{"symbol", symbol_of(index)},
                          {"shares", to_string(position.shares)},
                          {"reserved", decimal(position.reserved_units)}});
-  view.visit_open_orders(account, orders_max, [&](const OrderRow& row) {
+    Bursts::rest_if_due();
+  }
+  OrderId last = 0;
+  const auto add_order = [&](const OrderRow& row) {
+    last = row.id;
+    Bursts::rest_if_due();
     orders.push_back({{"order", row.id},
                       {"symbol", view.symbols()[row.symbol].name.view()},
                       {"side", side_name(row.side)},
@@ -128,39 +156,49 @@ std::string account_json(const MarketView& view, const AccountId& id,
                       {"limit", to_string(row.limit)},
                       {"open", to_string(row.open)},
                       {"opened_at_us", row.opened_at.microseconds}});
-  });
-  return text({{"account", id.view()},
-               {"balance", to_string(account.balance)},
-               {"reserved", to_string(account.reserved)},
-               {"positions", std::move(positions)},
-               {"open_orders", account.open_orders},
-               {"orders", std::move(orders)}});
+  };
+  const bool more_orders =
+      view.visit_open_orders(account, page.orders_max, add_order, page.orders_after);
+  Json json{{"account", id.view()},
+            {"balance", to_string(account.balance)},
+            {"reserved", to_string(account.reserved)},
+            {"positions", std::move(positions)},
+            {"open_orders", account.open_orders},
+            {"orders", std::move(orders)}};
+  if (positions_end < account.positions.size())
+    json["next_position"] = symbol_of(positions_end - 1);
+  if (more_orders) json["next_order"] = last;
+  return text(json);
 }
 
 std::string order_json(const MarketView& view, const StoredOrder& order,
-                       std::size_t executions_max) {
+                       const ExecutionRange& range) {
   const OrderRow& row = order.row;
   Json executions = Json::array();
-  const std::size_t count = std::min(order.executions.size(), executions_max);
-  for (const Execution& execution : std::span(order.executions).last(count))
+  for (const Execution& execution : order.executions) {
     executions.push_back({{"shares", to_string(execution.shares)},
                           {"price", to_string(execution.price)},
                           {"time_us", execution.time.microseconds}});
-  return text({{"order", row.id},
-               {"account", view.account_id(row.account).view()},
-               {"symbol", view.symbols()[row.symbol].name.view()},
-               {"side", side_name(row.side)},
-               {"shares", to_string(row.shares)},
-               {"limit", row.limit == Price() ? Json(nullptr) : Json(to_string(row.limit))},
-               {"open", to_string(row.open)},
-               {"canceled", to_string(row.canceled)},
-               {"state", row.is_open()             ? "open"
-                         : row.canceled > Shares() ? "canceled"
-                                                   : "executed"},
-               {"opened_at_us", row.opened_at.microseconds},
-               {"canceled_at_us", optional_time(row.canceled_at)},
-               {"executions_total", order.executions.size()},
-               {"executions", std::move(executions)}});
+    Bursts::rest_if_due();
+  }
+  Json json{{"order", row.id},
+            {"account", view.account_id(row.account).view()},
+            {"symbol", view.symbols()[row.symbol].name.view()},
+            {"side", side_name(row.side)},
+            {"shares", to_string(row.shares)},
+            {"limit", row.limit == Price() ? Json(nullptr) : Json(to_string(row.limit))},
+            {"open", to_string(row.open)},
+            {"canceled", to_string(row.canceled)},
+            {"state", row.is_open()             ? "open"
+                      : row.canceled > Shares() ? "canceled"
+                                                : "executed"},
+            {"opened_at_us", row.opened_at.microseconds},
+            {"canceled_at_us", optional_time(row.canceled_at)},
+            {"executions_total", order.executions_total},
+            {"executions", std::move(executions)}};
+  if (const std::uint64_t begin = range.begin(order.executions_total); begin > 0)
+    json["next"] = begin;
+  return text(json);
 }
 
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count,

@@ -1,6 +1,8 @@
 #pragma once
-// The JSON documents of docs/http-api.md, from the market view. Pure. Thread: that of the view.
+// The JSON documents of docs/http-api.md, from the market view. Pure; rests where the thread works
+// in bursts. Thread: that of the view.
 
+#include <optional>
 #include <string>
 
 #include "http/limits.hpp"
@@ -11,15 +13,21 @@ namespace exchange {
 
 // `code`: for programs (docs/protocol.md, R14, or the name of an HTTP status).
 std::string error_json(std::string_view sentence, std::string_view code);
-std::string symbols_json(const MarketView& view);
+// The symbols from number `first` on, `count` at most.
+std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count);
 std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
+struct AccountPage {
+  std::size_t positions_max, orders_max;
+  std::size_t first_position = 0;       // index
+  std::optional<OrderId> orders_after;  // an open order of the account
+};
 std::string account_json(const MarketView& view, const AccountId& id,
-                         const MarketView::Account& account, std::size_t orders_max);
-// The newest executions, `executions_max` at most. The order's account and symbol must be known to
-// the view.
+                         const MarketView::Account& account, const AccountPage& page);
+// `order` was read with the executions of `range`. Its account and symbol must be known to the
+// view.
 std::string order_json(const MarketView& view, const StoredOrder& order,
-                       std::size_t executions_max);
+                       const ExecutionRange& range);
 
 // Messages of the WebSocket.
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t levels,

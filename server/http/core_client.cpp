@@ -1,6 +1,5 @@
 #include "http/core_client.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -30,18 +29,6 @@ class CoreClient::Lease {
   Guarded<State>* const state_;
 };
 
-void Event::set() {
-  set_ = true;
-  timer_.cancel();
-}
-
-asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
-  timer_.expires_at(deadline);
-  while (!set_ && Clock::now() < deadline)
-    co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
-  co_return set_;
-}
-
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   pending.sink = this;
   if (!attached()) co_return standby_refusal;
@@ -63,7 +50,7 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   } else {
     Submission* const submission = &pending;
     core_->submit({&submission, 1});
-    co_await pending.executed.wait_until(Event::Clock::time_point::max());
+    co_await pending.executed.wait();
   }
   if (authenticator_ != nullptr) authenticator_->complete(pending.keys, pending.outcomes);
   co_return "";
@@ -75,7 +62,7 @@ asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys) {
   Event checked(context_);
   keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
   authenticator_->check(keys);
-  co_await checked.wait_until(Event::Clock::time_point::max());
+  co_await checked.wait();
 }
 
 asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& account, std::string key,
@@ -96,7 +83,7 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
                [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
 }
 
-asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
+asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order, ExecutionRange range,
                                                          std::chrono::milliseconds time,
                                                          std::size_t waiting_max) {
   if (!attached()) co_return Read{standby_refusal, {}};
@@ -115,12 +102,45 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
   };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
-    return core_->look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
+    return core_->look_up(order, range, on_found, waiting_max) ? ""
+                                                               : "too many orders are being read";
   });
   if (!refusal.empty()) co_return Read{refusal, {}};
   if (!co_await answer->there.wait_until(Event::Clock::now() + time))
     co_return Read{"the store does not answer", {}};
   co_return Read{"", std::move(answer->order)};
+}
+
+// One that began before the call proves nothing for it.
+asio::awaitable<bool> CoreClient::is_active(std::chrono::milliseconds time) {
+  const auto deadline = Event::Clock::now() + time;
+  const std::uint64_t begun_before = confirmations_begun_;
+  while (monotonic_ns() >= store_.lease_end_ns() && confirmations_ended_ <= begun_before) {
+    if (!health_->store_available()) co_return false;
+    if (confirmations_begun_ == confirmations_ended_ && !begin_confirmation()) co_return false;
+    Event ended(context_);
+    awaiting_confirmation_.insert(&ended);
+    const bool in_time = co_await ended.wait_until(deadline);
+    awaiting_confirmation_.erase(&ended);
+    if (!in_time) co_return false;
+  }
+  co_return attached();
+}
+
+// Returns false if the server stops, or is a standby.
+bool CoreClient::begin_confirmation() {
+  const auto confirmed = [this] {
+    asio::post(context_, [this] {
+      confirmations_ended_ = confirmations_begun_;
+      for (Event* const one : awaiting_confirmation_) one->set();
+    });
+  };
+  return attached() && state_.with([&](State& state) {
+    if (state.closed) return false;
+    ++confirmations_begun_;
+    core_->confirm(confirmed);
+    return true;
+  });
 }
 
 void CoreClient::close() {

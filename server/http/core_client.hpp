@@ -1,34 +1,22 @@
 #pragma once
-// CoreClient is the HTTP thread's way to the core: executes requests and reads orders, until
-// close(), before the core ends. Owner: HttpServer. Thread: that of the context, but where noted.
+// CoreClient is HTTP's way to the core, from the thread of answers: executes requests and reads
+// orders, until close(), before the core ends. Owner: HttpServer. Thread: that of the context, but
+// where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "auth/authenticator.hpp"
 #include "base/address_quota.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
+#include "http/event.hpp"
 
 namespace exchange {
-
-// A coroutine of `context` waits for it. set() is called on the context's thread.
-class Event {
- public:
-  using Clock = std::chrono::steady_clock;
-  explicit Event(boost::asio::io_context& context) : timer_(context) {}
-  void set();
-  // Whether it was set before `deadline`.
-  boost::asio::awaitable<bool> wait_until(Clock::time_point deadline);
-
- private:
-  boost::asio::steady_timer timer_;
-  bool set_ = false;
-};
 
 // One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
@@ -43,9 +31,10 @@ class CoreClient final : public CompletionSink {
   // Coroutines run on `context`, on one thread, which must outlive it.
   // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
   // keys, whose check may take long, half as many of one address.
-  CoreClient(boost::asio::io_context& context, Authenticator* authenticator,
+  CoreClient(boost::asio::io_context& context, const Store& store, Authenticator* authenticator,
              std::size_t executing_max)
       : context_(context),
+        store_(store),
         authenticator_(authenticator),
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
@@ -72,10 +61,14 @@ class CoreClient final : public CompletionSink {
     std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;
   };
-  // An order as it is in the tables. A problem after `time`, or at once if `waiting_max` orders
-  // wait to be read.
-  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time,
-                                          std::size_t waiting_max);
+  // An order with the executions of `range` as it is in the tables. A problem after `time`, or at
+  // once if `waiting_max` orders wait to be read.
+  boost::asio::awaitable<Read> read_order(OrderId order, ExecutionRange range,
+                                          std::chrono::milliseconds time, std::size_t waiting_max);
+
+  // Whether no other server can have served when this call began: what this one shows is the newest
+  // state. False if that is not known within `time`.
+  boost::asio::awaitable<bool> is_active(std::chrono::milliseconds time);
 
   // The state of the core, also when it has ended, or has not begun.
   const Health& health() const { return *health_; }
@@ -93,12 +86,18 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 
+  bool begin_confirmation();
+
   boost::asio::io_context& context_;
+  const Store& store_;
   Core* core_ = nullptr;
   Authenticator* const authenticator_;
   std::shared_ptr<const Health> health_ = std::make_shared<Health>();
   AddressQuota executing_;
   Guarded<State> state_;
+  // Confirmations that this server is the active one, one at a time, and the requests that wait.
+  std::uint64_t confirmations_begun_ = 0, confirmations_ended_ = 0;
+  std::set<Event*> awaiting_confirmation_;
 };
 
 }  // namespace exchange

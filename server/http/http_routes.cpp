@@ -29,14 +29,15 @@ std::string_view path_of(const HttpHeader& header) {
   return target_of(header).substr(0, target_of(header).find('?'));
 }
 
-// The value of a query parameter; null if it is absent. No value that is valid here needs
-// percent-encoding.
+// The value of a query parameter, which may be empty; null if it is absent. No value that is valid
+// here needs percent-encoding.
 std::string_view parameter(const HttpHeader& header, std::string_view name) {
   std::string_view query = target_of(header);
   query.remove_prefix(std::min(path_of(header).size() + 1, query.size()));
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair == name) return pair.substr(name.size());
     if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
       return pair.substr(name.size() + 1);
   }
@@ -68,19 +69,6 @@ const char* content_type(std::string_view name) {
   return "text/javascript; charset=utf-8";
 }
 
-// The methods of a path; empty if there is no such path.
-std::string_view methods_of(const HttpHeader& header) {
-  const std::string_view path = path_of(header);
-  if (path == "/api/xml") return "POST";
-  const bool known = path == "/ws" || path == "/healthz" || path == "/readyz" ||
-                     path == "/metrics" || path == "/api/symbols" || path == "/api/trades" ||
-                     !last_segment(header, "/api/books/").empty() ||
-                     !last_segment(header, "/api/accounts/").empty() ||
-                     !last_segment(header, "/api/orders/").empty() ||
-                     find_page_file(path) != nullptr;
-  return known ? "GET, HEAD" : "";
-}
-
 std::string_view field_of(const HttpHeader& header, http::field name) {
   const auto value = header[name];
   return {value.data(), value.size()};
@@ -107,14 +95,6 @@ HttpResponse json(const HttpHeader& header, std::string body) {
   return respond(header, http::status::ok, json_type, std::move(body));
 }
 
-HttpResponse page(const HttpHeader& header, const EmbeddedFile& file) {
-  HttpResponse response =
-      respond(header, http::status::ok, content_type(file.name), std::string(file.content));
-  response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
-  response.set("Referrer-Policy", "no-referrer");
-  return response;
-}
-
 // A parameter that is a whole number from 1 to `max`: its value, `absent` if it is not given, 0 if
 // it is invalid.
 std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
@@ -137,11 +117,47 @@ std::string code_of_status(http::status status) {
   return boost::to_lower_copy(code);
 }
 
-std::string unknown_symbol(std::string_view symbol) {
-  return "unknown symbol '" + std::string(symbol) + "'";
+HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
+  return HttpRoutes::error(header, http::status::not_found,
+                           "unknown symbol '" + std::string(symbol) + "'",
+                           code_of(Reason::unknown_symbol));
 }
 
+constexpr std::string_view reading = "GET, HEAD", posting = "POST";
+
+// The burst and rest of making a response: a large one takes some 5 ms of CPU time, over 20 ms.
+constexpr auto spread = std::chrono::milliseconds(20);
+
 }  // namespace
+
+// Where a request goes. A path that ends with a slash is followed by one more segment.
+struct HttpRoutes::Route {
+  std::string_view path;
+  std::string_view methods;
+  HttpResponse (HttpRoutes::*at_once)(const HttpHeader&) = nullptr;
+  Answer (HttpRoutes::*answer)(HttpRequest&, PeerAddress) = nullptr;  // neither: the WebSocket
+};
+
+const HttpRoutes::Route* HttpRoutes::find_route(const HttpHeader& header) {
+  static constexpr Route routes[] = {
+      {"/healthz", reading, &HttpRoutes::liveness},
+      {"/readyz", reading, &HttpRoutes::readiness},
+      {"/metrics", reading, nullptr, &HttpRoutes::metrics},
+      {"/api/symbols", reading, nullptr, &HttpRoutes::market_data},
+      {"/api/books/", reading, nullptr, &HttpRoutes::market_data},
+      {"/api/trades", reading, nullptr, &HttpRoutes::market_data},
+      {"/api/accounts/", reading, nullptr, &HttpRoutes::account},
+      {"/api/orders/", reading, nullptr, &HttpRoutes::order},
+      {"/api/xml", posting, nullptr, &HttpRoutes::execute},
+      {"/ws", reading},
+  };
+  static constexpr Route page{"", reading, &HttpRoutes::page};
+  const std::string_view path = path_of(header);
+  for (const Route& route : routes)
+    if (route.path.ends_with('/') ? !last_segment(header, route.path).empty() : path == route.path)
+      return &route;
+  return find_page_file(path) == nullptr ? nullptr : &page;
+}
 
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
@@ -168,15 +184,15 @@ HttpResponse HttpRoutes::refusal(const HttpHeader& header, http::status status, 
 }
 
 std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
-  const std::string_view methods = methods_of(header);
-  if (methods.empty())
+  const Route* const route = find_route(header);
+  if (route == nullptr)
     return error(header, http::status::not_found,
                  "there is no such path; docs/http-api.md lists them");
-  const bool reading = header.method() == http::verb::get || header.method() == http::verb::head;
-  if (methods == "POST" ? header.method() != http::verb::post : !reading) {
-    HttpResponse response =
-        error(header, http::status::method_not_allowed, "this path takes " + std::string(methods));
-    response.set(http::field::allow, {methods.data(), methods.size()});
+  const bool reads = header.method() == http::verb::get || header.method() == http::verb::head;
+  if (route->methods == posting ? header.method() != http::verb::post : !reads) {
+    HttpResponse response = error(header, http::status::method_not_allowed,
+                                  "this path takes " + std::string(route->methods));
+    response.set(http::field::allow, {route->methods.data(), route->methods.size()});
     return response;
   }
   // A page of another site must not trade or listen through a browser that can reach this server.
@@ -195,45 +211,104 @@ std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
   return path_of(header) == "/api/xml" ? protocol_.frame_bytes_max : limits_.body_bytes_max;
 }
 
+std::optional<HttpResponse> HttpRoutes::answer_at_once(const HttpHeader& header) {
+  const Route& route = *find_route(header);
+  if (route.at_once == nullptr) return {};
+  return (this->*route.at_once)(header);
+}
+
 asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
-  const std::string_view path = path_of(request);
-  if (path == "/api/xml") co_return co_await execute(std::move(request), peer);
-  if (path.starts_with("/api/accounts/")) co_return co_await account(request, peer);
-  if (path.starts_with("/api/orders/")) co_return co_await order(request, peer);
-  if (path.starts_with("/api/")) co_return market_data(request);
-  if (path == "/healthz") co_return respond(request, http::status::ok, text_type, "alive\n");
-  if (path == "/readyz") co_return co_await readiness(request);
-  if (path == "/metrics") co_return metrics(request);
-  co_return page(request, *find_page_file(path));
+  const Route& route = *find_route(request);
+  co_return co_await (this->*route.answer)(request, peer);
 }
 
-HttpResponse HttpRoutes::metrics(const HttpHeader& header) const {
-  std::string text = prometheus_text(metrics_, core_.health(), store_.status(), info_,
-                                     certificate_ == nullptr ? 0 : certificate_->expires_s());
-  return respond(header, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
-                 std::move(text));
+HttpResponse HttpRoutes::liveness(const HttpHeader& header) {
+  const std::string reason = readiness_.not_alive(monotonic_ns());
+  return reason.empty() ? respond(header, http::status::ok, text_type, "alive\n")
+                        : error(header, http::status::service_unavailable, reason);
 }
 
-HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
-  const std::string_view path = path_of(header);
-  if (path == "/api/symbols") return json(header, symbols_json(view_));
+// Kubernetes asks a standby with ?standby: to it, a server that can take over is ready.
+HttpResponse HttpRoutes::readiness(const HttpHeader& header) {
+  const bool standby = parameter(header, "standby").data() != nullptr;
+  const std::int64_t now_ns = monotonic_ns();
+  const std::string reason = standby ? readiness_.not_able(now_ns) : readiness_.not_ready(now_ns);
+  if (!reason.empty()) return error(header, http::status::service_unavailable, reason);
+  const bool active = readiness_.role() == Readiness::Role::active;
+  return respond(header, http::status::ok, text_type, active ? "ready\n" : "standby\n");
+}
 
-  const bool trades = path == "/api/trades";
+HttpResponse HttpRoutes::page(const HttpHeader& header) {
+  const EmbeddedFile& file = *find_page_file(path_of(header));
+  HttpResponse response =
+      respond(header, http::status::ok, content_type(file.name), std::string(file.content));
+  response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
+  response.set("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+asio::awaitable<std::string> HttpRoutes::stale() {
+  std::string reason;
+  if (readiness_.role() != Readiness::Role::active) {
+    reason = readiness_.stale(monotonic_ns());
+  } else {
+    const bool active =
+        co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms));
+    if (!active)
+      reason = "this server cannot know now whether it is still the active one; ask again later";
+  }
+  co_return reason;
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::metrics(HttpRequest& request, PeerAddress peer) {
+  const bool active = co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms));
+  const AddressTurns::Turn turn = co_await turns_.take(peer);
+  std::string text =
+      prometheus_text(metrics_, core_.health(), store_.status(), info_,
+                      certificate_ == nullptr ? 0 : certificate_->expires_s(), active);
+  co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
+                    std::move(text));
+}
+
+HttpResponse HttpRoutes::symbols(const HttpHeader& header) const {
+  const std::size_t count =
+      count_parameter(header, "limit", limits_.symbols_max, limits_.symbols_max);
+  if (count == 0)
+    return error(header, http::status::bad_request, count_error("limit", limits_.symbols_max));
+  const std::string_view after = parameter(header, "after");
+  std::size_t first = 0;
+  if (after.data() != nullptr) {
+    const auto name = parse_symbol_name(after);
+    const auto number = name ? view_->symbol_number(*name) : std::nullopt;
+    if (!number) return unknown_symbol(header, after);
+    first = *number + std::size_t(1);
+  }
+  return json(header, symbols_json(*view_, first, count));
+}
+
+HttpResponse HttpRoutes::book_or_trades(const HttpHeader& header) const {
+  const bool trades = path_of(header) == "/api/trades";
   const std::string_view text =
       trades ? parameter(header, "sym") : last_segment(header, "/api/books/");
   if (trades && text.empty())
     return error(header, http::status::bad_request,
                  "the parameter sym is missing: /api/trades?sym=SPY");
   const auto name = parse_symbol_name(text);
-  const MarketView::Symbol* symbol = name ? view_.find_symbol(*name) : nullptr;
-  if (symbol == nullptr)
-    return error(header, http::status::not_found, unknown_symbol(text),
-                 code_of(Reason::unknown_symbol));
+  const MarketView::Symbol* symbol = name ? view_->find_symbol(*name) : nullptr;
+  if (symbol == nullptr) return unknown_symbol(header, text);
   const char* const count_name = trades ? "limit" : "levels";
   const std::size_t max = trades ? limits_.trades_kept_max : limits_.book_levels_max;
   const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
   if (count == 0) return error(header, http::status::bad_request, count_error(count_name, max));
   return json(header, trades ? trades_json(*symbol, count) : book_json(*symbol, count));
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::market_data(HttpRequest& request, PeerAddress peer) {
+  const std::string reason = co_await stale();
+  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
+  const AddressTurns::Turn turn = co_await turns_.take(peer);
+  const Bursts::Work work(bursts_, spread);
+  co_return path_of(request) == "/api/symbols" ? symbols(request) : book_or_trades(request);
 }
 
 // If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
@@ -247,61 +322,98 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
   co_return co_await core_.may_see(account, std::move(key), peer);
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, PeerAddress peer) {
-  const auto id = parse_account_id(last_segment(header, "/api/accounts/"));
+asio::awaitable<HttpResponse> HttpRoutes::account(HttpRequest& request, PeerAddress peer) {
+  const auto id = parse_account_id(last_segment(request, "/api/accounts/"));
   if (!id)
-    co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits",
+    co_return error(request, http::status::bad_request, "an account id is 1 to 64 digits",
                     code_of(ErrorCode::malformed_id));
-  const std::optional<bool> allowed = co_await may_see(header, *id, peer);
-  if (!allowed) co_return refusal(header, http::status::service_unavailable, Reason::key_unchecked);
-  const MarketView::Account* found = view_.find_account(*id);
+  const std::optional<bool> allowed = co_await may_see(request, *id, peer);
+  if (!allowed)
+    co_return refusal(request, http::status::service_unavailable, Reason::key_unchecked);
+  const std::string reason = co_await stale();
+  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
+  const AddressTurns::Turn turn = co_await turns_.take(peer);
+  const MarketView::Account* found = view_->find_account(*id);
   if (found == nullptr || !*allowed)
-    co_return refusal(header, http::status::not_found, Reason::unknown_account);
-  co_return json(header, account_json(view_, *id, *found, limits_.account_orders_max));
+    co_return refusal(request, http::status::not_found, Reason::unknown_account);
+
+  AccountPage page{limits_.positions_max, limits_.account_orders_max};
+  if (const auto after = parameter(request, "positions_after"); after.data() != nullptr) {
+    const auto name = parse_symbol_name(after);
+    const auto symbol = name ? view_->symbol_number(*name) : std::nullopt;
+    const auto position = symbol ? view_->find_position(*found, *symbol) : std::nullopt;
+    if (!position)
+      co_return error(request, http::status::not_found, "this account has no such position");
+    page.first_position = *position + 1;
+  }
+  if (const auto after = parameter(request, "orders_after"); after.data() != nullptr) {
+    page.orders_after = parse_order_id(after);
+    if (!page.orders_after || !view_->has_open_order(*found, *page.orders_after))
+      co_return error(request, http::status::not_found,
+                      "this account has no such open order; begin with the first page");
+  }
+  const Bursts::Work work(bursts_, spread);
+  co_return json(request, account_json(*view_, *id, *found, page));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAddress peer) {
-  const auto id = parse_order_id(last_segment(header, "/api/orders/"));
-  if (!id)
-    co_return error(header, http::status::bad_request, "an order id is a whole number from 1",
-                    code_of(ErrorCode::malformed_id));
-  const CoreClient::Read read = co_await core_.read_order(
-      *id, std::chrono::milliseconds(limits_.store_answer_ms), limits_.order_reads_max);
-  if (!read.problem.empty())
-    co_return error(header, http::status::service_unavailable, read.problem);
-  // The tables are ahead of the view by a moment: what is not in both is not shown yet.
-  const bool known = read.order && read.order->row.account < view_.accounts() &&
-                     read.order->row.symbol < view_.symbols().size();
-  AccountId owner("");  // no account: no key is right
-  if (known) owner = view_.account_id(read.order->row.account);
-  const std::optional<bool> allowed = co_await may_see(header, owner, peer);
-  if (!allowed) co_return refusal(header, http::status::service_unavailable, Reason::key_unchecked);
-  if (!known || !*allowed)
-    co_return error(header, http::status::not_found, "no such order",
-                    code_of(Reason::unknown_order));
-  co_return json(header, order_json(view_, *read.order, limits_.order_executions_max));
-}
-
-asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
-  const auto unready = [&](std::string_view sentence) {
-    return error(header, http::status::service_unavailable, sentence);
+// The key is checked after the order's row is read, which names the account, but before its
+// executions are. The tables are ahead of the view by a moment: what is not in both is not shown
+// yet.
+asio::awaitable<HttpResponse> HttpRoutes::order(HttpRequest& request, PeerAddress peer) {
+  const auto refuse = [&](std::string_view sentence) {
+    return error(request, http::status::service_unavailable, sentence);
   };
-  if (!core_.attached()) co_return unready("standby");
-  if (!core_.health().store_available()) co_return unready("the store is unavailable");
-  const std::int64_t batch_ns = core_.health().batch_age_ns(monotonic_ns());
-  if (batch_ns > limits_.journal_stall_ms * std::int64_t(1'000'000))
-    co_return unready("the journal has not moved for " + std::to_string(batch_ns / 1'000'000'000) +
-                      " s");
-  constexpr OrderId no_order = 0;
-  constexpr std::size_t spare = 64;  // also while as many orders as may be are being read
-  const CoreClient::Read read =
-      co_await core_.read_order(no_order, std::chrono::milliseconds(limits_.store_answer_ms),
-                                limits_.order_reads_max + spare);
-  co_return read.problem.empty() ? respond(header, http::status::ok, text_type, "ready\n")
-                                 : unready(read.problem);
+  const auto unknown = [&] {
+    return error(request, http::status::not_found, "no such order", code_of(Reason::unknown_order));
+  };
+  const auto id = parse_order_id(last_segment(request, "/api/orders/"));
+  if (!id)
+    co_return error(request, http::status::bad_request, "an order id is a whole number from 1",
+                    code_of(ErrorCode::malformed_id));
+  ExecutionRange range;
+  range.count =
+      count_parameter(request, "limit", limits_.order_executions_max, limits_.order_executions_max);
+  if (range.count == 0)
+    co_return error(request, http::status::bad_request,
+                    count_error("limit", limits_.order_executions_max));
+  range.before = count_parameter(request, "before", INT64_MAX, INT64_MAX);
+  if (range.before == 0)
+    co_return error(request, http::status::bad_request, "before is a whole number from 1");
+
+  const AddressQuota::Share reading = order_reads_.take(peer);
+  if (!reading) co_return refuse("too many orders are being read");
+  const std::chrono::milliseconds time(limits_.store_answer_ms);
+  const auto read = [&](const ExecutionRange& executions) {
+    return core_.read_order(*id, executions, time, limits_.order_reads_max);
+  };
+  CoreClient::Read found;
+  if (core_.has_keys()) {
+    found = co_await read({.count = 0});
+    if (!found.problem.empty()) co_return refuse(found.problem);
+    AccountId owner("");  // no account: no key is right
+    if (is_known(found.order)) owner = view_->account_id(found.order->row.account);
+    const std::optional<bool> allowed = co_await may_see(request, owner, peer);
+    if (!allowed)
+      co_return refusal(request, http::status::service_unavailable, Reason::key_unchecked);
+    if (!*allowed) co_return unknown();
+  }
+  found = co_await read(range);
+  if (!found.problem.empty()) co_return refuse(found.problem);
+  if (!is_known(found.order)) co_return unknown();
+  const std::string reason = co_await stale();
+  if (!reason.empty()) co_return refuse(reason);
+  const AddressTurns::Turn turn = co_await turns_.take(peer);
+  const Bursts::Work work(bursts_, spread);
+  co_return json(request, order_json(*view_, *found.order, range));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddress peer) {
+bool HttpRoutes::is_known(const std::optional<StoredOrder>& order) const {
+  return order && view_ && order->row.account < view_->accounts() &&
+         order->row.symbol < view_->symbols().size();
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest& request, PeerAddress peer) {
+  AddressTurns::Turn parsing = co_await turns_.take(peer);
   StageStamps stamps;
   stamps.begin();
   std::string& body = request.body();
@@ -328,6 +440,7 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddre
   pending.keys.begin_batch(credentials, commands);
   pending.stamps = stamps;
   pending.stamps.end(Stage::parse);
+  parsing.end();  // the core may have to wait for its store
   if (!commands.empty()) {
     // Requests that wait for the store would take the connections that ask for its state.
     std::string_view refusal = "the store is unavailable";
@@ -335,6 +448,7 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddre
     if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
     pending.stamps.end(Stage::deliver);
   }
+  const AddressTurns::Turn replying = co_await turns_.take(peer);
   const http::status status = parsed.error.empty() ? http::status::ok : http::status::bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
   append_results(response.body(), parsed, elements, pending.outcomes, false);

@@ -1,27 +1,33 @@
 #include "http/http_server.hpp"
 
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <ctime>
+#include <future>
 #include <optional>
-#include <thread>
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
+#include "base/thread.hpp"
+#include "http/address_turns.hpp"
 #include "http/authority.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
+#include "http/readiness.hpp"
 #include "http/request_head.hpp"
 #include "net/any_stream.hpp"
 #include "net/listener.hpp"
@@ -82,6 +88,19 @@ std::string http_date() {
   return text;
 }
 
+// RFC 6455 4.2.1: one field, the base64 of 16 bytes.
+bool has_websocket_key(const HttpHeader& header) {
+  constexpr std::size_t digits = 22;
+  const auto keys = header.equal_range(http::field::sec_websocket_key);
+  if (std::distance(keys.first, keys.second) != 1) return false;
+  const auto key = keys.first->value();
+  return key.size() == digits + 2 && key.ends_with("==") &&
+         std::all_of(key.begin(), key.begin() + digits, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '+' || c == '/';
+         });
+}
+
 // A parser's error as a status and a sentence; nothing if the connection just ended.
 std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
                                                             std::size_t body_bytes_max) {
@@ -99,51 +118,73 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed,
-        const Store& store, Metrics& metrics, Authenticator* authenticator,
-        Certificate* certificate)
+  State(const HttpOptions& options, ServerInfo info, MarketFeed& feed, const Store& store,
+        Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
       : limits_(options.limits),
         metrics_(metrics),
         certificate_(certificate),
-        view_(std::move(view)),
         feed_(feed),
+        readiness_(options.limits, store),
+        core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
+        routes_(options, std::move(info), view_, core_client_, readiness_, store, metrics,
+                certificate, answers_),
+        channel_(context_, answers_, view_, routes_.turns(), options.limits, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
-                       "--http-port", "--http-bind"})),
-        core_client_(context_, authenticator, options.limits.connections_max / 2),
-        routes_(options, std::move(info), view_, core_client_, store, metrics, certificate,
-                context_),
-        channel_(view_, options.limits, metrics) {
+                       "--http-port", "--http-bind"})) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
-    feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
+    asio::co_spawn(context_, close_stale_subscribers(), asio::detached);
     start_accepting(
         context_.get_executor(), acceptor_, std::chrono::milliseconds(100),
         [this](tcp::socket socket) { start_connection(std::move(socket)); },
         [](const boost::system::error_code&) {});
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("http", on_fatal_, [this] { run(context_); });
+    answering_ = start_thread(
+        "http-answers", on_fatal_, [this] { run(answers_); }, Priority::low);
   }
   ~State() {
+    answers_.stop();
     context_.stop();
+    answering_.join();
     thread_.join();
+    handshakes_.close();
+    routes_.turns().close();
+    channel_.forget_all();  // connections end before their context
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  void show(MarketView view, std::shared_ptr<const Health> standby) {
+    asio::post(answers_, [this, view = std::make_shared<MarketView>(std::move(view)),
+                          standby = std::move(standby)] {
+      view_.emplace(std::move(*view));
+      if (standby) readiness_.become(Readiness::Role::standby, standby, monotonic_ns());
+    });
+    feed_.follow([this] { asio::post(answers_, [this] { apply(); }); });
+  }
   void attach(Core& core) {
-    // Its health is taken here: the core may have ended once the context comes to it.
-    asio::post(context_,
-               [this, &core, health = core.health()] { core_client_.attach(core, health); });
+    std::promise<void> attached;
+    asio::post(answers_, [&] {
+      core_client_.attach(core, core.health());
+      readiness_.become(Readiness::Role::active, core.health(), monotonic_ns());
+      attached.set_value();
+    });
+    attached.get_future().wait();
   }
   void stop() {
+    readiness_.become(Readiness::Role::stopping, std::make_shared<Health>(), monotonic_ns());
     core_client_.close();
     feed_.end();
-    asio::post(context_, [this] { channel_.close(); });
+    asio::post(context_, [this] {
+      channel_.close(beast::websocket::close_reason(beast::websocket::close_code::going_away,
+                                                    "the server is stopping"),
+                     true);
+    });
   }
 
  private:
-  void run() {
-    pthread_setname_np(pthread_self(), "http");
-    while (!context_.stopped()) {
+  static void run(asio::io_context& context) {
+    while (!context.stopped()) {
       try {
-        context_.run();
+        context.run();
       } catch (const std::exception& error) {  // of one connection; the others go on
         spdlog::error("HTTP: {}", error.what());
       }
@@ -153,18 +194,35 @@ class HttpServer::State {
   // Updates the view with what was projected since. Called before each response too, so that many
   // readers cannot delay the view, and with it the projector.
   void apply() try {
-    channel_.begin_turn();
+    if (!view_) return;
     const std::vector<MarketFeed::Projected> unread = feed_.take();
     if (unread.empty()) return;
     // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     for (const MarketFeed::Projected& projected : unread)
-      channel_.publish(view_.apply(projected.rows, projected.batch));
+      channel_.publish(view_->apply(projected.rows, projected.batch));
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
     feed_.end();
-    channel_.close();
+    asio::post(context_, [this] {
+      channel_.close(beast::websocket::close_reason(beast::websocket::close_code::internal_error,
+                                                    "market data ended for lack of memory"),
+                     true);
+    });
+  }
+
+  // A subscriber of a server that was replaced would wait for updates that never come.
+  asio::awaitable<void> close_stale_subscribers() {
+    asio::steady_timer timer(context_);
+    while (true) {
+      timer.expires_after(std::chrono::seconds(1));
+      co_await timer.async_wait(use_tuple);
+      if (!readiness_.stale(monotonic_ns()).empty())
+        channel_.close(beast::websocket::close_reason(beast::websocket::close_code::try_again_later,
+                                                      "this server may have been replaced"),
+                       false);
+    }
   }
 
   void start_connection(tcp::socket socket) {
@@ -198,17 +256,20 @@ class HttpServer::State {
       Metrics::add(metrics_.http_requests);
       const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) &&
                            beast::websocket::is_upgrade(parser.get());
-      if (upgrade && (view_lost_ || !channel_.has_room()))
-        response = HttpRoutes::error(parser.get(), http::status::service_unavailable,
-                                     "there are too many subscribers, or no market data");
-      else if (upgrade)
-        co_return co_await channel_.serve(std::move(stream), parser.release());
+      if (upgrade) {
+        AddressQuota::Share room = channel_.take_room(peer);
+        response = refuse_subscriber(parser.get(), room);
+        if (!response)
+          co_return co_await channel_.serve(std::move(stream), parser.release(), std::move(room));
+      }
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
+      if (!response) response = routes_.answer_at_once(parser.get());
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
-        response = co_await answer(parser.release(), peer);
+        response =
+            co_await asio::co_spawn(answers_, answer(parser.release(), peer), asio::use_awaitable);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
           // it was executed: an error would deny that
@@ -227,12 +288,47 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  asio::awaitable<bool> tls_handshake(AnyStream& stream, const PeerAddress& peer) {
-    stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+  // Waits for the client's first bytes, and then for a turn: the clients of one address do not keep
+  // this thread busy for those of others.
+  asio::awaitable<bool> tls_handshake(AnyStream& stream, PeerAddress peer) {
+    const bool readable =
+        co_await is_readable(stream.socket(), std::chrono::milliseconds(limits_.idle_ms));
+    if (!readable) co_return false;
+    const AddressTurns::Turn turn = co_await handshakes_.take(peer);
+    stream.expires_after(std::chrono::milliseconds(limits_.tls_handshake_ms));
     const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
     certificate_->charge(peer, stream.native_tls());
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
+  }
+
+  // Whether something arrives within `time`.
+  static asio::awaitable<bool> is_readable(tcp::socket& socket, std::chrono::milliseconds time) {
+    asio::steady_timer timer(socket.get_executor(), time);
+    const auto is_waiting = std::make_shared<bool>(true);
+    timer.async_wait([&socket, is_waiting](const boost::system::error_code& canceled) {
+      boost::system::error_code ignored;
+      if (!canceled && *is_waiting) socket.cancel(ignored);
+    });
+    const auto [error] = co_await socket.async_wait(tcp::socket::wait_read, use_tuple);
+    *is_waiting = false;
+    co_return !error;
+  }
+
+  // Nothing if it may subscribe.
+  std::optional<HttpResponse> refuse_subscriber(const HttpHeader& header,
+                                                const AddressQuota::Share& room) {
+    if (!has_websocket_key(header))
+      return HttpRoutes::error(header, http::status::bad_request,
+                               "Sec-WebSocket-Key must be there once, the base64 of 16 bytes");
+    std::string sentence = readiness_.stale(monotonic_ns());
+    if (view_lost_) sentence = "market data ended for lack of memory; restart the server";
+    if (sentence.empty() && !room)
+      sentence = room.refusal() == AddressQuota::Refusal::address
+                     ? "there are too many subscribers of your address"
+                     : "there are too many subscribers";
+    if (sentence.empty()) return {};
+    return HttpRoutes::error(header, http::status::service_unavailable, sentence);
   }
 
   // Closing with unread bytes would reset the connection, and the last response would be lost.
@@ -313,6 +409,7 @@ class HttpServer::State {
     co_await asio::async_write(stream, asio::buffer(proceed), use_tuple);
   }
 
+  // Thread of answers.
   asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response =
@@ -335,9 +432,10 @@ class HttpServer::State {
   const HttpLimits& limits_;
   Metrics& metrics_;
   Certificate* const certificate_;
-  MarketView view_;
-  Bursts bursts_;  // of its updates
+  std::optional<MarketView> view_;  // thread of answers; none until show()
+  Bursts bursts_;                   // of its updates
   MarketFeed& feed_;
+  Readiness readiness_;
   AddressQuota connections_{
       limits_.connections_max,
       per_address_max(limits_.connections_per_address, limits_.connections_max)};
@@ -345,23 +443,31 @@ class HttpServer::State {
                         .uncontested_bytes_max = 0,
                         .bytes_per_address_max = limits_.buffered_bytes_max / 2,
                         .small_bytes_max = 65'536}};  // connections are limited already
-  asio::io_context context_{1};  // its destructor ends the coroutines, which release their shares
-  tcp::acceptor acceptor_;
+  AddressTurns handshakes_{context_, limits_.tls_handshakes_max};
   CoreClient core_client_;
   HttpRoutes routes_;
   MarketChannel channel_;
-  bool view_lost_ = false;
-  asio::executor_work_guard<asio::io_context::executor_type> working_{context_.get_executor()};
-  std::thread thread_;
+  // Of connections, and of answers. Their destructors end the coroutines, which release their
+  // shares and turns: of what is declared above.
+  asio::io_context context_{1}, answers_{1};
+  tcp::acceptor acceptor_;
+  std::atomic<bool> view_lost_ = false;
+  using WorkGuard = asio::executor_work_guard<asio::io_context::executor_type>;
+  WorkGuard working_{context_.get_executor()}, answers_working_{answers_.get_executor()};
+  const OnFatal on_fatal_;  // run() logs and goes on
+  Thread thread_, answering_;
 };
 
-HttpServer::HttpServer(const HttpOptions& options, ServerInfo info, MarketView view,
-                       MarketFeed& feed, const Store& store, Metrics& metrics,
-                       Authenticator* authenticator, Certificate* certificate)
-    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, store,
-                                     metrics, authenticator, certificate)) {}
+HttpServer::HttpServer(const HttpOptions& options, ServerInfo info, MarketFeed& feed,
+                       const Store& store, Metrics& metrics, Authenticator* authenticator,
+                       Certificate* certificate)
+    : state_(std::make_unique<State>(options, std::move(info), feed, store, metrics, authenticator,
+                                     certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
+void HttpServer::show(MarketView view, std::shared_ptr<const Health> standby) {
+  state_->show(std::move(view), std::move(standby));
+}
 void HttpServer::attach(Core& core) { state_->attach(core); }
 void HttpServer::stop() { state_->stop(); }
 

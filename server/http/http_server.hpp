@@ -1,9 +1,14 @@
 #pragma once
-// HttpServer answers HTTP on a thread of its own (Boost.Beast): dashboard, health, metrics, market
-// data as JSON and over WebSocket, and requests as POST /api/xml (docs/http-api.md). Market data
-// comes from a MarketView that this thread owns and MarketFeed updates, so readers cost the core
-// nothing; only requests and single orders pass through CoreClient.
-// Owner: main. port() and stop(): main thread.
+// HttpServer answers HTTP on two threads of its own (Boost.Beast): dashboard, health, metrics,
+// market data as JSON and over WebSocket, and requests as POST /api/xml (docs/http-api.md).
+//
+// The thread of connections accepts, reads and writes, and answers health and the files of the
+// dashboard. All that it does takes microseconds, but for TLS handshakes, of which each address has
+// a few at a time: so no request delays a health check. The thread of answers does the rest, one
+// piece of work for each address in turn, in bursts and at a low priority. It owns a MarketView
+// that MarketFeed updates, so readers cost the core nothing; only requests and single orders pass
+// through CoreClient.
+// Owner: main. Thread: main.
 
 #include <cstdint>
 #include <memory>
@@ -21,18 +26,21 @@ namespace exchange {
 
 class HttpServer {
  public:
-  // Listens and serves at once. `view` is the market at the start, `feed` brings the changes after
-  // it. Until attach(), the server is a standby: it shows market data and executes nothing.
+  // Listens and serves at once: health and the dashboard; all else is refused until show().
   // `authenticator` checks keys before the core sees a request; null: accounts have no keys.
   // `certificate` null: plain HTTP. The limits of `options`, `feed`, `store`, `metrics`,
   // `authenticator` and `certificate` must outlive the server. Throws std::system_error if it
   // cannot listen.
-  HttpServer(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed,
-             const Store& store, Metrics& metrics, Authenticator* authenticator = nullptr,
+  HttpServer(const HttpOptions& options, ServerInfo info, MarketFeed& feed, const Store& store,
+             Metrics& metrics, Authenticator* authenticator = nullptr,
              Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;
-  // From now on requests and single orders go to `core`, which must outlive stop().
+  // `view` is the market at the start; the feed brings the changes after it. `standby`: the health
+  // of a standby, which shows market data and executes nothing.
+  void show(MarketView view, std::shared_ptr<const Health> standby = nullptr);
+  // After show(). From the return on requests and single orders go to `core`, which must outlive
+  // stop().
   void attach(Core& core);
   // Waits until the core has executed what it was sent, and sends nothing more. Health and metrics
   // are still answered.

@@ -19,20 +19,32 @@ struct HttpLimits {
   std::uint32_t idle_ms = 30'000;  // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
   std::size_t body_bytes_max = 1'024;         // of requests that need no body
+  std::size_t symbols_max = 1'000;            // of one page of /api/symbols: 300 KB, 5 ms of work
   std::size_t book_levels_max = 1'000;        // a side, of a book or a snapshot
   std::size_t trades_kept_max = 500;          // newest trades of each symbol, in memory
   std::size_t trades_in_all_max = 4'000'000;  // newest trades of all symbols, likewise
   std::size_t trades_loaded_max = 10'000;     // newest trades of the exchange, read at start
-  std::size_t account_orders_max = 1'000;     // open orders listed of one account
-  // projected rows on their way to the HTTP thread before the projector waits for it
+  std::size_t account_orders_max = 1'000;     // of one page of open orders
+  std::size_t positions_max = 1'000;          // of one page of an account's positions
+  // projected rows on their way to the thread of answers before the projector waits for it
   std::size_t unread_rows_max = 1'000'000;
-  // orders waiting to be read from the tables; more are refused
+  // orders being read from the tables, three quarters of them for one address; more are refused
   std::size_t order_reads_max = 64;
-  std::size_t order_executions_max = 1'000;  // newest executions listed of one order
-  // time for the store to answer before the server counts as not ready
+  std::size_t order_executions_max = 1'000;  // of one page of an order's executions
+  // time for the store to answer before a request is refused
   std::uint32_t store_answer_ms = 2'000;
-  // time for one batch before the journal counts as stuck
+  // time for one batch, for one read of the store, and between two signs of life of the core,
+  // before the server is not ready. A large batch on a slow disk takes less.
   std::uint32_t journal_stall_ms = 5'000;
+  // time without a sign of life of the core, but not waiting for the store, before the process
+  // counts as dead: a restart is the last resort
+  std::uint32_t dead_ms = 60'000;
+  // time since this server knew that it is the active one, or had read the journal as a standby,
+  // before it shows nothing more; the time that standbys wait for a database that was away
+  std::uint32_t stale_ms = 5'000;
+  // TLS handshakes of one address at once, each with a millisecond of work; others wait
+  std::size_t tls_handshakes_max = 8;
+  std::uint32_t tls_handshake_ms = 5'000;  // for one of them, once it has its turn
   std::size_t websocket_message_bytes_max = 4'096;
   // a subscriber that answers no ping for so long is disconnected
   std::uint32_t websocket_idle_ms = 60'000;

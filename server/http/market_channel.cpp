@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
@@ -12,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "http/api.hpp"
+#include "http/close_frames.hpp"
 
 namespace exchange {
 
@@ -24,16 +25,56 @@ namespace websocket = beast::websocket;
 namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
-using Message = std::shared_ptr<const std::string>;  // one text for all that it is sent to
+
+// What a client sends passes through CloseFrames.
+class CheckedStream : public AnyStream {
+ public:
+  explicit CheckedStream(AnyStream stream) : AnyStream(std::move(stream)) {}
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, CheckedStream* self, asio::mutable_buffer into) {
+          self->read(into, 0, std::move(handler));
+        },
+        token, this, first_of(buffers));
+  }
+
+  template <class Handler>
+  friend void async_teardown(beast::role_type role, CheckedStream& stream, Handler&& handler) {
+    async_teardown(role, static_cast<AnyStream&>(stream), std::forward<Handler>(handler));
+  }
+
+ private:
+  // A close frame is read to its end, if there is room for it: more than any has.
+  template <class Handler>
+  void read(asio::mutable_buffer into, std::size_t received, Handler handler) {
+    AnyStream::async_read_some(
+        into + received, [this, into, received, handler = std::move(handler)](
+                             Error error, std::size_t bytes) mutable {
+          close_frames_.check({static_cast<char*>(into.data()) + received, bytes});
+          received += bytes;
+          if (!error && close_frames_.is_inside() && received < into.size())
+            return read(into, received, std::move(handler));
+          handler(received > 0 ? Error() : error, received);
+        });
+  }
+
+  CloseFrames close_frames_;
+};
 
 }  // namespace
 
 // One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
 class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
-  Subscriber(AnyStream stream, const HttpLimits& limits, Metrics& metrics,
-             const std::uint64_t& turn)
-      : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
+  Subscriber(AnyStream stream, const PeerAddress& address_, const HttpLimits& limits,
+             Metrics& metrics, const std::uint64_t& turn)
+      : address(address_),
+        socket_(CheckedStream(std::move(stream))),
+        limits_(limits),
+        metrics_(metrics),
+        turn_(turn) {
     socket_.next_layer().expires_never();
     socket_.auto_fragment(false);
     // pings an idle connection, closes a silent one
@@ -97,6 +138,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     backlog_shrank_.cancel();
   }
 
+  const PeerAddress address;
   std::set<SymbolNumber> symbols;
 
  private:
@@ -130,7 +172,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<AnyStream, false> socket_;  // without compression
+  websocket::stream<CheckedStream, false> socket_;  // without compression
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
@@ -142,9 +184,10 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   std::optional<websocket::close_reason> close_;
 };
 
-asio::awaitable<void> MarketChannel::serve(AnyStream stream,
-                                           http::request<http::string_body> handshake) {
-  const auto subscriber = std::make_shared<Subscriber>(std::move(stream), limits_, metrics_, turn_);
+asio::awaitable<void> MarketChannel::serve(AnyStream stream, Handshake handshake,
+                                           AddressQuota::Share room) {
+  const auto subscriber =
+      std::make_shared<Subscriber>(std::move(stream), room.address(), limits_, metrics_, turn_);
   subscribers_.insert(subscriber);
   std::exception_ptr problem;
   try {
@@ -152,21 +195,18 @@ asio::awaitable<void> MarketChannel::serve(AnyStream stream,
   } catch (...) {
     problem = std::current_exception();
   }
-  for (const SymbolNumber symbol : subscriber->symbols)
-    subscribers_of_[symbol].erase(subscriber.get());
+  for (const SymbolNumber symbol : subscriber->symbols) forget(*subscriber, symbol);
   subscribers_.erase(subscriber);
   subscriber->end();  // a write to a client that does not read would keep the connection open
   if (problem) std::rethrow_exception(problem);
 }
 
 asio::awaitable<void> MarketChannel::listen(Subscriber& subscriber) {
-  if (closed_)
-    subscriber.close(
-        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+  if (closed_) subscriber.close(*closed_);
   while (const std::optional<std::string> message = co_await subscriber.read()) {
-    begin_turn();
+    ++turn_;
     if (subscriber.last_was_text())
-      handle(subscriber, *message);
+      co_await handle(subscriber, *message);
     else
       subscriber.close(
           websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
@@ -177,70 +217,104 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
   subscriber.send(std::make_shared<const std::string>(std::move(text)));
 }
 
-void MarketChannel::handle(Subscriber& subscriber, const std::string& message) {
+asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
   const SubscriberRequest request = read_subscriber_request(message);
   using Kind = SubscriberRequest::Kind;
   if (request.kind == Kind::not_json) {
     send(subscriber, error_message("not JSON", "malformed_json"));
-    return subscriber.close(
-        websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
+    subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
+    co_return;
   }
-  if (request.kind == Kind::unknown)
-    return send(subscriber,
-                error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})",
-                              "unknown_message"));
-  const auto name = parse_symbol_name(request.symbol);
-  const auto number = name ? view_.symbol_number(*name) : std::nullopt;
-  if (!number)
-    return send(subscriber, error_message("unknown symbol '" + request.symbol + "'",
-                                          code_of(Reason::unknown_symbol)));
-  if (request.kind == Kind::subscribe)
-    subscribe(subscriber, *number);
-  else
-    unsubscribe(subscriber, *number);
+  if (request.kind == Kind::unknown) {
+    send(subscriber,
+         error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})",
+                       "unknown_message"));
+    co_return;
+  }
+  const bool subscribes = request.kind == Kind::subscribe;
+  const Found found = co_await asio::co_spawn(
+      answers_, look_up(request.symbol, subscribes, subscriber.address), asio::use_awaitable);
+  if (!found.symbol) {
+    send(subscriber,
+         error_message("unknown symbol '" + request.symbol + "'", code_of(Reason::unknown_symbol)));
+  } else if (!subscribes) {
+    if (subscriber.symbols.erase(*found.symbol) > 0) forget(subscriber, *found.symbol);
+    send(subscriber, unsubscribed_message(request.symbol));
+  } else if (subscriber.symbols.size() >= limits_.websocket_subscriptions_max &&
+             !subscriber.symbols.contains(*found.symbol)) {
+    asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });
+    send(subscriber,
+         error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
+                           " subscriptions a connection",
+                       "too_many_subscriptions"));
+  } else {
+    if (!subscriber.symbols.insert(*found.symbol).second)  // counted before
+      asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });
+    subscribers_of_[*found.symbol].insert(&subscriber);
+    subscriber.send(found.message);
+  }
 }
 
-void MarketChannel::unsubscribe(Subscriber& subscriber, SymbolNumber number) {
-  subscriber.symbols.erase(number);
-  subscribers_of_[number].erase(&subscriber);
-  send(subscriber, unsubscribed_message(view_.symbols()[number].name.view()));
+// The subscriber gets nothing more of the symbol.
+void MarketChannel::forget(Subscriber& subscriber, SymbolNumber symbol) {
+  const auto found = subscribers_of_.find(symbol);
+  found->second.erase(&subscriber);
+  if (found->second.empty()) subscribers_of_.erase(found);
+  asio::post(answers_, [this, symbol] { unfollow(symbol); });
 }
 
-void MarketChannel::subscribe(Subscriber& subscriber, SymbolNumber number) {
-  if (subscriber.symbols.size() >= limits_.websocket_subscriptions_max &&
-      !subscriber.symbols.contains(number))
-    return send(subscriber,
-                error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
-                                  " subscriptions a connection",
-                              "too_many_subscriptions"));
-  subscriber.symbols.insert(number);
-  subscribers_of_[number].insert(&subscriber);
-  send(subscriber, snapshot(view_.symbols()[number]));
+asio::awaitable<MarketChannel::Found> MarketChannel::look_up(std::string symbol, bool follows,
+                                                             PeerAddress address) {
+  const AddressTurns::Turn turn = co_await turns_.take(address);
+  const auto name = parse_symbol_name(symbol);
+  Found found;
+  if (name && view_) found.symbol = view_->symbol_number(*name);
+  if (found.symbol && follows) {
+    ++followed_[*found.symbol];
+    found.message = snapshot(view_->symbols()[*found.symbol]);
+  }
+  co_return found;
 }
 
-std::string MarketChannel::snapshot(const MarketView::Symbol& symbol) const {
+void MarketChannel::unfollow(SymbolNumber symbol) {
+  const auto found = followed_.find(symbol);
+  if (--found->second == 0) followed_.erase(found);
+}
+
+MarketChannel::Message MarketChannel::snapshot(const MarketView::Symbol& symbol) const {
   constexpr std::size_t trades = 50;
-  return snapshot_message(symbol, limits_.book_levels_max, trades);
+  return std::make_shared<const std::string>(
+      snapshot_message(symbol, limits_.book_levels_max, trades));
 }
 
 void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
+  std::vector<std::pair<SymbolNumber, Message>> messages;
   for (const MarketView::Change& change : changes) {
-    const auto found = subscribers_of_.find(change.symbol);
-    if (found == subscribers_of_.end() || found->second.empty()) continue;
+    if (!followed_.contains(change.symbol)) continue;
     const std::size_t entries =
         change.levels[0].size() + change.levels[1].size() + change.trades.size();
-    const MarketView::Symbol& symbol = view_.symbols()[change.symbol];
-    const Message message = std::make_shared<const std::string>(
-        entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
-    for (Subscriber* subscriber : found->second) subscriber->send(message);
+    const MarketView::Symbol& symbol = view_->symbols()[change.symbol];
+    messages.emplace_back(
+        change.symbol, entries > limits_.update_entries_max
+                           ? snapshot(symbol)
+                           : std::make_shared<const std::string>(update_message(symbol, change)));
+  }
+  if (messages.empty()) return;
+  asio::post(connections_, [this, messages = std::move(messages)] { deliver(messages); });
+}
+
+void MarketChannel::deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages) {
+  ++turn_;
+  for (const auto& [symbol, message] : messages) {
+    const auto found = subscribers_of_.find(symbol);
+    if (found == subscribers_of_.end()) continue;
+    for (Subscriber* const subscriber : found->second) subscriber->send(message);
   }
 }
 
-void MarketChannel::close() {
-  closed_ = true;
-  for (const SubscriberPointer& subscriber : subscribers_)
-    subscriber->close(
-        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+void MarketChannel::close(websocket::close_reason reason, bool stopping) {
+  for (const SubscriberPointer& subscriber : subscribers_) subscriber->close(reason);
+  if (stopping) closed_ = std::move(reason);
 }
 
 }  // namespace exchange

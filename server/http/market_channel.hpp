@@ -1,15 +1,25 @@
 #pragma once
 // MarketChannel sends market data over WebSocket: it knows the subscribers of each symbol and the
-// messages that each subscriber has not taken yet. Owner: HttpServer. Thread: the HTTP thread.
+// messages that each subscriber has not taken yet. Messages are made on the thread of answers,
+// which has the view; connections and subscribers are those of the thread of connections. What the
+// one posts arrives at the other in that order, so a subscriber gets its snapshot before the
+// updates that follow it. Owner: HttpServer. Thread: that of connections, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/address_quota.hpp"
+#include "http/address_turns.hpp"
+#include "http/api.hpp"
 #include "http/limits.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
@@ -19,39 +29,72 @@ namespace exchange {
 
 class MarketChannel {
  public:
-  MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics)
-      : view_(view), limits_(limits), metrics_(metrics) {}
+  using Handshake = boost::beast::http::request<boost::beast::http::string_body>;
+  // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
+  // answers.
+  MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
+                const std::optional<MarketView>& view, AddressTurns& turns,
+                const HttpLimits& limits, Metrics& metrics)
+      : connections_(connections),
+        answers_(answers),
+        view_(view),
+        turns_(turns),
+        limits_(limits),
+        metrics_(metrics) {}
 
-  // Whether one more subscriber is accepted.
-  bool has_room() const { return subscribers_.size() < limits_.connections_max / 2; }
+  // Room for one more subscriber of this address, or an empty share.
+  AddressQuota::Share take_room(const PeerAddress& address) { return room_.take(address); }
   // Answers the handshake and serves the subscriber to its end.
-  boost::asio::awaitable<void> serve(
-      AnyStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
-  // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
-  // during the turn.
-  void begin_turn() { ++turn_; }
-  // Sends each change to the subscribers of its symbol.
+  boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake,
+                                     AddressQuota::Share room);
+  // Closes all subscribers; those that come later too, if the server is `stopping`.
+  void close(boost::beast::websocket::close_reason reason, bool stopping);
+
+  // After both threads have ended.
+  void forget_all() {
+    subscribers_of_.clear();
+    subscribers_.clear();
+  }
+
+  // Sends each change to the subscribers of its symbol. Thread of answers.
   void publish(const std::vector<MarketView::Change>& changes);
-  // The server stops: closes all subscribers, and those that come later.
-  void close();
 
  private:
   class Subscriber;
   using SubscriberPointer = std::shared_ptr<Subscriber>;
-  boost::asio::awaitable<void> listen(Subscriber& subscriber);
-  void handle(Subscriber& subscriber, const std::string& message);
-  void subscribe(Subscriber& subscriber, SymbolNumber number);
-  void unsubscribe(Subscriber& subscriber, SymbolNumber number);
-  void send(Subscriber& subscriber, std::string text);
-  std::string snapshot(const MarketView::Symbol& symbol) const;
+  using Message = std::shared_ptr<const std::string>;  // one text for all that it is sent to
+  // What the view has of a symbol that a subscriber named.
+  struct Found {
+    std::optional<SymbolNumber> symbol;
+    Message message;  // for a subscription: the snapshot
+  };
 
-  const MarketView& view_;
+  boost::asio::awaitable<void> listen(Subscriber& subscriber);
+  boost::asio::awaitable<void> handle(Subscriber& subscriber, std::string message);
+  void send(Subscriber& subscriber, std::string text);
+  void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
+  void forget(Subscriber& subscriber, SymbolNumber symbol);
+
+  // Thread of answers. A symbol that is looked up for a subscription counts as followed from then
+  // on, until unfollow().
+  boost::asio::awaitable<Found> look_up(std::string symbol, bool follows, PeerAddress address);
+  void unfollow(SymbolNumber symbol);
+  Message snapshot(const MarketView::Symbol& symbol) const;
+
+  boost::asio::io_context& connections_;
+  boost::asio::io_context& answers_;
+  const std::optional<MarketView>& view_;
+  AddressTurns& turns_;
   const HttpLimits& limits_;
   Metrics& metrics_;
-  bool closed_ = false;
+  AddressQuota room_{limits_.connections_max / 2, per_address_max(0, limits_.connections_max / 2)};
+  std::optional<boost::beast::websocket::close_reason> closed_;  // the server stops
+  // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
+  // during the turn.
   std::uint64_t turn_ = 0;
   std::set<SubscriberPointer> subscribers_;
   std::map<SymbolNumber, std::set<Subscriber*>> subscribers_of_;
+  std::map<SymbolNumber, std::size_t> followed_;  // subscriptions; thread of answers
 };
 
 }  // namespace exchange

@@ -238,15 +238,17 @@ void add_store(Text& text, const Metrics& metrics, const Health& health, const S
 }
 
 void add_replication(Text& text, const Metrics& metrics, const StoreStatus& store,
-                     const ServerInfo& info) {
-  const std::uint64_t active = metrics.active, read_ns = metrics.journal_read_ns;
-  text.gauge("active", "1 while this server serves, 0 while it is a standby.", active);
+                     const ServerInfo& info, bool active) {
+  const std::uint64_t read_ns = metrics.journal_read_ns;
+  text.gauge("active",
+             "1 while this server serves; 0 in a standby, and while it cannot know whether another "
+             "one serves.",
+             active);
   text.gauge("epoch", "Counts the servers that have opened the store; 0: this one has not.",
              store.epoch);
-  text.single(
-      "exchange_standby_lag_seconds", "gauge",
-      "Time since this standby had last read the whole journal; 0 while active.",
-      active == 1 || read_ns == 0 ? 0 : double(monotonic_ns() - std::int64_t(read_ns)) / 1e9);
+  text.single("exchange_standby_lag_seconds", "gauge",
+              "Time since this standby had last read the whole journal; 0 while active.",
+              active || read_ns == 0 ? 0 : double(monotonic_ns() - std::int64_t(read_ns)) / 1e9);
   text.gauge("synchronous_standbys", "Synchronous standbys of PostgreSQL that commits wait for.",
              store.synchronous_standbys);
   text.gauge("replicas_required", "The value of --require-replicas.", info.replicas_required);
@@ -270,7 +272,8 @@ void add_http(Text& text, const Metrics& metrics) {
 }  // namespace
 
 std::string prometheus_text(const Metrics& metrics, const Health& health, const StoreStatus& store,
-                            const ServerInfo& info, std::int64_t certificate_expiry_s) {
+                            const ServerInfo& info, std::int64_t certificate_expiry_s,
+                            bool active) {
   Text text;
   const std::string policy = "policy=\"" + info.policy + "\"";
   text.gauge("info", "The running server.", 1,
@@ -281,7 +284,7 @@ std::string prometheus_text(const Metrics& metrics, const Health& health, const 
   add_connections(text, metrics, policy);
   add_security(text, metrics, certificate_expiry_s);
   add_store(text, metrics, health, info.state);
-  add_replication(text, metrics, store, info);
+  add_replication(text, metrics, store, info, active);
   add_http(text, metrics);
   add_process(text, info);
   return text.take() + "# EOF\n";

@@ -20,7 +20,8 @@ struct ServerInfo {
 };
 
 // `certificate_expiry_s`: when the TLS certificate expires, since the Unix epoch; 0: no TLS.
+// `active`: whether this server serves, and knows that no other one does.
 std::string prometheus_text(const Metrics& metrics, const Health& health, const StoreStatus& store,
-                            const ServerInfo& info, std::int64_t certificate_expiry_s);
+                            const ServerInfo& info, std::int64_t certificate_expiry_s, bool active);
 
 }  // namespace exchange

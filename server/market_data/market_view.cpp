@@ -80,6 +80,19 @@ const MarketView::Account* MarketView::find_account(const AccountId& id) const {
   return number == no_index ? nullptr : &accounts_[number];
 }
 
+std::optional<std::size_t> MarketView::find_position(const Account& account,
+                                                     SymbolNumber symbol) const {
+  const auto number = AccountNumber(&account - accounts_.data());
+  const std::uint32_t* index = position_index_.find(position_key(number, symbol));
+  return index == nullptr ? std::nullopt : std::optional<std::size_t>(*index);
+}
+
+bool MarketView::has_open_order(const Account& account, OrderId order) const {
+  const std::uint32_t index = order_index_.find(order);
+  return index != no_index &&
+         orders_[index].row.account == AccountNumber(&account - accounts_.data());
+}
+
 // New accounts and symbols come in order of their numbers, as they were created.
 
 void MarketView::put_account(const AccountRow& row) {
@@ -173,7 +186,7 @@ void MarketView::add_trade(const ExecutionRow& row) {
 
 MarketView::Position& MarketView::position(AccountNumber account, SymbolNumber symbol) {
   std::vector<Position>& positions = accounts_[account].positions;
-  const std::uint64_t key = std::uint64_t(account) << 32 | symbol;
+  const std::uint64_t key = position_key(account, symbol);
   if (const std::uint32_t* index = position_index_.find(key)) return positions[*index];
   position_index_.insert(key, std::uint32_t(positions.size()));
   return positions.emplace_back(Position{symbol, Shares()});

@@ -1,7 +1,7 @@
 #pragma once
 // MarketView is a replica of books, trades, balances and open orders for readers, built from the
 // rows that the projector has put into the tables and never ahead of them. It also returns what
-// changed of each symbol, for subscribers. Owner: HttpServer. Thread: the HTTP thread.
+// changed of each symbol, for subscribers. Owner: HttpServer. Thread: that of answers.
 
 #include <deque>
 #include <map>
@@ -91,13 +91,18 @@ class MarketView {
   const Account* find_account(const AccountId& id) const;
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
   std::size_t accounts() const { return accounts_.size(); }
+  // Where the account's position in this symbol stands in `positions`; nothing if it has none.
+  std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;
+  bool has_open_order(const Account& account, OrderId order) const;
   // Calls visit(const OrderRow&) for the account's open orders, in the order of their places,
-  // `count` at most.
+  // `count` at most: from the first on, or those behind `after`, which is one of them. Returns
+  // whether there are more.
   template <class Visit>
-  void visit_open_orders(const Account& account, std::size_t count, Visit visit) const {
-    for (std::uint32_t at = account.first_order; at != no_index && count > 0;
-         at = orders_[at].next, --count)
-      visit(orders_[at].row);
+  bool visit_open_orders(const Account& account, std::size_t count, Visit visit,
+                         std::optional<OrderId> after = {}) const {
+    std::uint32_t at = after ? orders_[order_index_.find(*after)].next : account.first_order;
+    for (; at != no_index && count > 0; at = orders_[at].next, --count) visit(orders_[at].row);
+    return at != no_index;
   }
 
  private:
@@ -117,6 +122,9 @@ class MarketView {
   // the level.
   void change_open(const OrderRow& row, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
+  static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
+    return std::uint64_t(account) << 32 | symbol;
+  }
   Position& position(AccountNumber account, SymbolNumber symbol);
   Change& change_of(SymbolNumber symbol);
 

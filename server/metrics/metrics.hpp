@@ -34,9 +34,8 @@ struct Metrics {
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
   Counter accounts{0}, symbols{0}, open_orders{0};            // gauges
   Counter clock_behind_s{0};  // gauge: the system clock, behind the newest time in the journal
-  // gauges: 1 once it serves, 0 while it is a standby; when a standby had last read the whole
-  // journal, on the monotonic clock
-  Counter active{0}, journal_read_ns{0};
+  // gauge: when a standby had last read the whole journal, on the monotonic clock
+  Counter journal_read_ns{0};
   // gauges: submissions that the core has not taken yet; taken, but waiting for a later batch
   Counter queue_depth{0}, taken_depth{0};
   mutable Guarded<Histogram> batch_commands;

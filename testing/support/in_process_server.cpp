@@ -51,9 +51,12 @@ void InProcessServer::start(Ports ports) {
   if (ports.http)
     http = std::make_unique<HttpServer>(
         HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
-        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, store, metrics,
+        ServerInfo{"loop", "2", "memory", "test", 1'234}, *feed, store, metrics,
         authenticator.get(), certificate.get());
-  if (http) http->attach(*core);
+  if (http) {
+    http->show(std::move(view));
+    http->attach(*core);
+  }
   if (ports.xml)
     transport = make_transport({.options = options.net,
                                 .protocol = options.protocol,

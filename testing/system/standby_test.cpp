@@ -75,6 +75,7 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
   StandbyProcess standby(url);
   CHECK_THAT(standby.http("/readyz"), contains_text("503"));
   CHECK_THAT(standby.http("/readyz"), contains_text("standby"));
+  CHECK_THAT(standby.http("/readyz?standby"), contains_text("200 OK"));
   CHECK_THAT(standby.http("/healthz"), contains_text("200 OK"));
   CHECK_THAT(standby.http("/metrics"), contains_text("exchange_active 0"));
   CHECK_THAT(standby.http("/api/orders/1"), contains_text("another one is active"));

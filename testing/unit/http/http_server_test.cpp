@@ -147,6 +147,18 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
           {http::verb::get, "/api/orders/0", 400,
            "{\"error\":\"an order id is a whole number from 1\",\"code\":\"malformed_id\"}"},
           {http::verb::get, "/api/orders/99999999999999999999", 400, "{\"error\":\"an order id"},
+          {http::verb::get, "/api/symbols?limit=0", 400,
+           "{\"error\":\"limit is a whole number from 1 to 1000\","},
+          {http::verb::get, "/api/symbols?limit=1001", 400, "{\"error\":\"limit is"},
+          {http::verb::get, "/api/symbols?after=XYZ", 404,
+           "{\"error\":\"unknown symbol 'XYZ'\",\"code\":\"unknown_symbol\"}"},
+          {http::verb::get, "/api/symbols?after=", 404, "{\"error\":\"unknown symbol ''\","},
+          {http::verb::get, "/api/accounts/1?positions_after=XYZ", 404,
+           "{\"error\":\"this account has no such position\","},
+          {http::verb::get, "/api/accounts/1?orders_after=2", 404,
+           "{\"error\":\"this account has no such open order"},
+          {http::verb::get, "/api/orders/1?limit=1001", 400, "{\"error\":\"limit is"},
+          {http::verb::get, "/api/orders/1?before=0", 400, "{\"error\":\"before is"},
           {http::verb::get, "/ws", 426, "this path is for WebSocket"},
           {http::verb::post, "/metrics", 405, "this path takes GET, HEAD"},
           {http::verb::delete_, "/api/symbols", 405,
@@ -348,10 +360,10 @@ TEST_CASE_METHOD(
   CHECK(get("/readyz").status == 200);
 
   options.http.store_answer_ms = 50;  // the server sees it: its options are ours
+  options.http.journal_stall_ms = 50;
   store.hold_reads.begin();
-  const Exchanged held = get("/readyz");
-  CHECK((held.status == 503 && held.body == "the store does not answer\n"));
-  CHECK(get("/api/orders/1").status == 503);
+  CHECK(get("/api/orders/1").json()["error"] == "the store does not answer");
+  while (!unready("the store does not answer\n")) std::this_thread::yield();
   CHECK(get("/healthz").status == 200);
   store.hold_reads.end();
   while (get("/readyz").status != 200) std::this_thread::yield();
@@ -417,6 +429,187 @@ TEST_CASE_METHOD(Market, "of an order's executions the newest are listed, with t
   CHECK(order["executions_total"] == 4);
   REQUIRE(order["executions"].size() == 2);
   CHECK((order["executions"][0]["shares"] == "2" && order["executions"][1]["shares"] == "3"));
+  CHECK(order["next"] == 2);
+  const Json older = get("/api/orders/1?before=2").json();
+  REQUIRE(older["executions"].size() == 2);
+  CHECK((older["executions"][0]["shares"] == "40" && older["executions"][1]["shares"] == "1"));
+  CHECK((older["executions_total"] == 4 && !older.contains("next")));
+  CHECK(get("/api/orders/1?before=2&limit=1").json()["executions"][0]["shares"] == "1");
+}
+
+TEST_CASE_METHOD(Market, "lists have pages, each with what the next one begins behind") {
+  options.http.symbols_max = 2;
+  options.http.positions_max = options.http.account_orders_max = 2;
+  std::string created;
+  for (const char* symbol : {"A", "B", "C", "D"})
+    created += std::string("<symbol sym=\"") + symbol + "\"><account id=\"1\">5</account></symbol>";
+  post("<create>" + created + "</create>");
+  std::string orders;
+  for (int i = 1; i <= 4; ++i)
+    orders += "<order sym=\"A\" amount=\"1\" limit=\"" + std::to_string(i) + "\"/>";
+  post("<transactions id=\"1\">" + orders + "</transactions>");
+  await_view();
+  // What the pages list, and the number of pages.
+  const auto pages = [&](const std::string& path, const char* parameter, const char* list,
+                         const char* key, const char* next) {
+    Json all = Json::array();
+    for (std::string target = path;; all.push_back("next page")) {
+      const Json page = get(target).json();
+      CHECK(page[list].size() <= 2);
+      for (const Json& one : page[list]) all.push_back(one[key]);
+      if (!page.contains(next)) return all;
+      const std::string from =
+          page[next].is_string() ? page[next].get<std::string>() : page[next].dump();
+      target = path + "?" + parameter + "=" + from;
+    }
+  };
+  CHECK(pages("/api/symbols", "after", "symbols", "symbol", "next") ==
+        Json::parse(R"(["SPY", "A", "next page", "B", "C", "next page", "D"])"));
+  CHECK(get("/api/symbols?limit=1&after=SPY").json()["next"] == "A");
+  CHECK(pages("/api/accounts/1", "positions_after", "positions", "symbol", "next_position") ==
+        Json::parse(R"(["SPY", "A", "next page", "B", "C", "next page", "D"])"));
+  CHECK(pages("/api/accounts/1", "orders_after", "orders", "order", "next_order") ==
+        Json::parse(R"([1, 3, "next page", 4, 5, "next page", 6])"));
+}
+
+TEST_CASE_METHOD(Market, "an order's executions are not read before its key is checked") {
+  CHECK(get("/api/orders/1").status == 200);
+  CHECK(store.executions_read == 1);
+  stop();
+  options.auth.required = options.protocol.keys = true;
+  start();
+  CHECK(get("/api/orders/1").status == 404);
+  CHECK(request(http::verb::get, "/api/orders/1", "", {{"Authorization", "Basic MTp3cm9uZw=="}})
+            .status == 404);  // 1:wrong
+  CHECK(store.executions_read == 1);
+}
+
+TEST_CASE_METHOD(Market, "a server that cannot know whether it was replaced shows nothing") {
+  options.http.store_answer_ms = 50;
+  const auto refused = [&](const std::string& target) {
+    const Exchanged response = get(target);
+    INFO(target << ": " << response.body);
+    CHECK(response.status == 503);
+    CHECK_THAT(response.body, contains_text("cannot know now whether it is still the active one"));
+  };
+  const auto active = [&] {
+    return get("/metrics").body.find("\nexchange_active 1\n") != std::string::npos;
+  };
+  store.lease_end = 0;  // each read asks the store, which confirms
+  for (const char* target : {"/api/symbols", "/api/accounts/1", "/api/orders/1"})
+    CHECK(get(target).status == 200);
+  CHECK(active());
+  store.hold_appends.begin();  // and so the core
+  asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
+  while (core->health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  for (const char* target : {"/api/symbols", "/api/books/SPY", "/api/trades?sym=SPY",
+                             "/api/accounts/1", "/api/orders/1"})
+    refused(target);
+  CHECK_FALSE(active());
+  options.http.stale_ms = 0;
+  CHECK(get("/readyz").status == 503);
+  CHECK(get("/healthz").status == 200);
+  store.hold_appends.end();
+  CHECK(read(bid).status == 200);
+  CHECK(get("/api/symbols").status == 200);
+  store.lease_end = INT64_MAX;
+}
+
+TEST_CASE_METHOD(HttpFixture, "a server without its store is alive, and neither ready nor able") {
+  MarketFeed unused(1);
+  HttpServer starting({options.net.bind, 0, options.http, options.protocol}, {}, unused, store,
+                      metrics);
+  const auto ask = [&](const std::string& target) {
+    asio::ip::tcp::socket socket(context);
+    socket.connect({asio::ip::make_address("127.0.0.1"), starting.port()});
+    http::request<http::empty_body> request{http::verb::get, target, 11};
+    request.set(http::field::host, "exchange");
+    http::write(socket, request);
+    return read(socket);
+  };
+  CHECK(ask("/healthz").status == 200);
+  for (const char* target : {"/readyz", "/readyz?standby", "/api/symbols", "/api/accounts/1"}) {
+    const Exchanged response = ask(target);
+    CHECK((response.status == 503 && response.body.find("is starting") != std::string::npos));
+  }
+  CHECK(ask("/").status == 200);
+  CHECK(ask("/api/orders/1").status == 503);
+
+  const auto health = std::make_shared<Health>();
+  health->note_journal_read(monotonic_ns());
+  starting.show(MarketView(1, 1, 1), health);
+  while (ask("/readyz").body != "standby\n") std::this_thread::yield();
+  CHECK((ask("/readyz?standby").status == 200 && ask("/readyz?standby").body == "standby\n"));
+  CHECK(ask("/api/symbols").status == 200);
+  health->note_journal_read(1);  // long ago
+  for (const char* target : {"/readyz?standby", "/api/symbols"})
+    CHECK_THAT(ask(target).body, contains_text("this standby has not read the journal for "));
+  CHECK(ask("/healthz").status == 200);
+  starting.stop();
+}
+
+struct HangingSink final : CompletionSink {
+  void completed(std::span<Submission* const>) override {
+    entered = true;
+    hold.pass();
+    left = true;
+  }
+  Hold hold;
+  std::atomic<bool> entered{false}, left{false};
+};
+
+// It hangs in its own code, not in a call of the store.
+TEST_CASE_METHOD(HttpFixture,
+                 "a core that hangs is not ready, and after a longer while not alive") {
+  options.http.journal_stall_ms = 20;
+  options.http.dead_ms = 1'000'000;
+  start();
+  HangingSink sink;
+  sink.hold.begin();
+  const std::vector<Command> commands{CreateAccount{AccountId("1"), Cash()}};
+  Submission submission;
+  submission.commands = commands;
+  submission.sink = &sink;
+  Submission* const one = &submission;
+  core->submit({&one, 1});
+  while (!sink.entered) std::this_thread::yield();
+  while (get("/readyz").body.find("the core has been silent for ") != 0) std::this_thread::yield();
+  CHECK(get("/healthz").status == 200);
+  options.http.dead_ms = 20;
+  CHECK_THAT(get("/healthz").body, contains_text("the core has been silent for "));
+  CHECK(get("/healthz").status == 503);
+  sink.hold.end();
+  while (!sink.left) std::this_thread::yield();
+  options.http.journal_stall_ms = options.http.dead_ms = 60'000;
+  CHECK(get("/readyz").status == 200);
+  CHECK(get("/healthz").status == 200);
+}
+
+// Many connections of one address ask for large answers and take none of them.
+TEST_CASE_METHOD(HttpFixture,
+                 "what one address asks for delays no health check and no other's answer") {
+  start();
+  std::string symbols;
+  for (int i = 0; i < 2'000; ++i) symbols += "<symbol sym=\"S" + std::to_string(i) + "\"/>";
+  post("<create>" + symbols + "</create>");
+  await_view();
+  std::vector<asio::ip::tcp::socket> greedy;
+  for (int i = 0; i < 200; ++i) greedy.push_back(send(http::verb::get, "/api/symbols", ""));
+  const auto answered = [&] {
+    return std::count_if(greedy.begin(), greedy.end(),
+                         [](auto& socket) { return socket.available() > 0; });
+  };
+  asio::ip::tcp::socket other(context);
+  other.open(asio::ip::tcp::v4());
+  other.bind({asio::ip::make_address("127.0.0.2"), 0});
+  other.connect({asio::ip::make_address("127.0.0.1"), http_port()});
+  for (const char* target : {"/healthz", "/readyz", "/api/symbols?limit=1"}) {
+    http::request<http::empty_body> request{http::verb::get, target, 11};
+    request.set(http::field::host, "exchange");
+    http::write(other, request);
+    CHECK(read(other).status == 200);
+    CHECK(answered() < 200);
+  }
 }
 
 TEST_CASE_METHOD(

@@ -275,6 +275,81 @@ TEST_CASE_METHOD(Follow, "half of the connections may subscribe, and one more is
   CHECK(response.result_int() == 503);
 }
 
+TEST_CASE_METHOD(Follow, "three quarters of the subscribers may be of one address") {
+  options.http.connections_max = 16;
+  start();
+  std::vector<Socket> sockets;
+  for (int i = 0; i < 6; ++i) sockets.push_back(follow());
+  Socket seventh(connect());
+  websocket::response_type response;
+  boost::system::error_code error;
+  seventh.handshake(response, "exchange", "/ws", error);
+  CHECK(response.result_int() == 503);
+  asio::ip::tcp::socket other(context);
+  other.open(asio::ip::tcp::v4());
+  other.bind({asio::ip::make_address("127.0.0.2"), 0});
+  other.connect({asio::ip::make_address("127.0.0.1"), http_port()});
+  Socket of_other(std::move(other));
+  of_other.handshake("exchange", "/ws");
+}
+
+TEST_CASE_METHOD(Follow, "a handshake needs one key, the base64 of 16 bytes") {
+  start();
+  const auto status = [&](const std::string& fields) {
+    asio::ip::tcp::socket socket = connect();
+    asio::write(socket, asio::buffer("GET /ws HTTP/1.1\r\nHost: exchange\r\nConnection: Upgrade\r\n"
+                                     "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+                                     fields + "\r\n"));
+    std::string line(12, ' ');
+    asio::read(socket, asio::buffer(line));
+    return line.substr(9);
+  };
+  const std::string key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  CHECK(status(key) == "101");
+  CHECK(status(key + key) == "400");
+  for (const char* bad :
+       {"dGhlIHNhbXBsZSBub25jZ==", "dGhlIHNhbXBsZSBub25jZQ",
+        "dGhlIHNhbXBsZSBub25jZQA=", "dGhlIHNhbXBsZSBub25j_Q==", "dGhlIHNhbXBsZSBub25jZQAA"})
+    CHECK(status("Sec-WebSocket-Key: " + std::string(bad) + "\r\n") == "400");
+}
+
+TEST_CASE_METHOD(Follow,
+                 "codes that are not for the wire are not echoed, nor a reason not in UTF-8") {
+  start();
+  const auto echo = [&](unsigned code, const std::string& reason) {
+    Socket socket = follow();
+    const std::string payload = std::string{char(code >> 8), char(code & 0xff)} + reason;
+    const std::string frame = "\x88" + std::string(1, char(0x80 | payload.size())) +
+                              std::string(4, '\0') + payload;  // a mask that changes nothing
+    asio::write(socket.next_layer(), asio::buffer(frame));
+    std::string reply(4, ' ');
+    asio::read(socket.next_layer(), asio::buffer(reply));
+    CHECK(reply[0] == '\x88');
+    return unsigned(std::uint8_t(reply[2])) << 8 | std::uint8_t(reply[3]);
+  };
+  for (const unsigned code : {1000u, 1001u, 1003u, 1007u, 1011u, 3000u, 4999u})
+    CHECK(echo(code, "bye") == code);
+  for (const unsigned code : {0u, 999u, 1004u, 1005u, 1006u, 1015u, 2999u, 5000u, 65535u})
+    CHECK(echo(code, "bye") == 1002);
+  CHECK(echo(1000, "\xc3\x28") == 1007);
+}
+
+TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced are closed") {
+  start();
+  trade();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["type"] == "snapshot");
+  options.http.stale_ms = 0;
+  store.lease_end = 1;
+  CHECK(closed(socket) == websocket::close_code::try_again_later);
+  Socket later(connect());
+  websocket::response_type response;
+  boost::system::error_code error;
+  later.handshake(response, "exchange", "/ws", error);
+  CHECK(response.result_int() == 503);
+}
+
 TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reason") {
   start();
   trade();
