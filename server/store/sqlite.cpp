@@ -16,15 +16,18 @@ namespace {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }();
 
-// Runs after each commit: moves the log into the file once it has 1,000 pages, which are 4 MB.
-int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
-  constexpr int pages_max = 1'000;
-  if (pages < pages_max) return SQLITE_OK;
-  fail_point("checkpoint.before");
-  *static_cast<int*>(code) =
-      sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  fail_point("checkpoint.after");
-  return SQLITE_OK;
+// A name that SQLite reads as one of a file, whatever characters it has.
+std::string uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      constexpr const char* digits = "0123456789ABCDEF";
+      uri += {'%', digits[c >> 4], digits[c & 15]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri;
 }
 
 std::string advice(int code) {
@@ -43,13 +46,16 @@ std::string advice(int code) {
 
 SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   if (use == Use::write) secure_log(path);
-  const int access =
-      use == Use::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int access = use == Use::write  ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                     : use == Use::read ? SQLITE_OPEN_READONLY
+                                        : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  const std::string name = use == Use::without_log ? uri(path) + "?immutable=1" : path;
   const int code =
-      sqlite3_open_v2(path.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+      sqlite3_open_v2(name.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
+    if (use == Use::without_log) return;
     int reserved = checksum_bytes;  // per page, in a file that is new or rewritten
     check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
@@ -63,8 +69,8 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
     wal.run();
     // The cache has 4096 KiB. Freed pages need no overwriting: they contain no secrets.
     run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");
-    checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
-    sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
+    log_ = std::make_unique<Log>();
+    sqlite3_wal_hook(handle_, on_commit, log_.get());
     if (use == Use::write) run("PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (...) {
     sqlite3_close_v2(handle_);
@@ -73,8 +79,37 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   }
 }
 
+// Moves the log into the file once it has 1,000 pages, which are 4 MB.
+int SqliteDatabase::on_commit(void* of_database, sqlite3* handle, const char*, int pages) {
+  Log& log = *static_cast<Log*>(of_database);
+  // SQLite writes the log from its beginning again once the file has all of it.
+  if (pages <= log.pages) log.turn.began_again = true;
+  log.pages = pages;
+  log.turn.is_in_file = false;
+  constexpr int pages_max = 1'000;
+  if (pages < pages_max) return SQLITE_OK;
+  fail_point("checkpoint.before");
+  int in_log = 0, in_file = 0;
+  log.checkpoint_code =
+      sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &in_file);
+  log.turn.is_in_file = log.checkpoint_code == SQLITE_OK && in_log == in_file;
+  fail_point("checkpoint.after");
+  return SQLITE_OK;
+}
+
+SqliteDatabase::LogTurn SqliteDatabase::take_log_turn() { return std::exchange(log_->turn, {}); }
+
+bool SqliteDatabase::checkpoint() {
+  SqliteStatement full(*this, "PRAGMA wal_checkpoint(FULL)");
+  if (!full.step()) return false;
+  log_->pages = int(full.integer(1));
+  const bool is_in_file = full.integer(0) == 0 && full.integer(1) == full.integer(2);
+  full.run();
+  return is_in_file;
+}
+
 void SqliteDatabase::check_checkpoint() {
-  const int code = std::exchange(*checkpoint_code_, SQLITE_OK);
+  const int code = std::exchange(log_->checkpoint_code, SQLITE_OK);
   if ((code & 0xFF) != SQLITE_BUSY && (code & 0xFF) != SQLITE_LOCKED) check(code);
 }
 

@@ -31,17 +31,18 @@ struct SqliteConstraint : StoreUnavailable {
 class SqliteDatabase {
  public:
   SqliteDatabase() = default;
-  enum class Use { write, read };
+  enum class Use { write, read, without_log };
   // Use::write opens or creates the file; the caller ensures that it is the only writer. Each
   // commit is synced before it returns. New files get page checksums (checksum_vfs.hpp). Checks the
   // log first (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the file.
-  // Use::read opens an existing file, while another connection may write.
+  // Use::read opens an existing file, while another connection may write. Use::without_log reads
+  // the file as if it had no log; nothing may write meanwhile.
   SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(path_, other.path_);
-    std::swap(checkpoint_code_, other.checkpoint_code_);
+    std::swap(log_, other.log_);
     return *this;
   }
   ~SqliteDatabase() { sqlite3_close_v2(handle_); }
@@ -55,12 +56,27 @@ class SqliteDatabase {
   // After a commit: throws if the automatic checkpoint that followed it failed, unless the file was
   // only busy. The commit itself is durable. SQLite's default hook would hide a failed sync.
   void check_checkpoint();
+  // What the commits since the last call show of the log.
+  struct LogTurn {
+    bool began_again = false;  // at one of them: the file had all commits before it
+    bool is_in_file = false;   // the file has all commits
+  };
+  LogTurn take_log_turn();
+  // Moves the log into the file. Returns whether the file has all commits now: another connection
+  // may be reading.
+  bool checkpoint();
 
  private:
+  struct Log {
+    int checkpoint_code = SQLITE_OK;  // of the last automatic one
+    int pages = 0;
+    LogTurn turn;
+  };
+  static int on_commit(void* log, sqlite3* handle, const char* name, int pages);
+
   sqlite3* handle_ = nullptr;
   std::string path_;
-  // result of the last automatic checkpoint; on the heap, since the hook keeps its address
-  std::unique_ptr<int> checkpoint_code_;
+  std::unique_ptr<Log> log_;  // on the heap, since the hook keeps its address
 };
 
 // A parameter that is bound as a blob.

@@ -87,6 +87,12 @@ void create_schema(SqliteDatabase& database, const char* schema, const char* own
   const bool is_new = !has_schema(database, own_table, path);
   database.run("BEGIN IMMEDIATE");
   database.run(schema);
+  SqliteStatement column(database,
+                         "SELECT 1 FROM pragma_table_info('projection') WHERE name = 'file_batch'");
+  const bool has_column = column.step();
+  column.reset();
+  if (!has_column)
+    database.run("ALTER TABLE projection ADD COLUMN file_batch INTEGER NOT NULL DEFAULT 0");
   if (is_new)
     database.run(set_version(has_page_checksums(database.handle()) ? schema_with_checksums
                                                                    : schema_without_checksums)

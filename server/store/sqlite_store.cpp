@@ -83,6 +83,7 @@ void SqliteStore::open() {
   try {
     lock();
     check_presence();
+    check_log();
     open_journal();
     open_tables();
     pair_files();
@@ -101,7 +102,9 @@ void SqliteStore::open() {
 void SqliteStore::take_epoch() {
   journal_->take_epoch();
   epoch_ = journal_->epoch();
-  SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
+  SqliteStatement(tables_, "UPDATE projection SET epoch = ?1, file_batch = ?2")
+      .with(epoch_, in_file_)
+      .run();
 }
 
 void SqliteStore::throw_fenced() const {
@@ -142,6 +145,33 @@ void SqliteStore::check_presence() const {
       throw StoreCorrupt(
           log +
           " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
+}
+
+// Refuses a file that is older than its log, such as one of a backup under a log that was left
+// behind: pages that a checkpoint moved into the newer file are missing, and closed orders with
+// them. Must come before SQLite opens both: it would move the log into the wrong file.
+void SqliteStore::check_log() const {
+  if (!file_has_content(path_) || !file_has_content(log_of(path_))) return;
+  const auto read = [&](SqliteDatabase::Use use, const char* column) -> std::optional<BatchNumber> {
+    try {
+      SqliteDatabase database(path_, use);
+      sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+      SqliteStatement row(database, std::string("SELECT ") + column + " FROM projection");
+      return row.step() ? BatchNumber(row.integer(0)) : 0;
+    } catch (const StoreCorrupt&) {  // a power cut in a checkpoint, or damage, as is found later
+      return {};
+    } catch (const StoreUnavailable&) {  // no such table or column yet
+      return 0;
+    }
+  };
+  const auto in_file = read(SqliteDatabase::Use::without_log, "batch");
+  const auto needed = read(SqliteDatabase::Use::read, "file_batch");
+  if (in_file && needed && *in_file < *needed)
+    throw StoreCorrupt(
+        log_of(path_) + " is newer than " + path_ + ", which it does not fit (batch " +
+        std::to_string(*in_file) + " is in the file, batch " + std::to_string(*needed) +
+        " was); put back the log of that time too, or, if the journal reaches back to"
+        " the backup, remove the log (docs/recovery.md)");
 }
 
 void SqliteStore::open_journal() {
@@ -214,6 +244,13 @@ void SqliteStore::check_mark() {
 void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
   create_schema(tables_, schema::sqlite, "projection", path_);
+  SqliteStatement at(tables_, "SELECT batch, file_batch FROM projection");
+  if (at.step()) {
+    projected_ = BatchNumber(at.integer(0));
+    in_file_ = BatchNumber(at.integer(1));
+  }
+  at.reset();
+  if (tables_.checkpoint()) in_file_ = projected_;
   make_views(tables_);
   put_accounts_ = SqliteRows(tables_, "accounts", 3,
                              "(number) DO UPDATE SET balance_e16 = excluded.balance_e16");
@@ -233,7 +270,7 @@ void SqliteStore::open_tables() {
   put_projection_ = SqliteStatement(
       tables_,
       "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
-      " last_time_us = ?5, digest = ?6 WHERE epoch = ?7");
+      " last_time_us = ?5, digest = ?6, file_batch = ?7 WHERE epoch = ?8");
 }
 
 void SqliteStore::open_reader() {
@@ -347,11 +384,12 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
     const int updated =
         put_projection_
             .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
-                  totals.last_time.microseconds, totals.digest, epoch_)
+                  totals.last_time.microseconds, totals.digest, in_file_, epoch_)
             .run();
     if (updated != 1) throw_fenced();
     fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
+    note_commit(batch);
     fail_point<StoreUnavailable>("projection.after_commit");
   } catch (const SqliteConstraint& error) {  // not retryable
     tables_.rollback();
@@ -363,6 +401,13 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
   }
   checkpoint_projection();
   prepare_journal();
+}
+
+void SqliteStore::note_commit(BatchNumber batch) {
+  const SqliteDatabase::LogTurn turn = tables_.take_log_turn();
+  if (turn.began_again) in_file_ = std::max(in_file_, projected_);
+  projected_ = batch;
+  if (turn.is_in_file) in_file_ = batch;
 }
 
 // So that no commit has to make a block of the journal. If the disk is full, a commit tries again
@@ -391,10 +436,9 @@ void SqliteStore::checkpoint_projection() {
 // Each projection is durable in the log of the tables. Batches are given up only after a checkpoint
 // has moved it into the file, so that even the loss of that log loses nothing.
 void SqliteStore::prune(BatchNumber through) {
-  SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
-  const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;
-  checkpoint.run();
-  if (!busy) journal_->prune(through);
+  if (!tables_.checkpoint()) return;
+  in_file_ = projected_;
+  journal_->prune(through);
 }
 
 void SqliteStore::upsert(const Rows& rows) {

@@ -47,6 +47,7 @@ class SqliteStore : public Store {
   // Steps of open(), in this order.
   void lock();
   void check_presence() const;
+  void check_log() const;
   void open_journal();
   void open_tables();
   void pair_files();
@@ -57,6 +58,7 @@ class SqliteStore : public Store {
   void take_epoch();
 
   void upsert(const Rows& rows);
+  void note_commit(BatchNumber batch);
   void checkpoint_projection();
   void prepare_journal();
   void read_executions(StoredOrder& stored, const ExecutionRange& range);
@@ -76,6 +78,8 @@ class SqliteStore : public Store {
       put_references_, put_replacements_, put_executions_;
   SqliteStatement put_projection_;
   bool checkpoint_failed_ = false;  // the last one failed, and that was logged
+  // What the tables have; and what their file has without its log, at least.
+  BatchNumber projected_ = 0, in_file_ = 0;
   // Reader thread.
   SqliteDatabase reader_;
   SqliteStatement get_order_, count_executions_, get_executions_;

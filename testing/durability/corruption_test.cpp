@@ -75,15 +75,13 @@ class Specimen {
     for (BatchNumber batch = 1; batch <= batches; ++batch) {
       const Timestamp now = commands.next_time();
       writer.begin(now);
-      for (int i = 0; i < 5 || writer.empty(); ++i)
-        // Not of all orders: a file of another time is noticed by the orders that are open.
-        if (const Command command = commands.next(exchange.totals().orders);
-            !std::holds_alternative<CancelAll>(command)) {
-          const Outcome outcome = exchange.apply(command, now);
-          if (changed_state(outcome)) writer.add(command);
-          opened += std::holds_alternative<Opened>(outcome);
-          replaced += std::holds_alternative<Replaced>(outcome);
-        }
+      for (int i = 0; i < 5 || writer.empty(); ++i) {
+        const Command command = commands.next(exchange.totals().orders);
+        const Outcome outcome = exchange.apply(command, now);
+        if (changed_state(outcome)) writer.add(command);
+        opened += std::holds_alternative<Opened>(outcome);
+        replaced += std::holds_alternative<Replaced>(outcome);
+      }
       store->append(batch, writer.finish(exchange.totals()));
       if (batch % 7 == 0 && batch < batches - 8) project(*store, exchange, batch);
       if (batch == batches / 2) store->prune(batch / 2);

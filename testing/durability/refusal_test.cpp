@@ -157,6 +157,29 @@ TEST_CASE_METHOD(Place, "a log that was left behind by another database is refus
   CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
 }
 
+TEST_CASE_METHOD(Place, "tables of a backup under a newer log are refused, and stay as they are") {
+  const bool checkpointed = GENERATE(true, false);
+  make("x", false);
+  fs::copy_file(db(), db("backup"));
+  if (checkpointed) {  // what it moves into the file, the log has no more
+    SqliteStore store(db());
+    store.open();
+    fill(store, 10, 12, 12);
+  }
+  fill_and_be_killed("x", checkpointed ? 13 : 10, 15, 14);
+  fs::copy_file(db("backup"), db(), fs::copy_options::overwrite_existing);
+  const std::string tables = contents(db()), log = contents(db() + "-wal");
+  if (!checkpointed) {  // the log goes on where the backup ends
+    CHECK(start() == "batch 15");
+    return;
+  }
+  CHECK_THAT(start(), contains_text("x.db-wal is newer than") && contains_text("remove the log"));
+  CHECK(contents(db()) == tables);
+  CHECK(contents(db() + "-wal") == log);
+  fs::remove(db() + "-wal");
+  CHECK(start() == "batch 15");
+}
+
 TEST_CASE_METHOD(Place, "a missing folder and files without permission are reported") {
   SECTION("no folder") {
     SqliteStore store(folder / "none/x.db");

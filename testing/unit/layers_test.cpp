@@ -25,8 +25,9 @@ using Lines = std::vector<std::string>;
 const std::map<std::string, std::set<std::string>> allowed = {
     {"server/options",
      {"server/options", "server/base/version.hpp", "server/base/option_variables.hpp",
-      "server/auth/limits.hpp", "server/core/limits.hpp", "server/http/limits.hpp",
-      "server/net/limits.hpp", "server/protocol/limits.hpp", "server/store/limits.hpp"}},
+      "server/auth/limits.hpp", "server/core/limits.hpp", "server/engine/limits.hpp",
+      "server/http/limits.hpp", "server/net/limits.hpp", "server/protocol/limits.hpp",
+      "server/store/limits.hpp"}},
     {"server/main.cpp", {"server/*"}},
     {"server/base", {"server/base"}},
     {"server/engine", {"server/engine", "server/base/ensure.hpp"}},
@@ -74,7 +75,8 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   auto part = path.begin();
   const std::string top = *part;
   if (top == "testing" || ++part == path.end()) return top;
-  if (path.stem() == "options" && std::next(part) == path.end()) return "server/options";
+  const bool fills_limits = path.stem() == "options" || path.stem() == "memory_plan";
+  if (fills_limits && std::next(part) == path.end()) return "server/options";
   return top + "/" + part->string();
 }
 
