@@ -82,25 +82,32 @@ bool stop_requested() {
                      [&](int signal) { return sigismember(&pending, signal) == 1; });
 }
 
-// Every connection needs a descriptor: take as many as we may have.
-void raise_descriptor_limit(Options& options) {
+// Every connection needs a descriptor: takes as many as the process may have, and divides them.
+// Throws std::invalid_argument if they are too few.
+void fit_descriptor_limit(Options& options) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  options.http.connections_max =
-      options.http_port ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8)
-                        : 0;
-  // files, databases, listeners, event queues; and HTTP
-  const rlim_t own = 64 + options.http.connections_max + options.net.limits.closing_max;
-  const std::size_t possible =
-      limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
-  if (possible < options.net.limits.connections_max) {
-    spdlog::warn("the descriptor limit allows {} connections, not {}", possible,
-                 options.net.limits.connections_max);
-    options.net.limits.connections_max = possible;
-  }
+  const auto all = std::size_t(limit.rlim_cur);
+  std::size_t& for_http = options.http.connections_max;
+  for_http = options.http_port ? std::min(for_http, all / 8) : 0;
+  std::size_t& closing = options.net.limits.closing_max;
+  closing = std::min(closing, std::max<std::size_t>(all / 16, 1));
+  // Files, databases and the reserve; the event queue and the listener of each loop.
+  constexpr std::size_t of_process = 40, of_loop = 4, clients_min = 8;
+  const std::size_t loops = options.net.policy == Policy::loop ? options.net.threads : 0;
+  const std::size_t own = of_process + of_loop * loops + for_http + closing;
+  if (all < own + clients_min)
+    throw std::invalid_argument("the limit of " + std::to_string(all) +
+                                " file descriptors is too low, " +
+                                std::to_string(own + clients_min) +
+                                " are needed; raise it (ulimit -n, LimitNOFILE= of systemd)");
+  if (all - own >= options.net.limits.connections_max) return;
+  spdlog::warn("the limit of {} file descriptors allows {} connections, not {}", all, all - own,
+               options.net.limits.connections_max);
+  options.net.limits.connections_max = all - own;
 }
 
 void arm_fail_points_of_environment() {
@@ -232,9 +239,9 @@ int run(Options options) {
   const sigset_t signals = take_signals();
   ::umask(077);  // a store holds key hashes
   plan_memory(options, usable_memory());
-  raise_descriptor_limit(options);
-  arm_fail_points_of_environment();
   if (options.net.threads == 0) options.net.threads = usable_cpus();
+  fit_descriptor_limit(options);
+  arm_fail_points_of_environment();
 
   Metrics metrics;
   const auto certificate =

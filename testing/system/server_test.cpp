@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "support/folder.hpp"
@@ -231,6 +232,44 @@ TEST_CASE("a limit of file sizes makes a server wait with its replies, not end")
   prlimit(server.pid(), RLIMIT_FSIZE, &before, nullptr);
   CHECK(client.reply() == results(R"(<created id="3"/>)"));
   CHECK(server.stop() == 0);
+}
+
+TEST_CASE("with few descriptors a server serves as many clients as it says, and HTTP too") {
+  if (::geteuid() != 0) {
+    WARN("skipped: the hard limit of descriptors can be set back by root alone");
+    return;
+  }
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const auto with_descriptors = [&](rlim_t count, auto run) {
+    const rlimit few{count, count};
+    setrlimit(RLIMIT_NOFILE, &few);
+    auto result = run();
+    setrlimit(RLIMIT_NOFILE, &before);
+    return result;
+  };
+  const auto server = with_descriptors(80, [] {
+    return std::make_unique<ServerProcess>(
+        std::vector<std::string>{"--store", "memory:", "--http-port", "0", "--threads", "2"});
+  });
+  const std::string log = server->log(), says = "file descriptors allows ";
+  const std::size_t at = log.find(says);
+  REQUIRE(at != std::string::npos);
+  const std::size_t allowed = std::stoul(log.substr(at + says.size()));
+  CHECK(allowed >= 8);
+  std::vector<std::unique_ptr<TcpClient>> clients;
+  for (std::size_t i = 0; i < allowed; ++i) {
+    const bool other = i >= allowed * 3 / 4;  // an address has three quarters of them
+    clients.push_back(std::make_unique<TcpClient>(
+        server->port(), TcpClient::Settings{.from = other ? "127.0.0.2" : nullptr}));
+    CHECK(clients.back()->request("<create/>") == results(""));
+  }
+  for (const auto& client : clients) CHECK(client->request("<create/>") == results(""));
+  CHECK(http(server->http_port(), "GET /healthz").find("HTTP/1.1 200 ") == 0);
+  with_descriptors(40, [&] {
+    check_end(2, {"--store", "memory:"}, "the limit of 40 file descriptors is too low");
+    return 0;
+  });
 }
 
 TEST_CASE("options come from EXCHANGE_ variables too") {
