@@ -15,7 +15,8 @@ namespace exchange::testing {
 namespace {
 
 // `err` below 0: without stdin and stderr.
-pid_t spawn(const std::string& program, std::vector<std::string> arguments, int out, int err) {
+pid_t spawn(const std::string& program, std::vector<std::string> arguments, int out, int err,
+            rlim_t descriptors = 0) {
   arguments.insert(
       arguments.begin(),
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string());
@@ -26,6 +27,8 @@ pid_t spawn(const std::string& program, std::vector<std::string> arguments, int 
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
+    const rlimit few{descriptors, descriptors};
+    if (descriptors > 0) setrlimit(RLIMIT_NOFILE, &few);
     ::dup2(out, STDOUT_FILENO);
     if (err < 0) {
       ::close(STDIN_FILENO);
@@ -55,12 +58,12 @@ unsigned number_after(const std::string& line, const std::string& name) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port, Log log) {
-  arguments.insert(arguments.end(), {"--port", std::to_string(port)});
+ServerProcess::ServerProcess(std::vector<std::string> arguments, const Start& start) {
+  arguments.insert(arguments.end(), {"--port", std::to_string(start.port)});
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
-  const int log_file = log == Log::closed ? -1 : open_log(folder_ / "log");
-  pid_ = spawn("server", std::move(arguments), ends[1], log_file);
+  const int log_file = start.without_streams ? -1 : open_log(folder_ / "log");
+  pid_ = spawn("server", std::move(arguments), ends[1], log_file, start.descriptors);
   ::close(ends[1]);
   ::close(log_file);
   char c;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/folder.hpp"
@@ -13,11 +14,16 @@ namespace exchange::testing {
 
 class ServerProcess {
  public:
-  enum class Log { kept, closed };  // closed: it is started without stdin and stderr
-  // Starts `server --port 0` (or `port`) with these arguments and waits for its ready line.
+  struct Start {
+    unsigned port = 0;
+    bool without_streams = false;  // without stdin and stderr
+    unsigned descriptors = 0;      // at most so many; 0: as this process
+  };
+  // Starts `server` with these arguments and waits for its ready line.
   // Throws std::runtime_error, with its log, if it does not come up.
-  explicit ServerProcess(std::vector<std::string> arguments, unsigned port = 0,
-                         Log log = Log::kept);
+  ServerProcess(std::vector<std::string> arguments, const Start& start);
+  explicit ServerProcess(std::vector<std::string> arguments, unsigned port = 0)
+      : ServerProcess(std::move(arguments), Start{.port = port}) {}
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -167,7 +167,7 @@ TEST_CASE("no file of a server gets a descriptor that its caller has closed") {
     return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/fd/" +
                                          std::to_string(descriptor));
   };
-  ServerProcess server({"--store", "sqlite:" + folder / "x.db"}, 0, ServerProcess::Log::closed);
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db"}, {.without_streams = true});
   for (const int descriptor : {STDIN_FILENO, STDERR_FILENO})
     CHECK(file_of(server.pid(), descriptor) == "/dev/null");
   TcpClient client(server.port(), patient);
@@ -235,24 +235,9 @@ TEST_CASE("a limit of file sizes makes a server wait with its replies, not end")
 }
 
 TEST_CASE("with few descriptors a server serves as many clients as it says, and HTTP too") {
-  if (::geteuid() != 0) {
-    WARN("skipped: the hard limit of descriptors can be set back by root alone");
-    return;
-  }
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  const auto with_descriptors = [&](rlim_t count, auto run) {
-    const rlimit few{count, count};
-    setrlimit(RLIMIT_NOFILE, &few);
-    auto result = run();
-    setrlimit(RLIMIT_NOFILE, &before);
-    return result;
-  };
-  const auto server = with_descriptors(80, [] {
-    return std::make_unique<ServerProcess>(
-        std::vector<std::string>{"--store", "memory:", "--http-port", "0", "--threads", "2"});
-  });
-  const std::string log = server->log(), says = "file descriptors allows ";
+  ServerProcess server({"--store", "memory:", "--http-port", "0", "--threads", "2"},
+                       {.descriptors = 80});
+  const std::string log = server.log(), says = "file descriptors allows ";
   const std::size_t at = log.find(says);
   REQUIRE(at != std::string::npos);
   const std::size_t allowed = std::stoul(log.substr(at + says.size()));
@@ -261,15 +246,13 @@ TEST_CASE("with few descriptors a server serves as many clients as it says, and 
   for (std::size_t i = 0; i < allowed; ++i) {
     const bool other = i >= allowed * 3 / 4;  // an address has three quarters of them
     clients.push_back(std::make_unique<TcpClient>(
-        server->port(), TcpClient::Settings{.from = other ? "127.0.0.2" : nullptr}));
+        server.port(), TcpClient::Settings{.from = other ? "127.0.0.2" : nullptr}));
     CHECK(clients.back()->request("<create/>") == results(""));
   }
   for (const auto& client : clients) CHECK(client->request("<create/>") == results(""));
-  CHECK(http(server->http_port(), "GET /healthz").find("HTTP/1.1 200 ") == 0);
-  with_descriptors(40, [&] {
-    check_end(2, {"--store", "memory:"}, "the limit of 40 file descriptors is too low");
-    return 0;
-  });
+  CHECK(http(server.http_port(), "GET /healthz").find("HTTP/1.1 200 ") == 0);
+  CHECK_THROWS_WITH(ServerProcess({"--store", "memory:"}, {.descriptors = 40}),
+                    contains_text("the limit of 40 file descriptors is too low"));
 }
 
 TEST_CASE("options come from EXCHANGE_ variables too") {
