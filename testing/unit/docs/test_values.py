@@ -20,6 +20,7 @@ NET = "server/net/limits.hpp"
 CORE = "server/core/limits.hpp"
 STORE = "server/store/limits.hpp"
 EXCHANGE = "server/engine/exchange.hpp"
+COMMANDS = "server/engine/commands.hpp"
 
 # Page, text before and after the value; source, text before the value; how many of the source's unit are one of the page's.
 # `#` stands for the value.
@@ -50,13 +51,14 @@ CLAIMS = [
     ("options", "at most # bytes, elements", PROTOCOL, "xml_attribute_bytes_max = #", 1),
     ("options", "elements at most # attributes", PROTOCOL, "xml_attributes_max = #", 1),
     ("options", "a depth of #.", PROTOCOL, "xml_depth_max = #", 1),
-    ("options", "at most # executions and", CORE, "reply_executions_max = #", 1),
+    ("options", "lists at most # executions", COMMANDS, "listed_executions_max = #", 1),
     ("protocol", "length line has at most # bytes", PROTOCOL, "length_line_bytes_max = #", 1),
     ("protocol", "An element has at most # attributes", PROTOCOL, "xml_attributes_max = #", 1),
     ("protocol", "attribute value has at most # bytes", PROTOCOL, "xml_attribute_bytes_max = #", 1),
     ("protocol", "A request has at most # elements", PROTOCOL, "elements_max = #", 1),
     ("protocol", "followed by nothing for # seconds", NET, "complete_document_ms = #", 1000),
-    ("protocol", "at most about # executions", CORE, "reply_executions_max = #", 1),
+    ("protocol", "lists at most # executions", COMMANDS, "listed_executions_max = #", 1),
+    ("protocol", "have got # executions", CORE, "reply_executions_max = #", 1),
     ("protocol", "takes the # oldest orders", EXCHANGE, "canceled_orders_max = #", 1),
     ("protocol", "once # executions are listed", EXCHANGE, "canceled_executions_max = #", 1),
     (
