@@ -304,6 +304,19 @@ class Trading(Served):
         self.assertEqual((2, [bid.id]), (account.open_orders, [order.id for order in orders]))
         self.assertEqual((1, "SPY"), (len(fills), book.symbol))
 
+    def test_lists_of_more_than_a_page(self):
+        self.fund()
+        with Exchange(self.address, 1, http=self.http) as buyer, Exchange(
+            self.address, 2, http=self.http
+        ) as seller:
+            with buyer.pipeline() as pipeline:
+                pending = [pipeline.buy("SPY", "0.1", 1) for _ in range(2_500)]
+            ids = [bid.result().id for bid in pending]
+            wait_until(lambda: len(buyer.open_orders()) == len(ids), "all orders")
+            self.assertEqual(ids, [order.id for order in buyer.open_orders()])
+            ask = seller.sell("SPY", 120, 1)
+            eventually_equal(1_200, lambda: len(seller.fills(ask)))()
+
     def test_asyncio(self):
         self.fund()
 
