@@ -84,17 +84,17 @@ class Refused(Exception):
     pass
 
 
-def parse(text, decimals, maximum=NUMBER_MAX, round_up=None):
-    """In units of 10^-decimals. round_up: what becomes of more decimals; None: they are refused."""
+def parse(text, decimals, maximum=NUMBER_MAX, round_up=0):
+    """In units of 10^-decimals; more decimals are cut off, and add round_up units. What is cut to 0 is refused."""
     match = NUMBER.match(text or "")
     if not match or not (match[2] or match[3]):
         raise Refused("not a number")
     digits = (match[3] or "").rstrip("0")
     units = int((match[2] or "0") + digits[:decimals].ljust(decimals, "0"))
     if len(digits) > decimals:
-        if round_up is None:
-            raise Refused("too many decimals")
         units += round_up
+        if not units:
+            raise Refused("rounds to 0")
     if units >= maximum:
         raise Refused("out of range")
     return -units if match[1] else units
@@ -169,8 +169,8 @@ class Exchange:
         if len(element):
             raise Refused("unexpected content")
         units = parse((element.text or "").strip(), 8)
-        if units <= 0 and self.fault != "below-zero":
-            raise Refused("not above zero")
+        if units < 0 and self.fault != "below-zero":
+            raise Refused("below zero")
         if self.narrow and units % SHARES:
             raise Refused("not whole")
         if self.fault == "shares-for-anyone" and element.get("id") not in self.accounts:
@@ -415,7 +415,7 @@ class Exchange:
         if root.tag not in ("create", "transactions"):
             yield root, lambda: self.unknown(root)
             return
-        identity = root.get("id", "")
+        identity = root.get("id", root.get("account", ""))
         if root.tag == "transactions" and len(root) and identity not in self.accounts:
             if self.fault == "one-error":
                 yield ET.Element("all"), lambda: self.account(identity)
@@ -594,7 +594,7 @@ class Server:
         if self.fault == "ignores-length":
             data = connection.recv(65536)
             return data.decode("utf-8", "replace").lstrip("0123456789").strip() if data else None
-        while (first := stream.read(1)) and first in b" \t\r\n\0":
+        while (first := stream.read(1)) and first in b" \t\r\n\0\xef\xbb\xbf":  # and byte order marks
             pass
         if not first:
             return None

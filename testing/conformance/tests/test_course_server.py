@@ -13,15 +13,23 @@ from pathlib import Path
 from test_faults import course_server
 
 SCRIPTS = Path(__file__).parents[2] / "wire"
-OPTIONS = {"close_after_reply", "open_queries", "reply_lengths"}  # of our server
+OPTIONS = {
+    "close_after_reply",
+    "lenient_framing",
+    "open_queries",
+    "refused_symbols",
+    "reply_lengths",
+}  # of our server
 EXTENSIONS = {
     "error_codes",
+    "execution_pages",
     "order_terms",
     "market_orders",
     "self_trades",
     "cancel_all",
     "cancel_on_disconnect",
     "replace",
+    "rounding",  # of replaces too
 }
 LEFT_OUT = OPTIONS | EXTENSIONS | {"xml"}  # limits of documents
 STEP = re.compile(rb"(\w+) (sends|gets|ends|is closed) *(raw )?(.*)\Z", re.DOTALL)

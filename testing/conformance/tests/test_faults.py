@@ -76,7 +76,7 @@ FAULTS = {
     "children-at-random": (set(), set()),
 }
 # Of the rules of this exchange alone: limits, an answer to a length that is too long, terms of orders, and replaces.
-NOT_KEPT = {"F18", "R14", "R15", "X8", "X9", "X10", "E1", "E2", "E3"} | {
+NOT_KEPT = {"F18", "R14", "R15", "R16", "X8", "X9", "X10", "E1", "E2", "E3"} | {
     f"E{n}" for n in (*range(5, 21), 22, *range(26, 33))
 }
 
