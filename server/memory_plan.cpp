@@ -9,7 +9,7 @@ namespace {
 // memory too. Measured, and rounded up: an order alone at its price, an account with an id of 20
 // digits, a symbol with an order on each side.
 constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes = 1'536,
-                        position_bytes = 256, reference_bytes = 512, execution_bytes = 160,
+                        position_bytes = 256, reference_bytes = 400, execution_bytes = 160,
                         trade_bytes = 64;
 // A changed row, in the engine, in the projector, and on its way to HTTP.
 constexpr std::uint64_t unprojected_row_bytes = 256, unread_row_bytes = 128;
@@ -34,14 +34,18 @@ void plan_memory(Options& options, std::uint64_t memory) {
   fill(state.accounts_max, memory / 16, account_bytes);
   fill(state.symbols_max, memory / 16, symbol_bytes);
   fill(state.positions_max, memory / 32, position_bytes);
-  fill(state.references_max, memory / 32, reference_bytes);
+  fill(state.references_max, memory / 8, reference_bytes);
   fill(state.executions_max, memory / 32, execution_bytes);
+  fill(state.executions_per_account_max, state.executions_max / 4, 1);
 
   lower(options.http.trades_in_all_max, memory / 64, trade_bytes);
   lower(options.core.unprojected_rows_max, memory / 16, unprojected_row_bytes);
   lower(options.http.unread_rows_max, memory / 32, unread_row_bytes);
   lower(options.core.executions_held_max, memory / 32, held_execution_bytes);
-  lower(options.net.limits.connections_max, memory / 16, connection_bytes);
+  if (options.net.limits.connections_max == 0) {
+    options.net.limits.connections_max = NetLimits{}.connections_max;
+    lower(options.net.limits.connections_max, memory / 16, connection_bytes);
+  }
   lower(options.http.buffered_bytes_max, memory / 16, 1);
   if (options.net.limits.buffered_bytes_max == 0)
     options.net.limits.buffered_bytes_max = std::min<std::size_t>(memory / 8, 1u << 30);

@@ -19,7 +19,8 @@ std::string check_ip_address(const std::string& text) {
 
 Options parse_options(int argc, char** argv) {
   Options options;
-  options.net.limits.buffered_bytes_max = 0;  // memory_plan.hpp
+  options.net.limits.buffered_bytes_max = options.net.limits.connections_max =
+      0;  // memory_plan.hpp
   CLI::App app(
       "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
       "Each option can also be given as the environment variable in brackets.",
@@ -104,8 +105,9 @@ Options parse_options(int argc, char** argv) {
       "EXCHANGE_FRAME_BYTES_MAX")
       ->check(CLI::Range(64, 1 << 30));
   add("--connections-max", options.net.limits.connections_max,
-      "open connections at most (and below the descriptor limit)", "EXCHANGE_CONNECTIONS_MAX")
-      ->check(CLI::Range(1, 1'000'000));
+      "open connections at most, and below the descriptor limit; 0: as memory allows, at most 16384",
+      "EXCHANGE_CONNECTIONS_MAX")
+      ->check(CLI::Range(0, 1'000'000));
   add("--connections-per-address", options.net.limits.connections_per_address,
       "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
       "EXCHANGE_CONNECTIONS_PER_ADDRESS")

@@ -31,7 +31,8 @@ struct Options {
                     .open_orders_max = 0,
                     .open_orders_per_account_max = 0,
                     .references_max = 0,
-                    .executions_max = 0};
+                    .executions_max = 0,
+                    .executions_per_account_max = 0};
   ProtocolLimits protocol;
   CoreLimits core;
   NetOptions net;

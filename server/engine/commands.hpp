@@ -153,7 +153,9 @@ enum class Reason : std::uint8_t {
   too_many_orders,
   too_many_orders_of_account,
   too_many_references,
+  too_many_old_orders,
   too_many_executions,
+  too_many_executions_of_account,
   reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address

@@ -167,28 +167,44 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   return Opened{order.id};
 }
 
-// An order that does not rest is accepted at the limit of open orders.
+// An order that does not rest is accepted at the limits of open orders.
 std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, AccountNumber account,
                                                SymbolNumber symbol) const {
-  const auto executes = [&](Shares shares) {
-    return can_execute(command, account, symbol, shares, command.self_trade);
+  const auto would_rest = [&] {
+    return command.lifetime == Lifetime::until_canceled &&
+           !can_execute(command, account, symbol, command.shares, command.self_trade);
   };
-  const bool may_rest = command.lifetime == Lifetime::until_canceled;
-  if (open_order_count_ >= limits_.open_orders_max || index_is_sparse()) [[unlikely]]
-    if (may_rest && !executes(command.shares))
-      return Rejected{Reason::too_many_orders, limits_.open_orders_max};
+  if (open_order_count_ >= limits_.open_orders_max) [[unlikely]]
+    if (would_rest()) return Rejected{Reason::too_many_orders, limits_.open_orders_max};
+  if (index_is_sparse()) [[unlikely]]
+    if (would_rest()) return Rejected{Reason::too_many_old_orders};
   if (accounts_[account].open_orders >= limits_.open_orders_per_account_max) [[unlikely]]
-    if (may_rest && !executes(command.shares))
+    if (would_rest())
       return Rejected{Reason::too_many_orders_of_account, limits_.open_orders_per_account_max};
-  if (executions_.used() >= limits_.executions_max) [[unlikely]]
-    if (executes(Shares::from_units(1)))
-      return Rejected{Reason::too_many_executions, limits_.executions_max};
   if (symbol == no_index && !has_place_for_symbol()) [[unlikely]]
     return Rejected{Reason::too_many_symbols, limits_.symbols_max};
   if (!has_place_for_position(account, symbol)) [[unlikely]]
     return Rejected{Reason::too_many_positions, limits_.positions_max};
-  if (command.reference && references_.size() >= limits_.references_max)
+  // An account that has all that are kept of it forgets one for each new one.
+  if (command.reference && references_.size() >= limits_.references_max &&
+      references_.of(account) < References::kept_max)
     return Rejected{Reason::too_many_references, limits_.references_max};
+  return check_executions(command.side, command.limit, symbol);
+}
+
+std::optional<Rejected> Exchange::check_executions(Side side, Price limit,
+                                                   SymbolNumber symbol) const {
+  if (executions_.used() < limits_.executions_per_account_max) [[likely]]
+    return {};  // so no account has more
+  if (symbol == no_index) return {};
+  const Side maker_side = opposite(side);
+  const PriceIndex& makers = symbols_[symbol].sides[int(maker_side)];
+  if (makers.empty() || makers.best_rank() < worst_rank(maker_side, limit)) return {};
+  if (executions_.used() >= limits_.executions_max)
+    return Rejected{Reason::too_many_executions, limits_.executions_max};
+  const Order& maker = orders_[levels_[makers.best_level()].first];
+  if (accounts_[maker.account].executions >= limits_.executions_per_account_max)
+    return Rejected{Reason::too_many_executions_of_account, limits_.executions_per_account_max};
   return {};
 }
 
@@ -311,6 +327,7 @@ void Exchange::record_execution(Order& order, std::uint32_t execution) {
   else
     executions_[order.last_execution].next[int(order.side)] = execution;
   order.last_execution = execution;
+  ++accounts_[order.account].executions;
 }
 
 Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
@@ -337,8 +354,9 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
 
   const Shares open = command.shares - executed;
   const bool keeps_place = command.limit == order.limit && open <= order.open;
-  if (executions_.used() >= limits_.executions_max && !keeps_place) [[unlikely]]
-    return Rejected{Reason::too_many_executions, limits_.executions_max};
+  if (!keeps_place)
+    if (const auto refusal = check_executions(order.side, command.limit, order.symbol))
+      return *refusal;
   if (order.side == Side::buy) {
     const Cash more = cost(open, command.limit) - cost(order.open, order.limit);
     if (accounts_[order.account].balance < more) return Rejected{Reason::insufficient_funds};
@@ -558,11 +576,13 @@ bool Exchange::release_closed(ClosedMark mark, std::size_t orders_max) {
     ENSURE(order.dirty == 0);
     closed_first_ = order.next;
     if (closed_first_ == no_index) closed_last_ = no_index;
-    for (std::uint32_t at = order.first_execution; at != no_index;) {
+    std::uint32_t listed = 0;
+    for (std::uint32_t at = order.first_execution; at != no_index; ++listed) {
       const std::uint32_t next = executions_[at].next[int(order.side)];
       if (--executions_[at].holders == 0) executions_.release(at);
       at = next;
     }
+    if (listed > 0) accounts_[order.account].executions -= listed;
     order_index_.erase(order.id);
     orders_.release(index);
   }
@@ -621,20 +641,25 @@ Description description(Reason reason) {
     case Reason::executed_more:
       return {"executed_more", "the order has executed that much already"};
     case Reason::too_many_accounts:
-      return {"too_many_accounts", "the exchange has no place for another account; the limit is"};
-    case Reason::too_many_symbols:
-      return {"too_many_symbols", "the exchange has no place for another symbol; the limit is"};
+      return {"too_many_accounts", "the limit of accounts is reached:"};
+    case Reason::too_many_symbols: return {"too_many_symbols", "the limit of symbols is reached:"};
     case Reason::too_many_positions:
-      return {"too_many_positions",
-              "the exchange has no place for another symbol of an account; the limit is"};
+      return {"too_many_positions", "the limit of symbols that accounts have is reached:"};
     case Reason::too_many_orders:
-      return {"too_many_orders", "the exchange has too many open orders; the limit is"};
+      return {"too_many_orders", "the limit of open orders is reached:"};
     case Reason::too_many_orders_of_account:
-      return {"too_many_orders_of_account", "the account has too many open orders; the limit is"};
+      return {"too_many_orders_of_account", "the limit of open orders of an account is reached:"};
     case Reason::too_many_references:
-      return {"too_many_references", "the exchange remembers too many references; the limit is"};
+      return {"too_many_references", "the limit of references of orders is reached:"};
+    case Reason::too_many_old_orders:
+      return {"too_many_old_orders",
+              "the limit of open orders among old ids is reached; cancel old orders"};
     case Reason::too_many_executions:
-      return {"too_many_executions", "open orders have too many executions; the limit is"};
+      return {"too_many_executions", "the limit of executions of open orders is reached:"};
+    case Reason::too_many_executions_of_account:
+      return {
+          "too_many_executions_of_account",
+          "the next order to execute is of an account at the limit of executions of open orders:"};
     case Reason::unknown_symbol: return {"unknown_symbol", "unknown symbol"};
     case Reason::reply_too_long:
       return {"reply_too_long", "the reply would be too long; ask for fewer orders in one request"};

@@ -159,6 +159,7 @@ class Exchange {
   struct Account {
     Cash balance;
     std::uint32_t open_orders = 0;
+    std::uint32_t executions = 0;  // of its orders in memory
     bool dirty = false;
   };
   // One word, so that four with their keys fill a cache line.
@@ -241,12 +242,14 @@ class Exchange {
   bool has_place_for_symbol() const { return symbols_.size() < limits_.symbols_max; }
   bool has_place_for_position(AccountNumber account, SymbolNumber symbol) const;
   // Open orders among ids that are given long since take a page of the index each. A page has the
-  // memory of some 12 orders (core/state_limits.cpp).
+  // memory of some 12 orders (memory_plan.cpp).
   bool index_is_sparse() const {
     return order_index_.pages() > 64 && order_index_.pages() > limits_.open_orders_max / 12;
   }
   std::optional<Rejected> check_limits(const PlaceOrder& command, AccountNumber account,
                                        SymbolNumber symbol) const;
+  // What would be executed at once is refused at a limit of executions.
+  std::optional<Rejected> check_executions(Side side, Price limit, SymbolNumber symbol) const;
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
   // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order

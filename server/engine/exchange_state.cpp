@@ -315,6 +315,9 @@ std::string Exchange::check_invariants() const {
   if (closed != closed_ - released_) return "closed orders miscounted";
   std::size_t open_of_accounts = 0;
   for (const Account& account : accounts_) open_of_accounts += account.open_orders;
+  std::size_t executions_of_accounts = 0;
+  for (const Account& account : accounts_) executions_of_accounts += account.executions;
+  if (executions_of_accounts != executions.size()) return "executions of accounts miscounted";
   if (open_order_count_ != resting || open_of_accounts != resting) return "open orders miscounted";
   if (orders_.used() != resting + closed || order_index_.size() != orders_.used())
     return "orders miscounted";

@@ -20,8 +20,10 @@ struct StateLimits {
   std::size_t open_orders_per_account_max = none;
   // references remembered, of all accounts
   std::size_t references_max = none;
-  // executions of orders that are open, or not in the tables yet
+  // executions of orders that are open, or not in the tables yet; of all accounts, and of the one
+  // whose order is next to be executed
   std::size_t executions_max = none;
+  std::size_t executions_per_account_max = none;
 };
 
 }  // namespace exchange

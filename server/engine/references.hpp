@@ -38,6 +38,10 @@ class References {
     known.oldest_first.pop_front();
   }
   std::size_t size() const { return size_; }
+  std::size_t of(AccountNumber account) const {
+    const auto known = accounts_.find(account);
+    return known == accounts_.end() ? 0 : known->second.rows.size();
+  }
   // Of each account oldest first, accounts in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {

@@ -19,7 +19,7 @@ inline constexpr std::size_t order_kinds = 5;
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 8, command_results = 26;
+  static constexpr std::size_t command_kinds = 8, command_results = 28;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   // orders opened, by OrderKind

@@ -100,11 +100,12 @@ int SqliteDatabase::on_commit(void* of_database, sqlite3* handle, const char*, i
 SqliteDatabase::LogTurn SqliteDatabase::take_log_turn() { return std::exchange(log_->turn, {}); }
 
 bool SqliteDatabase::checkpoint() {
-  SqliteStatement full(*this, "PRAGMA wal_checkpoint(FULL)");
-  if (!full.step()) return false;
-  log_->pages = int(full.integer(1));
-  const bool is_in_file = full.integer(0) == 0 && full.integer(1) == full.integer(2);
-  full.run();
+  // Passive: does not wait for another program that reads.
+  SqliteStatement passive(*this, "PRAGMA wal_checkpoint(PASSIVE)");
+  if (!passive.step()) return false;
+  log_->pages = int(passive.integer(1));
+  const bool is_in_file = passive.integer(0) == 0 && passive.integer(1) == passive.integer(2);
+  passive.run();
   return is_in_file;
 }
 

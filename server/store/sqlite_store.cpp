@@ -93,6 +93,7 @@ void SqliteStore::open() {
     add_checksums(tables_, path_);
     open_reader();
     take_epoch();
+    warn_if_public();
     fail_point("recovery.epoch_taken");
   } catch (const StoreUnavailable& error) {
     throw StoreCorrupt(error.what());  // not retryable: a local file does not appear by itself
@@ -109,6 +110,15 @@ void SqliteStore::take_epoch() {
 
 void SqliteStore::throw_fenced() const {
   throw StoreFenced(path_ + ": another server has taken the store over");
+}
+
+void SqliteStore::warn_if_public() const {
+  for (const std::string& path : {path_, journal_path()}) {
+    struct stat file {};
+    if (::stat(path.c_str(), &file) == 0 && (file.st_mode & S_IROTH) != 0)
+      spdlog::warn("every user of this machine can read {}, and the key hashes in it; chmod o= {}",
+                   path, path);
+  }
 }
 
 // The kernel releases the lock when the process ends, also after kill -9.

@@ -55,6 +55,7 @@ class SqliteStore : public Store {
   void check_mark();
   void upgrade_journal();
   void open_reader();
+  void warn_if_public() const;
   void take_epoch();
 
   void upsert(const Rows& rows);

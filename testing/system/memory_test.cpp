@@ -104,7 +104,7 @@ TEST_CASE("a server refuses orders before memory ends, and starts again with wha
   std::string reply;
   for (int i = 0; i < 60; ++i)  // 960,000 orders
     reply = client.request("<transactions id='1'>" + orders + "</transactions>");
-  CHECK_THAT(reply, contains_text("the account has too many open orders; the limit is 49152"));
+  CHECK_THAT(reply, contains_text("the limit of open orders of an account is reached: 49152"));
   CHECK(reply.find("<opened") == std::string::npos);
   CHECK_THAT(client.request("<transactions id='1'><cancel id='1'/></transactions>"),
              contains_text("<canceled id=\"1\">"));
@@ -127,6 +127,6 @@ TEST_CASE("limits of the state can be set") {
   const std::string order = "<order sym='A' amount='1' limit='1'/>";
   CHECK_THAT(
       client.request("<transactions id='1' codes='true'>" + order + order + "</transactions>"),
-      contains_text("code=\"too_many_orders_of_account\">the account has too many open orders; "
-                    "the limit is 1</error>"));
+      contains_text("code=\"too_many_orders_of_account\">the limit of open orders of an account is "
+                    "reached: 1</error>"));
 }

@@ -31,7 +31,7 @@ class Limited : public TwoTraders {
 
 }  // namespace
 
-TEST_CASE_METHOD(Limited, "accounts beyond the limit are refused; one that exists says so") {
+TEST_CASE_METHOD(Limited, "accounts beyond the limit are refused, in favour of those that exist") {
   set(&StateLimits::accounts_max, 2);
   check_refused(CreateAccount{AccountId("3"), Cash::whole(1)}, Reason::too_many_accounts, 2);
   CHECK(apply(CreateAccount{AccountId("1"), Cash::whole(1)}) == rejected(Reason::account_exists));
@@ -122,12 +122,56 @@ TEST_CASE_METHOD(Limited, "references beyond the limit are refused; orders witho
   CHECK(apply(order("1", "SYM", 1)) == opened(2));
 }
 
+TEST_CASE_METHOD(Limited, "an account that has all references that are kept of it may go on") {
+  PlaceOrder named = order("1", "SYM", 1, 1);
+  const auto again = [&](int number) {
+    named.reference = OrderReference("r" + std::to_string(number));
+    const Outcome outcome = engine.apply(named, now);
+    if (const auto* placed = std::get_if<Opened>(&outcome))
+      engine.apply(CancelOrder{AccountId("1"), placed->order}, now);
+    return outcome;
+  };
+  for (int i = 0; i < int(References::kept_max); ++i)
+    REQUIRE(std::holds_alternative<Opened>(again(i)));
+  set(&StateLimits::references_max, References::kept_max);
+  CHECK(std::holds_alternative<Opened>(again(5'000)));
+  CHECK(std::holds_alternative<Opened>(again(0)));  // forgotten
+  named.account = AccountId("2");
+  CHECK(again(1) == Outcome(Rejected{Reason::too_many_references, References::kept_max}));
+}
+
+TEST_CASE_METHOD(Limited, "one account cannot stop the trade of others by its executions") {
+  REQUIRE(sell("2", 100, 50) == opened(1));
+  set(&StateLimits::executions_max, 4);
+  set(&StateLimits::executions_per_account_max, 2);
+  account("3", 1'000);
+  give("3", 10, "B");
+  CHECK(apply(order("1", "SYM", 50, 1)) == opened(2));
+  CHECK(apply(order("1", "SYM", 50, 1)) == opened(3));
+  check_refused(order("1", "SYM", 50, 1), Reason::too_many_executions_of_account, 2);
+  REQUIRE(apply(PlaceOrder{AccountId("3"), SymbolName("B"), Side::sell, Shares::whole(9),
+                           Price::whole(5)}) == opened(4));
+  CHECK(apply(order("1", "B", 5, 1)) == opened(5));
+  Rows rows;
+  engine.release_closed(engine.take_changes(rows));
+  cancel("2", 1);
+  engine.release_closed(engine.take_changes(rows));
+  CHECK(sell("2", 10, 50) == opened(6));
+  CHECK(apply(order("1", "SYM", 50, 1)) == opened(7));
+}
+
 TEST_CASE_METHOD(Limited, "at the limit of executions, orders that would execute are refused") {
   REQUIRE(sell("2", 100, 50) == opened(1));
   REQUIRE(apply(order("1", "SYM", 50)) == opened(2));
   set(&StateLimits::executions_max, 1);
+  set(&StateLimits::executions_per_account_max, 1);
   check_refused(order("1", "SYM", 50), Reason::too_many_executions, 1);
   REQUIRE(apply(order("1", "SYM", 49)) == opened(3));
+  CHECK(apply(ReplaceOrder{.account = AccountId("1"),
+                           .side = Side::buy,
+                           .order = 3,
+                           .shares = Shares::whole(10),
+                           .limit = Price::whole(48)}) == Outcome(Replaced{3}));
   check_refused(ReplaceOrder{.account = AccountId("1"),
                              .side = Side::buy,
                              .order = 3,
@@ -137,7 +181,7 @@ TEST_CASE_METHOD(Limited, "at the limit of executions, orders that would execute
   cancel("2", 1);  // ends what holds it
   Rows rows;
   engine.release_closed(engine.take_changes(rows));
-  CHECK(sell("2", 10, 49) == opened(4));
+  CHECK(sell("2", 10, 48) == opened(5));
 }
 
 TEST_CASE_METHOD(Limited, "what is there when a limit is set stays, and old ids count in time") {
