@@ -269,8 +269,11 @@ void Market::doubt_best(Side side, std::int64_t shares) {
   std::sort(quotes.begin(), quotes.end(), [&](const Order* one, const Order* other) {
     return side == Side::buy ? one->limit > other->limit : one->limit < other->limit;
   });
-  for (Order* const quote : quotes)
-    if (shares > 0) shares -= quote->shares, quote->doubtful = true;
+  for (Order* const quote : quotes) {
+    if (shares <= 0) break;
+    shares -= quote->shares;
+    quote->doubtful = true;
+  }
 }
 
 // Learns what was executed of an order that was canceled or queried. Refused: nothing was open any

@@ -4,6 +4,7 @@
 // address whose due time is too far ahead is refused. Owner: the part that sets the limits. Any
 // thread.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,12 +26,15 @@ class AddressRate {
                           : std::chrono::nanoseconds(0)),
         ahead_max_(between_ * std::int64_t(burst_max - 1)) {}
 
-  // Counts `times` more uses of an address that has taken one: they cost it its next ones.
-  void charge(const PeerAddress& address, std::size_t times) {
+  // Counts `times` more uses of an address that has taken one: they cost it its next ones, but
+  // those of two bursts at most, so that it may soon go on.
+  void charge(const PeerAddress& address, std::size_t times, Time now) {
     if (!limited_) return;
     due_.with([&](Due& due) {
       const auto found = due.of.find(address);
-      if (found != due.of.end()) found->second += between_ * std::int64_t(times);
+      if (found == due.of.end()) return;
+      const Time latest = std::max(found->second, now + 2 * ahead_max_);
+      found->second = std::min(found->second + between_ * std::int64_t(times), latest);
     });
   }
   // Whether the address may once more.

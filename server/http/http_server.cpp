@@ -240,7 +240,7 @@ class HttpServer::State {
   asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
     const PeerAddress& peer = connection.address();
     const bool secure = certificate_ != nullptr;
-    const auto context = secure ? certificate_->admit(peer) : nullptr;
+    const auto context = secure ? certificate_->admit(Certificate::Port::http, peer) : nullptr;
     if (secure && context == nullptr) co_return;  // closes it
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
@@ -297,7 +297,7 @@ class HttpServer::State {
     const AddressTurns::Turn turn = co_await handshakes_.take(peer);
     stream.expires_after(std::chrono::milliseconds(limits_.tls_handshake_ms));
     const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
-    certificate_->charge(peer, stream.native_tls());
+    certificate_->charge(Certificate::Port::http, peer, stream.native_tls());
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
   }

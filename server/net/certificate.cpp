@@ -47,23 +47,25 @@ std::shared_ptr<ssl::context> read(const TlsFiles& files) {
 Certificate::Certificate(const TlsFiles& files, Metrics& metrics)
     : files_(files),
       metrics_(metrics),
-      handshakes_(files.handshakes_per_address, 4 * files.handshakes_per_address) {
+      handshakes_{{files.handshakes_per_address, 4 * files.handshakes_per_address},
+                  {files.handshakes_per_address, 4 * files.handshakes_per_address}} {
   reload();
 }
 
-std::shared_ptr<ssl::context> Certificate::admit(const PeerAddress& address) {
-  if (!handshakes_.take(address, std::chrono::steady_clock::now())) {
+std::shared_ptr<ssl::context> Certificate::admit(Port port, const PeerAddress& address) {
+  if (!handshakes_[int(port)].take(address, std::chrono::steady_clock::now())) {
     Metrics::add(metrics_.tls_refused);
     return nullptr;
   }
   return context_.with([](const auto& context) { return context; });
 }
 
-void Certificate::charge(const PeerAddress& address, SSL* connection) {
+void Certificate::charge(Port port, const PeerAddress& address, SSL* connection) {
   constexpr std::size_t cost = 8;  // CPU time of P-384, where that of the other groups is one
   // OpenSSL looks for the group in the session, which a client that sent nothing has not
   if (SSL_get_session(connection) == nullptr) return;
-  if (SSL_get_negotiated_group(connection) == NID_secp384r1) handshakes_.charge(address, cost - 1);
+  if (SSL_get_negotiated_group(connection) == NID_secp384r1)
+    handshakes_[int(port)].charge(address, cost - 1, std::chrono::steady_clock::now());
 }
 
 std::int64_t Certificate::expires_s() const {

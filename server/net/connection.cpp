@@ -84,7 +84,8 @@ Detached serve(std::unique_ptr<Connection> owned) {
           co_await Wait{connection, [&] {
                           stream.secure().async_handshake(asio::ssl::stream_base::server, done);
                         }};
-          connection.certificate->charge(conversation.address(), stream.secure().native_handle());
+          connection.certificate->charge(Certificate::Port::xml, conversation.address(),
+                                         stream.secure().native_handle());
           break;
         case Step::receive:
           // Asio tries to read before it waits. First the other replies that are ready are sent;
@@ -126,7 +127,8 @@ Detached serve(std::unique_ptr<Connection> owned) {
 void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
                       const TransportParts& parts) {
   const bool secure = parts.certificate != nullptr;
-  const auto context = secure ? parts.certificate->admit(peer_address(socket)) : nullptr;
+  const auto context =
+      secure ? parts.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
   if (secure && context == nullptr) return;  // closes it
   Stream<tcp::socket> stream(std::move(socket), context.get());
   std::optional<ConnectionLease> lease = table.admit(stream.next_layer());

@@ -15,7 +15,7 @@ const char* policy_name(Policy policy);
 
 struct TlsFiles {
   std::string certificate, key;  // PEM; both or neither
-  // connections that one address may begin in a second, over both ports, and four times as many at
+  // connections that one address may begin in a second at one port, and four times as many at
   // once: the server computes a key exchange for each. A proxy that passes TLS through, and checks
   // two ports ten times a second, is one address too. 0: any number
   std::size_t handshakes_per_address = 50;

@@ -136,7 +136,8 @@ class ThreadPolicy final : public Transport {
 
   void start_client(tcp::socket socket) {
     const bool secure = parts_.certificate != nullptr;
-    const auto context = secure ? parts_.certificate->admit(peer_address(socket)) : nullptr;
+    const auto context =
+        secure ? parts_.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
     if (secure && context == nullptr) return;  // closes it
     Stream<tcp::socket> stream(std::move(socket), context.get());
     std::optional<ConnectionLease> lease = table_.admit(stream.next_layer());
@@ -185,7 +186,8 @@ class ThreadPolicy final : public Transport {
       switch (step) {
         case Step::handshake:
           stream.secure().handshake(asio::ssl::stream_base::server, error);
-          parts_.certificate->charge(conversation.address(), stream.secure().native_handle());
+          parts_.certificate->charge(Certificate::Port::xml, conversation.address(),
+                                     stream.secure().native_handle());
           break;
         case Step::receive: bytes = stream.read_some(as_buffer(conversation.space()), error); break;
         case Step::check_keys:

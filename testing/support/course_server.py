@@ -594,7 +594,9 @@ class Server:
         if self.fault == "ignores-length":
             data = connection.recv(65536)
             return data.decode("utf-8", "replace").lstrip("0123456789").strip() if data else None
-        while (first := stream.read(1)) and first in b" \t\r\n\0\xef\xbb\xbf":  # and byte order marks
+        while (
+            first := stream.read(1)
+        ) and first in b" \t\r\n\0\xef\xbb\xbf":  # and byte order marks
             pass
         if not first:
             return None

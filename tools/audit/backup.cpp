@@ -147,7 +147,7 @@ std::string back_up(const std::string& store, const std::string& folder) {
   const std::string path = store.substr(prefix.size());
   for (const std::string& file : {path, path + ".journal"})
     if (::access(file.c_str(), R_OK) != 0) throw CannotRead(file + " is missing or cannot be read");
-  const fs::path target = fs::path(folder + "/.").lexically_normal().parent_path(),
+  const fs::path target = fs::absolute(folder + "/.").lexically_normal().parent_path(),
                  partial = target.string() + ".partial";
   const PrivateFiles is_private;
   try {
@@ -155,8 +155,8 @@ std::string back_up(const std::string& store, const std::string& folder) {
       throw CannotRead(path +
                        ".journal has the form of an earlier version of the exchange; start "
                        "the server once on this store, which rewrites it");
-    if (fs::exists(target) && !fs::is_empty(target))
-      throw CannotRead(target.string() + " is not empty; name a new folder");
+    if (fs::exists(target) && (!fs::is_directory(target) || !fs::is_empty(target)))
+      throw CannotRead(target.string() + " is no empty folder; name a new one");
     if (!fs::create_directory(partial))
       throw CannotRead(partial.string() +
                        " is there: another backup runs, or one was cut off; "
@@ -164,12 +164,12 @@ std::string back_up(const std::string& store, const std::string& folder) {
     try {
       copy_store(path, partial / fs::path(path).filename());
       sync_folder(partial);
+      fs::rename(partial, target);
     } catch (...) {
       std::error_code ignored;
       fs::remove_all(partial, ignored);
       throw;
     }
-    fs::rename(partial, target);
     sync_folder(target.parent_path());
   } catch (const fs::filesystem_error& error) {
     throw CannotRead(error.what());

@@ -135,7 +135,7 @@ TEST_CASE_METHOD(AuditedStore,
   const std::string target = folder / "copy";
   fs::create_directory(folder / "full");
   fs::create_directory(folder / "full/other");
-  CHECK_THAT(problem_of(url, folder / "full"), contains_text("is not empty; name a new folder"));
+  CHECK_THAT(problem_of(url, folder / "full"), contains_text("is no empty folder; name a new one"));
   CHECK_THAT(problem_of("postgresql://localhost/x", target), contains_text("pg_dump"));
   CHECK_THAT(problem_of("sqlite:" + folder / "none.db", target), contains_text("is missing"));
   CHECK_THAT(problem_of(url, folder / "no/copy"), contains_text("No such file or directory"));

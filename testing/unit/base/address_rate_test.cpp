@@ -31,13 +31,21 @@ TEST_CASE("an address has its burst, then its rate, whatever others take") {
 TEST_CASE("a use that cost more is charged to the next ones") {
   AddressRate rate(10, 10);
   CHECK(taken(rate, one, start, 1) == 1);
-  rate.charge(one, 7);
-  rate.charge(two, 100);  // has used nothing
+  rate.charge(one, 7, start);
+  rate.charge(two, 100, start);  // has used nothing
   CHECK(taken(rate, one, start, 10) == 2);
   CHECK(taken(rate, two, start, 20) == 10);
-  rate.charge(one, 10);
-  CHECK(taken(rate, one, start + std::chrono::milliseconds(999), 5) == 0);
-  CHECK(taken(rate, one, start + std::chrono::milliseconds(1'100), 5) == 1);
+  rate.charge(one, 7, start);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(799), 5) == 0);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(800), 5) == 1);
+}
+
+TEST_CASE("however much its uses cost, an address waits for two bursts at most") {
+  AddressRate rate(10, 10);
+  CHECK(taken(rate, one, start, 1) == 1);
+  for (int i = 0; i < 100; ++i) rate.charge(one, 100, start);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(899), 5) == 0);
+  CHECK(taken(rate, one, start + std::chrono::milliseconds(900), 5) == 1);
 }
 
 TEST_CASE("without a rate an address is not limited") {
