@@ -366,6 +366,11 @@ class HttpServer::State {
         error = http::error::body_limit;
       } else {
         parser.body_limit(body_bytes_max);
+        auto refuse_extension = [](std::uint64_t, auto extension, beast::error_code& problem) {
+          if (!extension.empty()) problem = http::error::bad_chunk_extension;
+        };
+        parser.on_chunk_header(refuse_extension);
+        const auto fields = std::distance(header.begin(), header.end());
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
           co_await send_continue(stream);
         while (!error && !parser.is_done()) {  // counts the bytes received, not those announced
@@ -375,6 +380,10 @@ class HttpServer::State {
           if (!held.reserve(parser.get().body().size() * body_cost))
             co_return Reading{false, too_much(header)};
         }
+        // Beast adds the fields of a trailer to those of the header (RFC 9110 6.5.1).
+        if (!error && std::distance(header.begin(), header.end()) != fields)
+          co_return Reading{false, HttpRoutes::error(header, http::status::bad_request,
+                                                     "fields behind the body are refused")};
         if (!error) co_return Reading{};
       }
     }
