@@ -83,9 +83,9 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
                [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
 }
 
-asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order, ExecutionRange range,
-                                                         std::chrono::milliseconds time,
-                                                         std::size_t waiting_max) {
+asio::awaitable<CoreClient::Read> CoreClient::read_order(
+    OrderId order, ExecutionRange range, std::shared_ptr<const AddressQuota::Share> share,
+    std::chrono::milliseconds time, std::size_t waiting_max) {
   if (!attached()) co_return Read{standby_refusal, {}};
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
@@ -94,7 +94,7 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order, Executio
   };
   // shared: the answer may come after the time is over
   const auto answer = std::make_shared<Answer>(context_);
-  const auto on_found = [this, answer](std::optional<StoredOrder> found) {
+  const auto on_found = [this, answer, share](std::optional<StoredOrder> found) {
     asio::post(context_, [answer, found = std::move(found)]() mutable {
       answer->order = std::move(found);
       answer->there.set();

@@ -62,8 +62,10 @@ class CoreClient final : public CompletionSink {
     std::optional<StoredOrder> order;
   };
   // An order with the executions of `range` as it is in the tables. A problem after `time`, or at
-  // once if `waiting_max` orders wait to be read.
+  // once if `waiting_max` orders wait to be read. The read keeps `share` until it ends, which may
+  // be after `time`.
   boost::asio::awaitable<Read> read_order(OrderId order, ExecutionRange range,
+                                          std::shared_ptr<const AddressQuota::Share> share,
                                           std::chrono::milliseconds time, std::size_t waiting_max);
 
   // Whether no other server can have served when this call began: what this one shows is the newest

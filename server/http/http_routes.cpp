@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
 #include <charconv>
+#include <memory>
 
 #include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
@@ -380,11 +381,11 @@ asio::awaitable<HttpResponse> HttpRoutes::order(HttpRequest& request, PeerAddres
   if (range.before == 0)
     co_return error(request, http::status::bad_request, "before is a whole number from 1");
 
-  const AddressQuota::Share reading = order_reads_.take(peer);
-  if (!reading) co_return refuse("too many orders are being read");
+  const auto reading = std::make_shared<const AddressQuota::Share>(order_reads_.take(peer));
+  if (!*reading) co_return refuse("too many orders are being read");
   const std::chrono::milliseconds time(limits_.store_answer_ms);
   const auto read = [&](const ExecutionRange& executions) {
-    return core_.read_order(*id, executions, time, limits_.order_reads_max);
+    return core_.read_order(*id, executions, reading, time, limits_.order_reads_max);
   };
   CoreClient::Read found;
   if (core_.has_keys()) {

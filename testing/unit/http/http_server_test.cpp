@@ -402,6 +402,18 @@ TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once"
   CHECK(read(waiting.front()).status == 404);
 }
 
+TEST_CASE_METHOD(HttpFixture, "an address has its share of order reads until they end") {
+  options.http.order_reads_max = 4;  // three of one address
+  options.http.store_answer_ms = 20;
+  start();
+  store.hold_reads.begin();
+  const auto problem = [&] { return get("/api/orders/1").json()["error"]; };
+  for (int i = 0; i < 3; ++i) CHECK(problem() == "the store does not answer");
+  for (int i = 0; i < 3; ++i) CHECK(problem() == "too many orders are being read");
+  store.hold_reads.end();
+  while (get("/api/orders/1").status != 404) std::this_thread::yield();
+}
+
 TEST_CASE_METHOD(HttpFixture, "input without end is refused: the extension of a chunk, a trailer") {
   start();
   for (const std::string& endless : {std::string("1;"), std::string("0\r\nX: ")}) {
