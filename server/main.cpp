@@ -275,6 +275,16 @@ int run(Options options) {
         server_info(options), feed, *store, metrics, authenticator.get(), certificate.get());
     spdlog::info("HTTP on port {}", http->port());
   }
+  // However the start ends: no thread may use then what is gone.
+  const ScopeExit stop([&] {
+    if (authenticator) authenticator->stop();
+    if (http) http->stop();
+    if (transport) transport->stop();
+    const bool served = core != nullptr;
+    core.reset();  // all outlive it: it may be inside of one of their sinks
+    if (served) store->end_lease();
+    spdlog::info("stopped");
+  });
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
 
   // 3. The store, and from it the exchange as it was promised to clients.
@@ -300,15 +310,6 @@ int run(Options options) {
   }
   view.take_pages_from(spare_pages);
   recovered.tables = {};
-  const ScopeExit stop([&] {
-    if (authenticator) authenticator->stop();
-    if (http) http->stop();
-    if (transport) transport->stop();
-    const bool served = core != nullptr;
-    core.reset();  // all outlive it: it may be inside of one of their sinks
-    if (served) store->end_lease();
-    spdlog::info("stopped");
-  });
 
   // 4. While another server is active: follow it.
   if (!active) {

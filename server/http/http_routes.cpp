@@ -328,11 +328,12 @@ asio::awaitable<HttpResponse> HttpRoutes::account(HttpRequest& request, PeerAddr
   if (!id)
     co_return error(request, http::status::bad_request, "an account id is 1 to 64 digits",
                     code_of(ErrorCode::malformed_id));
+  // First: a server that shows nothing hashes nothing. What is read later is as new at least.
+  const std::string reason = co_await stale();
+  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
   const std::optional<bool> allowed = co_await may_see(request, *id, peer);
   if (!allowed)
     co_return refusal(request, http::status::service_unavailable, Reason::key_unchecked);
-  const std::string reason = co_await stale();
-  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
   const AddressTurns::Turn turn = co_await turns_.take(peer);
   const MarketView::Account* found = view_->find_account(*id);
   if (found == nullptr || !*allowed)

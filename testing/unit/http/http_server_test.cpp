@@ -560,6 +560,19 @@ TEST_CASE_METHOD(HttpFixture, "a server without its store is alive, and neither 
   starting.stop();
 }
 
+TEST_CASE_METHOD(HttpFixture, "a server that is starting checks no key") {
+  options.auth.required = options.protocol.keys = true;
+  feed.emplace(1);
+  authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
+  http =
+      std::make_unique<HttpServer>(HttpOptions{options.net.bind, 0, options.http, options.protocol},
+                                   ServerInfo{}, *feed, store, metrics, authenticator.get());
+  for (const char* target : {"/api/accounts/1", "/api/orders/1"})
+    CHECK(request(http::verb::get, target, "", {{"Authorization", "Basic MTprZXktb2YtMQ=="}})
+              .status == 503);  // 1:key-of-1
+  CHECK(metrics.key_hashes == 0);
+}
+
 struct HangingSink final : CompletionSink {
   void completed(std::span<Submission* const>) override {
     entered = true;
