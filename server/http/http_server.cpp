@@ -218,7 +218,8 @@ class HttpServer::State {
     while (true) {
       timer.expires_after(std::chrono::seconds(1));
       co_await timer.async_wait(use_tuple);
-      if (!readiness_.stale(monotonic_ns()).empty())
+      const bool stale = !readiness_.stale(monotonic_ns()).empty();
+      if (stale && readiness_.role() != Readiness::Role::stopping)  // stop() closes them
         channel_.close(beast::websocket::close_reason(beast::websocket::close_code::try_again_later,
                                                       "this server may have been replaced"),
                        false);

@@ -30,9 +30,9 @@ std::string Readiness::not_alive(std::int64_t now_ns) {
 std::string Readiness::not_ready(std::int64_t now_ns) {
   const State now = state();
   switch (now.role) {
-    case Role::starting: return "the server is starting: it waits for the store, or reads it";
     case Role::standby: return "standby";
-    case Role::stopping: return "the server is stopping";
+    case Role::starting:
+    case Role::stopping: return stale(now, now_ns);
     case Role::active: break;
   }
   const Health& health = *now.health;
@@ -58,6 +58,7 @@ std::string Readiness::stale(const State& now, std::int64_t now_ns) const {
   const std::int64_t stale_ns = limits_.stale_ms * ms;
   if (now.role == Role::starting)
     return "the server is starting: it waits for the store, or reads it";
+  if (now.role == Role::stopping) return "the server is stopping";  // another may be active
   if (now.role == Role::standby) {
     const std::int64_t age_ns = now.health->journal_age_ns(now_ns);
     return age_ns <= stale_ns ? "" : "this standby has not read the journal for " + seconds(age_ns);

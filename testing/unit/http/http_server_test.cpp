@@ -670,6 +670,8 @@ TEST_CASE_METHOD(HttpFixture,
          post(first_bid).body == "<results><error>the server is stopping</error></results>\n"));
   CHECK(get("/api/orders/1").status == 503);
   CHECK(get("/readyz").status == 503);
+  for (const char* target : {"/api/symbols", "/api/accounts/1"})  // another server may be active
+    CHECK(get(target).json()["error"] == "the server is stopping");
 }
 
 TEST_CASE_METHOD(Market, "after a restart the tape is still there, and counts begin again") {
