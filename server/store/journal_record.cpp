@@ -250,7 +250,7 @@ Command read_command(Decoder& in) {
   switch (in.byte()) {
     case 0: return CreateAccount{in.account(), in.cash()};
     case 1: return CreateSymbol{in.symbol()};
-    case 2: return PlaceShares{in.symbol(), in.account(), in.not_negative<Shares>()};
+    case 2: return PlaceShares{in.symbol(), in.account(), in.positive<Shares>()};
     case 3:
       return PlaceOrder{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
                         in.positive<Price>()};
@@ -290,6 +290,10 @@ void JournalWriter::begin(Timestamp now) {
 }
 
 void JournalWriter::add(const Command& command) {
+  // A placement of 0 shares changes no more, and servers of earlier versions cannot read it.
+  if (const auto* place = std::get_if<PlaceShares>(&command);
+      place != nullptr && place->shares == Shares()) [[unlikely]]
+    return add(CreateSymbol{place->symbol});
   put_byte(commands_, kind_of(command));
   std::visit(CommandWriter{commands_}, command);
   ++count_;

@@ -14,6 +14,7 @@ struct KeyWriter {
   }
   std::string operator()(const CreateSymbol& c) const { return join("symbol", c.symbol.view()); }
   std::string operator()(const PlaceShares& c) const {
+    if (c.shares == Shares()) return (*this)(CreateSymbol{c.symbol});  // as in the journal
     return join("place", c.symbol.view(), c.account.view(), to_string(c.shares));
   }
   std::string operator()(const PlaceOrder& c) const {

@@ -18,7 +18,6 @@ const std::vector<Command> every_kind{
     CreateAccount{AccountId("0"), Cash()},
     CreateSymbol{SymbolName(std::string(32, 'Z'))},
     PlaceShares{SymbolName("a"), AccountId("1"), Shares::from_units(1)},
-    PlaceShares{SymbolName("a"), AccountId("1"), Shares()},
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell,
                parse_shares("92233720367.99999999").value, Price::from_units(1)},
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),
@@ -91,6 +90,11 @@ TEST_CASE("an account without a key is written as before there were any") {
   CHECK(
       encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5), some_key}}).size() ==
       payload.size() + 47);
+}
+
+TEST_CASE("a placement of 0 shares is written as the creation of its symbol") {
+  CHECK(encode(Timestamp{1}, {PlaceShares{SymbolName("a"), AccountId("1"), Shares()}}) ==
+        encode(Timestamp{1}, {CreateSymbol{SymbolName("a")}}));
 }
 
 TEST_CASE("a replace is written with its order or its reference") {
