@@ -301,10 +301,10 @@ func (s *state) query(l leaf, got *element) bool {
 	if at < 0 || s.orders[at].account != l.parent.value("id") {
 		return is(got, "error")
 	}
-	from := 1
+	from := uint64(1)
 	if text, asked := l.attr("from"); asked {
 		var err error
-		if from, err = strconv.Atoi(text); err != nil || from < 1 {
+		if from, err = strconv.ParseUint(text, 10, 64); err != nil || from < 1 { // digits alone, no sign
 			return is(got, "error")
 		}
 	}
@@ -330,7 +330,7 @@ func (s *state) cancel(l leaf, got *element) bool {
 }
 
 // matches says whether a reply tells the whole state of an order, with its executions from this one on, in the right order.
-func (s *state) matches(at int, got *element, from int) bool {
+func (s *state) matches(at int, got *element, from uint64) bool {
 	order, parts := s.orders[at], got.Children
 	if order.open.Sign() > 0 {
 		if len(parts) == 0 || parts[0].name() != "open" || parts[0].value("shares") != formatShares(order.open) {

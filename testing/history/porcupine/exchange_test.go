@@ -156,6 +156,16 @@ func TestWhatOneQuerySawALaterOneMustSee(t *testing.T) {
 	s.expect(porcupine.Illegal)
 }
 
+func TestFromIsAWholeNumberWithoutSign(t *testing.T) {
+	open := status(1, `<open shares="5"/>`)
+	for from, reply := range map[string]string{"1": open, "02": open, "18446744073709551615": open, "+1": "<error/>", "0": "<error/>", "": "<error/>", "18446744073709551616": "<error/>"} {
+		s := newStory(t)
+		s.order(1, 1, "5", "10")
+		s.ask(fmt.Sprintf(`<transactions id="1"><query id="1" from="%s"/></transactions>`, from), strings.Replace(reply, "<error", `<error id="1"`, 1))
+		s.expect(porcupine.Ok)
+	}
+}
+
 func TestPricePriorityThenArrival(t *testing.T) {
 	for _, c := range []struct {
 		hit  int
