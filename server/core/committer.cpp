@@ -72,18 +72,20 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     submission->forget_outcomes();
     submission->outcomes.reserve(submission->commands.size());
     std::size_t executions = 0;
+    ReplyLength length(limits_.reply_executions_max);
     for (const Command& command : submission->commands) {
       const Exchange::Located& located = ahead.next();
-      const bool is_long = executions > limits_.reply_executions_max;
+      const bool is_long = length.is_long();
       Outcome& outcome = submission->outcomes.emplace_back(
-          is_long && may_be_too_long(command) ? Rejected{Reason::reply_too_long}
-                                              : exchange_.apply(command, now, located));
+          length.refuses(command) ? Rejected{Reason::reply_too_long}
+                                  : exchange_.apply(command, now, located));
       ++at;
       // No client asks why: the tables need not be read.
       if (submission->of_disconnect && std::holds_alternative<NotInMemory>(outcome))
         outcome = Rejected{Reason::nothing_open};
       if (is_long) list_no_executions(outcome);
       executions += execution_count(outcome);
+      length.add(outcome);
       if (changed_state(outcome)) writer_.add(command);
       counts.add(command, outcome, submission->of_disconnect);
     }

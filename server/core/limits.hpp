@@ -8,8 +8,8 @@ namespace exchange {
 
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;  // commands in one commit; a request is never split
-  // executions in the replies to one request batch; further queries are refused, and cancels of one
-  // order list none. Bounds memory.
+  // executions that the replies to one request batch list or skip; further queries are refused, and
+  // cancels of one order list none. Bounds memory and time.
   std::size_t reply_executions_max = 100'000;
   // rows the tables may lag behind before the core waits for them
   std::size_t unprojected_rows_max = 400'000;

@@ -6,6 +6,13 @@
 
 namespace exchange {
 
+ExecutionRange executions_to_read(const Command& command) {
+  const auto* query = std::get_if<QueryOrder>(&command);
+  if (query == nullptr) return {.count = 0};
+  const std::uint64_t skipped = std::min<std::uint64_t>(query->from - 1, INT64_MAX);
+  return {.count = listed_executions_max, .before = skipped + listed_executions_max};
+}
+
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
                             const std::optional<StoredOrder>& stored) {
   const auto* query = std::get_if<QueryOrder>(&command);
@@ -16,11 +23,14 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
     return Rejected{Reason::nothing_open};
   Status status{
       stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at, {}};
-  const std::vector<Execution>& all = stored->executions;
-  const std::size_t first = std::min<std::uint64_t>(query->from - 1, all.size()),
-                    last = std::min(first + listed_executions_max, all.size());
-  status.executions.assign(all.begin() + std::ptrdiff_t(first), all.begin() + std::ptrdiff_t(last));
-  if (last < all.size()) status.next = last + 1;
+  const std::uint64_t total = stored->executions_total;
+  status.skipped = std::min(query->from - 1, total);
+  // near its end, the range begins with executions that the query skips
+  const std::uint64_t first = status.skipped - executions_to_read(command).begin(total);
+  status.executions.assign(stored->executions.begin() + std::ptrdiff_t(first),
+                           stored->executions.end());
+  const std::uint64_t last = status.skipped + status.executions.size();
+  if (last < total) status.next = last + 1;
   return status;
 }
 
@@ -105,26 +115,30 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;
   std::size_t executions = 0;
+  ReplyLength length(limits_.reply_executions_max);
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
     Outcome& outcome = submission.outcomes[at];
     if (const auto* missing = std::get_if<NotInMemory>(&outcome)) {
-      const bool too_long = executions > limits_.reply_executions_max;
+      const Command& command = submission.commands[at];
+      const bool too_long = length.refuses(command);
       if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max)
         return Progress::more;
       try {
         outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
-                           : outcome_from_tables(submission.commands[at], missing->account,
-                                                 read_with_retries(missing->order, {}));
+                           : outcome_from_tables(
+                                 command, missing->account,
+                                 read_with_retries(missing->order, executions_to_read(command)));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
       if (!too_long) Metrics::add(metrics_.orders_read);
       CommandCounts counts;
-      counts.add(submission.commands[at], outcome);
+      counts.add(command, outcome);
       counts.move_to(metrics_);
       submission.executions_held.add(executions_held_, execution_count(outcome));
     }
     executions += execution_count(outcome);
+    length.add(outcome);
   }
   return Progress::done;
 }

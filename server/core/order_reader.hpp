@@ -72,7 +72,10 @@ class OrderReader {
   Thread thread_;
 };
 
-// The outcome of a query or cancel by `account`, from the stored order.
+// The executions that the outcome of the command needs; it needs their total too if any.
+ExecutionRange executions_to_read(const Command& command);
+// The outcome of a query, cancel or replace by `account`, from the stored order with these
+// executions.
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
                             const std::optional<StoredOrder>& stored);
 

@@ -79,8 +79,7 @@ struct Submission {
   }
 };
 
-// How much of a reply an outcome takes: its executions, and each order of a CanceledAll. It bounds
-// the length of a reply (CoreLimits::reply_executions_max).
+// How much memory and reply an outcome takes: its executions, and each order of a CanceledAll.
 inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
@@ -92,6 +91,23 @@ inline std::size_t execution_count(const Outcome& outcome) {
   }
   return 0;
 }
+
+// What the reply to a request batch has cost so far, of at most CoreLimits::reply_executions_max
+// (R13). An execution that a query skips costs the time of one that it lists.
+class ReplyLength {
+ public:
+  explicit ReplyLength(std::size_t executions_max) : max_(executions_max) {}
+  bool is_long() const { return count_ >= max_; }
+  bool refuses(const Command& command) const { return is_long() && may_be_too_long(command); }
+  void add(const Outcome& outcome) {
+    count_ += execution_count(outcome);
+    if (const auto* status = std::get_if<Status>(&outcome)) count_ += status->skipped;
+  }
+
+ private:
+  const std::size_t max_;
+  std::size_t count_ = 0;
+};
 
 // Of a cancel of one order, which no length of a reply refuses (R13).
 inline void list_no_executions(Outcome& outcome) {

@@ -196,6 +196,7 @@ struct Status {
   Timestamp canceled_at;
   std::vector<Execution> executions;  // oldest first
   std::uint64_t next = 0;             // the first one behind these, counted from 1; 0: none is left
+  std::uint64_t skipped = 0;          // executions before these: those below the query's `from`
   bool operator==(const Status&) const = default;
 };
 struct Canceled {

@@ -495,6 +495,7 @@ Status Exchange::status(std::uint32_t index, std::uint64_t from) const {
     }
     status.executions.push_back(executions_[at].execution);
   }
+  status.skipped = std::min(from, number) - 1;
   return status;
 }
 

@@ -44,7 +44,7 @@ class HandClock final : public Clock {
 class Day {
  public:
   explicit Day(Bytes bytes) : bytes_(bytes) {
-    limits_.reply_executions_max = bytes_.below(4);
+    limits_.reply_executions_max = 1 + bytes_.below(4);
     store_.open();
     committer_.emplace(recover(store_).exchange, 0, store_, clock_, limits_, metrics());
   }
@@ -181,14 +181,13 @@ class Day {
   }
 
   void compare(const Submission& submission, Timestamp now) {
-    std::size_t executions = 0;
+    ReplyLength length(limits_.reply_executions_max);
     HOLDS(submission.outcomes.size() == submission.commands.size(), "outcomes are missing");
     for (std::size_t i = 0; i < submission.commands.size(); ++i) {
       const Command& command = submission.commands[i];
       Outcome outcome = submission.outcomes[i];
-      const bool is_long = executions > limits_.reply_executions_max;
-      const bool too_long = is_long && may_be_too_long(command);
-      executions += execution_count(outcome);
+      const bool is_long = length.is_long(), too_long = length.refuses(command);
+      length.add(outcome);
       Outcome expected =
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;
@@ -197,7 +196,8 @@ class Day {
         HOLDS(forgotten->order <= released_orders_ || model_.placed(forgotten->order) == nullptr,
               "forgot order " + std::to_string(forgotten->order));
         outcome =
-            outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));
+            outcome_from_tables(command, forgotten->account,
+                                store_.read_order(forgotten->order, executions_to_read(command)));
       }
       HOLDS(outcome == expected, print(command) + "\n  " + print(outcome) +
                                      "\nbut by the naive exchange\n  " + print(expected));

@@ -69,8 +69,10 @@ Status NaiveExchange::status(OrderId id, Version version, std::uint64_t from) co
   }
   std::uint64_t number = 0;
   for (const Executed& executed : order.executions) {
-    if (executed.from > version || ++number < from) continue;
-    if (number < from + 100'000)
+    if (executed.from > version) continue;
+    if (++number < from)
+      ++status.skipped;
+    else if (number < from + 100'000)
       status.executions.push_back(executed.execution);
     else if (status.next == 0)
       status.next = number;

@@ -40,6 +40,7 @@ inline std::string print(const Status& status) {
   for (const Execution& e : status.executions)
     text +=
         ", executed " + to_string(e.shares) + " @" + to_string(e.price) + " at " + print(e.time);
+  if (status.skipped != 0) text += ", skipped " + std::to_string(status.skipped);
   if (status.next != 0) text += ", next " + std::to_string(status.next);
   return text;
 }

@@ -74,8 +74,8 @@ Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) con
   if (query == nullptr) return Rejected{Reason::nothing_open};
   Status status{row.id, row.open, row.canceled, row.canceled_at, executions_of(row.id)};
   const auto first = status.executions.begin();
-  const std::uint64_t skipped = std::min<std::uint64_t>(query->from - 1, status.executions.size());
-  status.executions.erase(first, first + std::ptrdiff_t(skipped));
+  status.skipped = std::min<std::uint64_t>(query->from - 1, status.executions.size());
+  status.executions.erase(first, first + std::ptrdiff_t(status.skipped));
   return status;
 }
 

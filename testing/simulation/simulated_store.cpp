@@ -161,14 +161,18 @@ void SimulatedStore::prune(BatchNumber through) {
   prune_through_ = through;
 }
 
-std::optional<StoredOrder> SimulatedStore::read_order(OrderId order, const ExecutionRange&) {
+std::optional<StoredOrder> SimulatedStore::read_order(OrderId order, const ExecutionRange& range) {
   const bool stale = disk_.cut_off == process_ && disk_.stale_primary;
   if (!stale) take_time();
   fail(disk_.faults.read_fails, "read failed");
   const Tables& tables = stale ? disk_.stale_primary->tables : disk_.projections.back().tables;
   const std::optional<OrderRow> row = tables.order(order);
-  const auto stored =
-      row ? std::optional(StoredOrder{*row, tables.executions_of(order)}) : std::nullopt;
+  std::optional<StoredOrder> stored;
+  if (row) {
+    const std::vector<Execution> all = tables.executions_of(order);
+    const auto at = [&](std::uint64_t number) { return all.begin() + std::ptrdiff_t(number); };
+    stored = {*row, {at(range.begin(all.size())), at(range.end(all.size()))}, all.size()};
+  }
   if (!stale) take_time();
   return stored;
 }

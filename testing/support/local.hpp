@@ -52,8 +52,9 @@ class LocalService {
     // the number of a replacement is the id of no order
     for (std::size_t i = 0; i < submission.outcomes.size(); ++i)
       if (const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[i]))
-        submission.outcomes[i] = outcome_from_tables(submission.commands[i], missing->account,
-                                                     store_.read_order(missing->order));
+        submission.outcomes[i] = outcome_from_tables(
+            submission.commands[i], missing->account,
+            store_.read_order(missing->order, executions_to_read(submission.commands[i])));
     session.reply(submission.outcomes);
   }
   Exchange& exchange() { return committer_.exchange(); }

@@ -313,7 +313,7 @@ TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the proje
 TEST_CASE_METHOD(
     Fixture,
     "a reply has a bounded length: what could be long is refused, other cancels list nothing") {
-  limits.reply_executions_max = 10;
+  limits.reply_executions_max = 12;
   start();
   run(market);
   std::vector<Command> trades{
@@ -322,6 +322,11 @@ TEST_CASE_METHOD(
     trades.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(10)});
   run(trades);
   const QueryOrder query{buyer, 1};
+  QueryOrder past = query;  // skips all six, and lists none
+  past.from = UINT64_MAX;
+  const auto skipped = run({past, past, past});
+  CHECK(std::get<Status>(skipped[1]).executions.empty());
+  CHECK(skipped[2] == Outcome(Rejected{Reason::reply_too_long}));
   const auto outcomes = run({query, query, query, CancelOrder{buyer, 1}});
   CHECK(std::holds_alternative<Status>(outcomes[0]));
   CHECK(std::holds_alternative<Status>(outcomes[1]));
@@ -331,12 +336,12 @@ TEST_CASE_METHOD(
   CHECK(canceled_order.next == 1);
   // Each order that a cancel of all orders reports counts.
   std::vector<Command> orders;
-  for (int i = 0; i < 11; ++i)
+  for (int i = 0; i < 12; ++i)
     orders.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)});
   run(orders);
   const CancelAll cancel_all{buyer, {}};
   const auto canceled = run({cancel_all, orders[0], cancel_all, query, orders[0]});
-  CHECK(std::get<CanceledAll>(canceled[0]).orders.size() == 11);
+  CHECK(std::get<CanceledAll>(canceled[0]).orders.size() == 12);
   CHECK(canceled[2] == Outcome(Rejected{Reason::reply_too_long}));
   CHECK(canceled[3] == Outcome(Rejected{Reason::reply_too_long}));
   CHECK(std::holds_alternative<Opened>(canceled[4]));
@@ -347,17 +352,31 @@ TEST_CASE_METHOD(
   CHECK(metrics.orders_read > 0);
   CHECK(from_tables[0] == from_tables[1]);
   CHECK(from_tables[2] == Outcome(Rejected{Reason::reply_too_long}));
+  const auto skipped_in_tables = run({past, past, past});
+  CHECK(std::get<Status>(skipped_in_tables[1]).executions.empty());
+  CHECK(skipped_in_tables[2] == Outcome(Rejected{Reason::reply_too_long}));
+  // A cancel or replace lists nothing, so it is never too long.
+  const int executions_read = store.executions_read;
+  const ReplaceOrder replace{buyer, Side::buy, 1, Shares::whole(30), Price::whole(1)};
+  const auto refused = run({query, query, CancelOrder{buyer, 1}, replace});
+  CHECK(refused[2] == Outcome(Rejected{Reason::nothing_open}));
+  CHECK(refused[3] == Outcome(Rejected{Reason::nothing_open}));
+  CHECK(store.executions_read == executions_read + 2);
   core.reset();
 }
 
 TEST_CASE("an order in the tables is listed in parts of a hundred thousand executions") {
-  StoredOrder stored{.row = {.id = 7}};
-  for (int i = 0; i < 250'000; ++i)
-    stored.executions.push_back({Shares::from_units(i + 1), Price::whole(1), {}});
+  constexpr std::uint64_t total = 250'000;
   const auto listed = [&](std::uint64_t from) {
     QueryOrder query{AccountId("1"), 7};
     query.from = from;
+    const ExecutionRange range = executions_to_read(query);
+    CHECK(range.count == 100'000);
+    StoredOrder stored{.row = {.id = 7}, .executions_total = total};
+    for (std::uint64_t i = range.begin(total); i < range.end(total); ++i)
+      stored.executions.push_back({Shares::from_units(std::int64_t(i) + 1), Price::whole(1), {}});
     const Status status = std::get<Status>(outcome_from_tables(query, 0, stored));
+    CHECK(status.skipped == std::min(from - 1, total));
     const std::int64_t first =
         status.executions.empty() ? 0 : status.executions.front().shares.units();
     return std::array<std::int64_t, 3>{first, std::int64_t(status.executions.size()),
