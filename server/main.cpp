@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <functional>
 #include <iterator>
 #include <random>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -73,6 +75,21 @@ sigset_t take_signals() {
     std::signal(signal, SIG_IGN);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) std::signal(signal, SIG_IGN);
   return set;
+}
+
+// By a timer: there may be no memory for a thread.
+void end_if_stop_takes_too_long() {
+  std::signal(SIGALRM, [](int) {
+    constexpr std::string_view why =
+        "server: could not stop in time (is the store unavailable?); what was acknowledged is in "
+        "the journal\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, why.data(), why.size());
+    ::_exit(1);
+  });
+  itimerval timer{};
+  timer.it_value = {.tv_sec = stop_time_max.count() / 1'000,
+                    .tv_usec = stop_time_max.count() % 1'000 * 1'000};
+  setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 bool stop_requested() {
@@ -351,10 +368,7 @@ int run(Options options) {
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(certificate.get());
   spdlog::info("stopping on signal {}", signal);
   if (signal == SIGUSR2 && store->allows_standby()) core->leave_projection();
-  std::thread([] {
-    std::this_thread::sleep_for(stop_time_max);
-    die("could not stop in time (is the store unavailable?); what was acknowledged is in the journal");
-  }).detach();
+  end_if_stop_takes_too_long();
   return 0;
 }
 

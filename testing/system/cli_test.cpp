@@ -422,7 +422,7 @@ TEST_CASE("a shell asks before a typing error creates a symbol, and ends with wh
   market.set_up("create symbol SPY 1=5\n");
   Terminal terminal(
       {"--connect", market.xml_address(), "--http", market.http_address(), "--account", "1"},
-      {{"XDG_STATE_HOME", "/nowhere"}});
+      {{"XDG_STATE_HOME", "/dev/null/nowhere"}});
   terminal.await("> ");
   terminal.type_at_prompt("buy SPX 1 1\r");
   terminal.await("there is no symbol SPX (did you mean 'SPY'?). Create it, for everyone? [y/N] ");

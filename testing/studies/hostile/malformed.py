@@ -66,6 +66,9 @@ def account(id):
 
 
 NO_DIGITS = "a request begins with its length in digits"
+NO_NEWLINE = "the length must be followed by a newline"
+NO_TEXT = "; the length is text, not a binary number"
+NO_LENGTH = "; a document without a length line needs a server with --request-framing lenient"
 NOT_DECIMAL = "is not a plain decimal number"
 OUT_OF_RANGE = "is out of range: must be below 92233720368"
 NO_ORDER_ID = "transaction id must be a whole number from 1"
@@ -89,22 +92,27 @@ ENTRIES = [
             "a negative zero": b"-0\n",
             "the least negative number": b"-9223372036854775808\n",
             "a plus sign": b"+9\n<create/>",
-            "full-width digits": "９\n<create/>".encode(),
-            "Arabic-Indic digits": "٩\n<create/>".encode(),
-            "a NUL as length": b"\0\n<create/>",
-            "a byte order mark before the length": b"\xef\xbb\xbf9\n<create/>",
-            "a form feed between frames": b"\x0c9\n<create/>",
-            "a TLS handshake": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
             "an HTTP request": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
         },
     ),
     *closes(
-        bad("the length must be followed by a newline"),
+        bad(NO_DIGITS + NO_TEXT),
+        {
+            "full-width digits": "９\n<create/>".encode(),
+            "Arabic-Indic digits": "٩\n<create/>".encode(),
+            "a form feed between frames": b"\x0c9\n<create/>",
+            "a TLS handshake": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        },
+    ),
+    ("a byte order mark before the length", b"\xef\xbb\xbf9\n<create/>", results(""), False),
+    *closes(bad(NO_DIGITS + NO_LENGTH), {"a NUL as length": b"\0\n<create/>"}),
+    *closes(bad(NO_NEWLINE + NO_TEXT), {"a NUL in the length": b"9\0\n<create/>"}),
+    *closes(
+        bad(NO_NEWLINE),
         {
             "hexadecimal": b"0x9\n<create/>",
             "an exponent": b"9e0\n<create/>",
             "a superscript after a digit": "9²\n<create/>".encode(),
-            "a NUL in the length": b"9\0\n<create/>",
             "a lone carriage return": b"9\r<create/>",
         },
     ),

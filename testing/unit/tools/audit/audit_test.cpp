@@ -108,7 +108,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
           {"sell_order = 999999", "sell_order 999999 does not exist"},
           {"buy_order = sell_order, sell_order = buy_order", "its buy_order sells"},
           {"buy_order = sell_order", "both sides are one order"},
-          {"symbol = 1 - symbol", "not on the symbol of its order"},
+          {"symbol = (symbol = 0)", "not on the symbol of its order"},
           {"price_e8 = price_e8 * 1000", "its price is beyond the limit of its order"},
           {"price_e8 = price_e8 - 1", "its price is not that of the order that was resting"},
           {"time_us = time_us + 1", "not at the time of the order that took it"},
