@@ -94,6 +94,7 @@ bool DocumentEnd::step(std::string_view text) {
             : c == '?' ? In::instruction
             : c == '/' ? In::end_tag
                        : In::start_tag;
+      has_more_ |= in_ == In::start_tag || in_ == In::end_tag;
       if (in_ != In::start_tag) return false;
       break;
     case In::exclamation:

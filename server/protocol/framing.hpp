@@ -39,6 +39,8 @@ class DocumentEnd {
   // `text`: what has come, beginning with what it was in the last call. Returns the length of the
   // document, and is ready for another one; or 0 if the end has not come.
   std::size_t find(std::string_view text);
+  // What has come are whole comments and processing instructions, such as those behind a document.
+  bool has_comments_only() const { return at_ > 0 && !has_more_ && in_ == In::text; }
 
  private:
   enum class In : std::uint8_t {
@@ -61,6 +63,7 @@ class DocumentEnd {
   std::size_t depth_ = 0;   // open elements
   In in_ = In::text;
   char quote_ = 0;
+  bool has_more_ = false;  // than comments and processing instructions
 };
 
 }  // namespace exchange

@@ -117,7 +117,9 @@ bool Session::take_requests() {
     } else {
       bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
       header_ = frame.header;
-      if (stream_ended_ && begin_ != end_) close_after_error(short_frame_problem());
+      const bool is_no_request = limits_.lenient_framing && document_end_.has_comments_only();
+      if (stream_ended_ && begin_ != end_ && !is_no_request)
+        close_after_error(short_frame_problem());
       if (stream_ended_ && requests_.empty()) finished_ = true;
     }
     break;
@@ -140,12 +142,12 @@ void Session::find_lenient_end(Frame& frame) {
   }
   if (frame.header == 0) return;
   const std::string_view text = all.substr(frame.header, frame.bytes);
-  const bool is_of_next = text.size() == frame.bytes &&
-                          (text.back() == '<' || (text.back() >= '0' && text.back() <= '9'));
-  const bool is_missing = text.size() + 1 == frame.bytes &&
-                          may_be_complete(without_blank_end(text)) &&
-                          parse_partial(text, limits_).complete;
-  if (!is_of_next && !is_missing) return;
+  const bool last_begins_next = text.size() == frame.bytes &&
+                                (text.back() == '<' || (text.back() >= '0' && text.back() <= '9'));
+  const std::string_view document = text.substr(0, frame.bytes - 1);
+  if (document.size() + 1 != frame.bytes || (text.size() == frame.bytes && !last_begins_next) ||
+      !may_be_complete(without_blank_end(document)) || !parse_partial(document, limits_).complete)
+    return;
   --frame.bytes;
   frame.state = Frame::State::complete;
 }
