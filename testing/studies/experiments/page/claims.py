@@ -307,7 +307,7 @@ LOCKS = {
         t.get("threads-2cpu", lock, "4 threads") < 1.15 * t.get("threads-2cpu", MUTEX, "4 threads")
         for lock in (SPIN, BACK_OFF)
     ),
-    "The lock that tries a hundred times and then yields is the fastest wherever one leads with 4 to 64 threads": lambda t: [
+    "The lock that tries a hundred times and then yields is the fastest if one leads with 4 to 64 threads": lambda t: [
         cell.startswith(YIELDS) for row in t.rows("winners-2cpu") for cell in row[3:] if cell != "-"
     ].count(
         True
