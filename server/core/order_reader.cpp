@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace exchange {
 
@@ -100,6 +101,8 @@ bool OrderReader::run(Submission& submission) {
 
 bool OrderReader::run(const Lookup& lookup) {
   try {
+    // For HTTP: requests of the XML port go first.
+    const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     lookup.found(lookup.order > std::uint64_t(INT64_MAX)
                      ? std::nullopt
                      : read_with_retries(lookup.order, lookup.range));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/bursts.hpp"
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "core/clock.hpp"
@@ -69,6 +70,7 @@ class OrderReader {
   const std::shared_ptr<ExecutionsHeld::Counter> executions_held_;
   const OnFatal on_fatal_;
   Guarded<Queue> queue_;
+  Bursts bursts_;
   Thread thread_;
 };
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/bursts.hpp"
 #include "base/fail_point.hpp"
 #include "store/acknowledged_mark.hpp"
 #include "store/old_journal.hpp"
@@ -287,11 +288,20 @@ void SqliteStore::open_reader() {
   reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
   get_order_ =
       SqliteStatement(reader_, "SELECT " + order_columns + " FROM orders o WHERE o.id = ?1");
-  get_executions_ = SqliteStatement(
-      reader_,
+  const std::string of_order =
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 "
-      "LIMIT ?2 OFFSET ?3");
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 ";
+  get_executions_ = SqliteStatement(reader_, of_order + "LIMIT ?2 OFFSET ?3");
+  get_newest_executions_ = SqliteStatement(reader_, of_order + "DESC LIMIT ?2 OFFSET ?3");
+  // A read for HTTP goes through long orders in bursts (core/order_reader.cpp).
+  constexpr int instructions = 1'000;  // of SQLite's machine, some 50 us
+  sqlite3_progress_handler(
+      reader_.handle(), instructions,
+      [](void*) {
+        Bursts::rest_if_due();
+        return 0;
+      },
+      nullptr);
   count_executions_ =
       SqliteStatement(reader_,
                       "SELECT (SELECT count(*) FROM executions WHERE buy_order = ?1) + "
@@ -509,6 +519,7 @@ std::optional<StoredOrder> SqliteStore::read_order(OrderId order, const Executio
     get_order_.reset();
     count_executions_.reset();
     get_executions_.reset();
+    get_newest_executions_.reset();
     reader_.rollback();
     throw;
   }
@@ -524,9 +535,13 @@ void SqliteStore::read_executions(StoredOrder& stored, const ExecutionRange& ran
     begin = range.begin(stored.executions_total);
     count = range.end(stored.executions_total) - begin;
   }
-  for (get_executions_.with(order, count, begin); get_executions_.step();)
-    stored.executions.push_back(
-        {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+  // SQLite steps over what it skips: it goes from the nearer end.
+  const bool from_newest = begin > stored.executions_total / 2;
+  SqliteStatement& get = from_newest ? get_newest_executions_ : get_executions_;
+  const std::uint64_t skipped = from_newest ? stored.executions_total - begin - count : begin;
+  for (get.with(order, count, skipped); get.step();)
+    stored.executions.push_back({shares(get, 1), price(get, 2), timestamp(get, 3)});
+  if (from_newest) std::reverse(stored.executions.begin(), stored.executions.end());
   if (range.is_all()) stored.executions_total = stored.executions.size();
 }
 

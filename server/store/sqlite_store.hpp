@@ -83,7 +83,7 @@ class SqliteStore : public Store {
   BatchNumber projected_ = 0, in_file_ = 0;
   // Reader thread.
   SqliteDatabase reader_;
-  SqliteStatement get_order_, count_executions_, get_executions_;
+  SqliteStatement get_order_, count_executions_, get_executions_, get_newest_executions_;
 };
 
 }  // namespace exchange
