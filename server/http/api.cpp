@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/bursts.hpp"
 
@@ -15,6 +16,39 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 std::string text(const Json& json) { return dump(json) + "\n"; }
+
+// An object, written member by member. As one Json a long list would take five times the memory,
+// and to dump and destroy it would be a long burst without a rest.
+class Document {
+ public:
+  Document& add(const char* name, const Json& value) {
+    begin_member(name);
+    text_ += dump(value);
+    return *this;
+  }
+  // Calls write(element), which adds an element to the list.
+  template <class Write>
+  Document& add_list(const char* name, Write write) {
+    begin_member(name);
+    text_ += '[';
+    write([this, first = true](const Json& element) mutable {
+      if (!std::exchange(first, false)) text_ += ',';
+      text_ += dump(element);
+      Bursts::rest_if_due();
+    });
+    text_ += ']';
+    return *this;
+  }
+  std::string text() { return std::move(text_) + "}\n"; }
+
+ private:
+  void begin_member(const char* name) {
+    text_ += text_.empty() ? '{' : ',';
+    text_ += dump(name);
+    text_ += ':';
+  }
+  std::string text_;
+};
 
 std::string decimal(Int128 shares_units) {
   // Sums of shares may pass the range of Shares; whole and fraction of them do not.
@@ -36,13 +70,12 @@ Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
       {to_string(MarketView::price_of(side, rank)), decimal(level.shares_units), level.orders});
 }
 
-Json levels(Side side, const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
-  Json json = Json::array();
-  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at) {
-    json.push_back(level(side, at->first, at->second));
-    Bursts::rest_if_due();
-  }
-  return json;
+void add_levels(Document& document, const char* name, Side side,
+                const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
+  document.add_list(name, [&](auto add) {
+    for (auto at = all.begin(); at != all.end() && count > 0; ++at, --count)
+      add(level(side, at->first, at->second));
+  });
 }
 
 Json trade(const MarketView::Trade& trade) {
@@ -55,13 +88,11 @@ Json trade(const MarketView::Trade& trade) {
           {"time_us", trade.time.microseconds}};
 }
 
-Json newest_trades(const MarketView::Symbol& symbol, std::size_t count) {
-  Json json = Json::array();
-  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at) {
-    json.push_back(trade(*at));
-    Bursts::rest_if_due();
-  }
-  return json;
+void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std::size_t count) {
+  document.add_list("trades", [&](auto add) {
+    for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && count > 0; ++at, --count)
+      add(trade(*at));
+  });
 }
 
 void add_best(Json& json, const char* price_name, const char* shares_name,
@@ -74,12 +105,11 @@ void add_best(Json& json, const char* price_name, const char* shares_name,
 }
 
 // Name, sequence and levels of both sides, as every message about a book has them.
-void add_levels(Json& json, const MarketView::Symbol& symbol, std::uint64_t sequence,
-                const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
-  json["symbol"] = symbol.name.view();
-  json["sequence"] = sequence;
-  json["bids"] = levels(Side::buy, sides[int(Side::buy)], count);
-  json["asks"] = levels(Side::sell, sides[int(Side::sell)], count);
+void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
+              const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
+  document.add("symbol", symbol.name.view()).add("sequence", sequence);
+  add_levels(document, "bids", Side::buy, sides[int(Side::buy)], count);
+  add_levels(document, "asks", Side::sell, sides[int(Side::sell)], count);
 }
 
 Json symbol_json(const MarketView::Symbol& symbol) {
@@ -103,118 +133,116 @@ std::string error_json(std::string_view sentence, std::string_view code) {
   return text({{"error", sentence}, {"code", code}});
 }
 
-// Symbol by symbol: a document of all of them would take five times the memory.
 std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count) {
-  std::string page = "{\"batch\":" + std::to_string(view.batch()) + ",\"symbols\":[";
+  Document document;
   const std::size_t end = std::min(view.symbols().size(), first + count);
-  for (std::size_t number = first; number < end; ++number) {
-    if (number > first) page += ',';
-    page += dump(symbol_json(view.symbols()[number]));
-    Bursts::rest_if_due();
-  }
-  page += ']';
-  if (end < view.symbols().size())
-    page += ",\"next\":" + dump(Json(view.symbols()[end - 1].name.view()));
-  return page + "}\n";
+  document.add("batch", view.batch()).add_list("symbols", [&](auto add) {
+    for (std::size_t number = first; number < end; ++number)
+      add(symbol_json(view.symbols()[number]));
+  });
+  if (end < view.symbols().size()) document.add("next", view.symbols()[end - 1].name.view());
+  return document.text();
 }
 
 std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
-  Json json;
-  add_levels(json, symbol, symbol.sequence, symbol.levels, count);
-  return text(json);
+  Document document;
+  add_book(document, symbol, symbol.sequence, symbol.levels, count);
+  return document.text();
 }
 
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
-  return text({{"symbol", symbol.name.view()},
-               {"sequence", symbol.sequence},
-               {"trades", newest_trades(symbol, count)}});
+  Document document;
+  document.add("symbol", symbol.name.view()).add("sequence", symbol.sequence);
+  add_newest_trades(document, symbol, count);
+  return document.text();
 }
 
 std::string account_json(const MarketView& view, const AccountId& id,
                          const MarketView::Account& account, const AccountPage& page) {
-  Json positions = Json::array(), orders = Json::array();
   const std::size_t positions_end =
       std::min(account.positions.size(), page.first_position + page.positions_max);
   const auto symbol_of = [&](std::size_t index) {
     return view.symbols()[account.positions[index].symbol].name.view();
   };
-  for (std::size_t index = page.first_position; index < positions_end; ++index) {
-    const MarketView::Position& position = account.positions[index];
-    positions.push_back({{"symbol", symbol_of(index)},
-                         {"shares", to_string(position.shares)},
-                         {"reserved", decimal(position.reserved_units)}});
-    Bursts::rest_if_due();
-  }
+  Document document;
+  document.add("account", id.view())
+      .add("balance", to_string(account.balance))
+      .add("reserved", to_string(account.reserved));
+  document.add_list("positions", [&](auto add) {
+    for (std::size_t index = page.first_position; index < positions_end; ++index) {
+      const MarketView::Position& position = account.positions[index];
+      add({{"symbol", symbol_of(index)},
+           {"shares", to_string(position.shares)},
+           {"reserved", decimal(position.reserved_units)}});
+    }
+  });
   OrderId last = 0;
-  const auto add_order = [&](const OrderRow& row) {
-    last = row.id;
-    Bursts::rest_if_due();
-    orders.push_back({{"order", row.id},
-                      {"symbol", view.symbols()[row.symbol].name.view()},
-                      {"side", side_name(row.side)},
-                      {"shares", to_string(row.shares)},
-                      {"limit", to_string(row.limit)},
-                      {"open", to_string(row.open)},
-                      {"opened_at_us", row.opened_at.microseconds}});
-  };
-  const bool more_orders =
-      view.visit_open_orders(account, page.orders_max, add_order, page.orders_after);
-  Json json{{"account", id.view()},
-            {"balance", to_string(account.balance)},
-            {"reserved", to_string(account.reserved)},
-            {"positions", std::move(positions)},
-            {"open_orders", account.open_orders},
-            {"orders", std::move(orders)}};
+  bool more_orders = false;
+  document.add("open_orders", account.open_orders).add_list("orders", [&](auto add) {
+    const auto add_order = [&](const OrderRow& row) {
+      last = row.id;
+      add({{"order", row.id},
+           {"symbol", view.symbols()[row.symbol].name.view()},
+           {"side", side_name(row.side)},
+           {"shares", to_string(row.shares)},
+           {"limit", to_string(row.limit)},
+           {"open", to_string(row.open)},
+           {"opened_at_us", row.opened_at.microseconds}});
+    };
+    more_orders = view.visit_open_orders(account, page.orders_max, add_order, page.orders_after);
+  });
   if (positions_end < account.positions.size())
-    json["next_position"] = symbol_of(positions_end - 1);
-  if (more_orders) json["next_order"] = last;
-  return text(json);
+    document.add("next_position", symbol_of(positions_end - 1));
+  if (more_orders) document.add("next_order", last);
+  return document.text();
 }
 
 std::string order_json(const MarketView& view, const StoredOrder& order,
                        const ExecutionRange& range) {
   const OrderRow& row = order.row;
-  Json executions = Json::array();
-  for (const Execution& execution : order.executions) {
-    executions.push_back({{"shares", to_string(execution.shares)},
-                          {"price", to_string(execution.price)},
-                          {"time_us", execution.time.microseconds}});
-    Bursts::rest_if_due();
-  }
-  Json json{{"order", row.id},
-            {"account", view.account_id(row.account).view()},
-            {"symbol", view.symbols()[row.symbol].name.view()},
-            {"side", side_name(row.side)},
-            {"shares", to_string(row.shares)},
-            {"limit", row.limit == Price() ? Json(nullptr) : Json(to_string(row.limit))},
-            {"open", to_string(row.open)},
-            {"canceled", to_string(row.canceled)},
-            {"state", row.is_open()             ? "open"
-                      : row.canceled > Shares() ? "canceled"
-                                                : "executed"},
-            {"opened_at_us", row.opened_at.microseconds},
-            {"canceled_at_us", optional_time(row.canceled_at)},
-            {"executions_total", order.executions_total},
-            {"executions", std::move(executions)}};
+  Document document;
+  document.add("order", row.id)
+      .add("account", view.account_id(row.account).view())
+      .add("symbol", view.symbols()[row.symbol].name.view())
+      .add("side", side_name(row.side))
+      .add("shares", to_string(row.shares))
+      .add("limit", row.limit == Price() ? Json() : Json(to_string(row.limit)))
+      .add("open", to_string(row.open))
+      .add("canceled", to_string(row.canceled))
+      .add("state", row.is_open()             ? "open"
+                    : row.canceled > Shares() ? "canceled"
+                                              : "executed")
+      .add("opened_at_us", row.opened_at.microseconds)
+      .add("canceled_at_us", optional_time(row.canceled_at))
+      .add("executions_total", order.executions_total);
+  document.add_list("executions", [&](auto add) {
+    for (const Execution& execution : order.executions)
+      add({{"shares", to_string(execution.shares)},
+           {"price", to_string(execution.price)},
+           {"time_us", execution.time.microseconds}});
+  });
   if (const std::uint64_t begin = range.begin(order.executions_total); begin > 0)
-    json["next"] = begin;
-  return text(json);
+    document.add("next", begin);
+  return document.text();
 }
 
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count,
                              std::size_t trades) {
-  Json json{{"type", "snapshot"}};
-  add_levels(json, symbol, symbol.sequence, symbol.levels, level_count);
-  json["trades"] = newest_trades(symbol, trades);
-  return text(json);
+  Document document;
+  document.add("type", "snapshot");
+  add_book(document, symbol, symbol.sequence, symbol.levels, level_count);
+  add_newest_trades(document, symbol, trades);
+  return document.text();
 }
 
 std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change) {
-  Json json{{"type", "update"}};
-  add_levels(json, symbol, change.sequence, change.levels, SIZE_MAX);
-  Json& trades = json["trades"] = Json::array();
-  for (const MarketView::Trade& one : change.trades) trades.push_back(trade(one));
-  return text(json);
+  Document document;
+  document.add("type", "update");
+  add_book(document, symbol, change.sequence, change.levels, SIZE_MAX);
+  document.add_list("trades", [&](auto add) {
+    for (const MarketView::Trade& one : change.trades) add(trade(one));
+  });
+  return document.text();
 }
 
 std::string unsubscribed_message(std::string_view symbol) {

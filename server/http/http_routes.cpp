@@ -383,7 +383,11 @@ asio::awaitable<HttpResponse> HttpRoutes::order(HttpRequest& request, PeerAddres
     co_return error(request, http::status::bad_request, "before is a whole number from 1");
 
   const auto reading = std::make_shared<const AddressQuota::Share>(order_reads_.take(peer));
-  if (!*reading) co_return refuse("too many orders are being read");
+  if (!*reading) {
+    // in turn, as an answer would come: a client that asks again at once gets no faster
+    const AddressTurns::Turn turn = co_await turns_.take(peer);
+    co_return refuse("too many orders are being read");
+  }
   const std::chrono::milliseconds time(limits_.store_answer_ms);
   const auto read = [&](const ExecutionRange& executions) {
     return core_.read_order(*id, executions, reading, time, limits_.order_reads_max);

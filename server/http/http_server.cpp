@@ -283,8 +283,7 @@ class HttpServer::State {
       if (stream.is_secure()) response->set(http::field::strict_transport_security, hsts);
       response->content_length(response->body().size());
       if (is_head) response->body().clear();
-      const auto [error, bytes] = co_await http::async_write(stream, *response, use_tuple);
-      if (error) break;
+      if (co_await send(stream, *response)) break;
     }
     co_await linger(stream);
   }
@@ -417,6 +416,20 @@ class HttpServer::State {
   static asio::awaitable<void> send_continue(AnyStream& stream) {
     constexpr std::string_view proceed = "HTTP/1.1 100 Continue\r\n\r\n";
     co_await asio::async_write(stream, asio::buffer(proceed), use_tuple);
+  }
+
+  // Piece by piece: others on this thread, and threads that clients of the XML port wait for, come
+  // between two of them. Returns whether it failed.
+  static asio::awaitable<bool> send(AnyStream& stream, HttpResponse& response) {
+    constexpr std::size_t piece_bytes = 16'384;
+    http::response_serializer<http::string_body> serializer(response);
+    serializer.limit(piece_bytes);
+    while (!serializer.is_done()) {
+      const auto [error, bytes] = co_await http::async_write_some(stream, serializer, use_tuple);
+      if (error) co_return true;
+      yield_cpu();
+    }
+    co_return false;
   }
 
   // Thread of answers.
