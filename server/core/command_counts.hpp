@@ -47,7 +47,7 @@ class CommandCounts {
   }
 
   static_assert(Metrics::command_kinds == std::variant_size_v<Command> &&
-                Metrics::command_results == 1 + reasons);
+                Metrics::command_results == 1 + enumerators<Reason>);
   std::uint32_t counts_[Metrics::command_kinds][Metrics::command_results] = {};
   std::uint32_t orders_[order_kinds] = {}, canceled_by_client_ = 0, canceled_at_disconnect_ = 0;
 };

@@ -1,5 +1,7 @@
 #pragma once
-// Commands of the engine, one struct for each kind of request element, and their outcomes.
+// Commands of the engine, one struct for each kind of request element, and their outcomes. Each is
+// described (base/described.hpp); the journal's form follows from that (store/journal_record.hpp).
+// `word` is for programs, in metrics and logs, and never changes.
 
 #include <memory>
 #include <optional>
@@ -39,6 +41,7 @@ class OptionalReference {
 };
 
 struct CreateAccount {
+  static constexpr const char* word = "create_account";
   CreateAccount() = default;
   CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {})
       : account(account_), key(key_), balance(balance_) {}
@@ -47,27 +50,32 @@ struct CreateAccount {
   Cash balance;  // not negative
   bool operator==(const CreateAccount&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(CreateAccount, (), (account, key, balance))
 struct CreateSymbol {
+  static constexpr const char* word = "create_symbol";
   SymbolName symbol;
   bool operator==(const CreateSymbol&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(CreateSymbol, (), (symbol))
 // Gives new shares of a symbol to an account; creates the symbol if it is new.
 struct PlaceShares {
+  static constexpr const char* word = "place_shares";
   SymbolName symbol;
   AccountId account;
   Shares shares;  // not negative
   bool operator==(const PlaceShares&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(PlaceShares, (), (symbol, account, shares))
 // How long an order lives that is not executed at once (docs/protocol.md, E1 to E3).
-enum class Lifetime : std::uint8_t {
-  until_canceled,
-  immediate_or_cancel,  // what is not executed at once is canceled
-  fill_or_kill,         // executed in full at once, or refused
-};
+// immediate_or_cancel: what is not executed at once is canceled. fill_or_kill: executed in full at
+// once, or refused.
+BOOST_DEFINE_FIXED_ENUM_CLASS(Lifetime, std::uint8_t, until_canceled, immediate_or_cancel,
+                              fill_or_kill)
 // What becomes of an order that would be executed against a resting one of its account (E13 to
 // E15).
-enum class SelfTrade : std::uint8_t { allowed, cancel_resting, cancel_taking };
+BOOST_DEFINE_FIXED_ENUM_CLASS(SelfTrade, std::uint8_t, allowed, cancel_resting, cancel_taking)
 struct PlaceOrder {
+  static constexpr const char* word = "order";
   PlaceOrder() = default;
   PlaceOrder(const AccountId& account_, const SymbolName& symbol_, Side side_, Shares shares_ = {},
              Price limit_ = {}, OptionalReference reference_ = {}, Lifetime lifetime_ = {},
@@ -87,7 +95,7 @@ struct PlaceOrder {
   Lifetime lifetime = Lifetime::until_canceled;  // these four here, where they fill a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
   SelfTrade self_trade = SelfTrade::allowed;
-  // --refuse-unknown-symbols. An order that was accepted needs it no more: the journal has none.
+  // --refuse-unknown-symbols
   bool symbol_must_exist = false;
   Shares shares;  // positive
   Price limit;    // positive; 0: a market order (E9), which is immediate_or_cancel
@@ -95,28 +103,38 @@ struct PlaceOrder {
   bool is_market() const { return limit == Price(); }
   bool operator==(const PlaceOrder&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(PlaceOrder, (),
+                      (account, symbol, side, lifetime, post_only, self_trade, symbol_must_exist,
+                       shares, limit, reference))
 struct CancelOrder {
+  static constexpr const char* word = "cancel";
   AccountId account;
-  OrderId order;  // unless there is a reference
+  OrderId order = 0;  // unless there is a reference
   OptionalReference reference = {};
   bool operator==(const CancelOrder&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference))
 struct QueryOrder {
+  static constexpr const char* word = "query";
   AccountId account;
-  OrderId order;                // unless there is a reference
+  OrderId order = 0;            // unless there is a reference
   bool of_any_account = false;  // --open-queries: else only its own orders
   OptionalReference reference = {};
   std::uint64_t from = 1;  // the first execution to list
   bool operator==(const QueryOrder&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(QueryOrder, (), (account, order, of_any_account, reference, from))
 // All open orders of the account, or of one symbol (E17).
 struct CancelAll {
+  static constexpr const char* word = "cancel_all";
   AccountId account;
   std::optional<SymbolName> symbol;
   bool operator==(const CancelAll&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(CancelAll, (), (account, symbol))
 // Gives an open order another amount and limit in one step (E26 to E32).
 struct ReplaceOrder {
+  static constexpr const char* word = "replace";
   AccountId account;
   Side side = Side::buy;  // the order's own, else it is refused
   OrderId order = 0;      // unless there is a reference
@@ -125,46 +143,35 @@ struct ReplaceOrder {
   OptionalReference reference = {};
   bool operator==(const ReplaceOrder&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(ReplaceOrder, (), (account, side, order, shares, limit, reference))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
-enum class Reason : std::uint8_t {
-  account_exists,
-  unknown_account,
-  unknown_order,
-  nothing_open,
-  insufficient_funds,
-  insufficient_shares,
-  cash_total_overflow,
-  shares_total_overflow,
-  reference_used,  // by another order
-  cannot_fill,     // a fill-or-kill order
-  would_execute,   // a post-only order
-  no_open_orders,  // to cancel all of
-  other_side,      // of the order to replace
-  executed_more,   // of the order to replace: as much as its new amount, or more
-  unknown_symbol,  // of an order that does not create one
-  // StateLimits, with the limit in Rejected::number
-  too_many_accounts,
-  too_many_symbols,
-  too_many_positions,
-  too_many_orders,
-  too_many_orders_of_account,
-  too_many_references,
-  too_many_old_orders,
-  too_many_executions,
-  too_many_executions_of_account,
-  reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
-  key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
-                   // one address
-  operator_key,    // by the authenticator too: a creation without the operator's key
-};
-inline constexpr std::size_t reasons = std::size_t(Reason::operator_key) + 1;
+BOOST_DEFINE_FIXED_ENUM_CLASS(
+    Reason, std::uint8_t, account_exists, unknown_account, unknown_order, nothing_open,
+    insufficient_funds, insufficient_shares, cash_total_overflow, shares_total_overflow,
+    reference_used,  // by another order
+    cannot_fill,     // a fill-or-kill order
+    would_execute,   // a post-only order
+    no_open_orders,  // to cancel all of
+    other_side,      // of the order to replace
+    executed_more,   // of the order to replace: as much as its new amount, or more
+    unknown_symbol,  // of an order that does not create one
+    // StateLimits, with the limit in Rejected::number
+    too_many_accounts, too_many_symbols, too_many_positions, too_many_orders,
+    too_many_orders_of_account, too_many_references, too_many_old_orders, too_many_executions,
+    too_many_executions_of_account,
+    reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long
+                     // already
+    key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
+                     // one address
+    operator_key     // by the authenticator too: a creation without the operator's key
+)
 std::string_view describe(Reason reason);  // a sentence for people
 // A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
-std::string_view code_of(Reason reason);
+inline std::string_view code_of(Reason reason) { return name_of(reason); }
 
 struct Execution {
   Shares shares;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/described.hpp"
 #include "base/ensure.hpp"
 
 namespace exchange {
@@ -82,7 +83,7 @@ struct Timestamp {
   auto operator<=>(const Timestamp&) const = default;
 };
 
-enum class Side : std::uint8_t { buy, sell };
+BOOST_DEFINE_FIXED_ENUM_CLASS(Side, std::uint8_t, buy, sell)
 constexpr Side opposite(Side side) { return side == Side::buy ? Side::sell : Side::buy; }
 
 }  // namespace exchange

@@ -16,21 +16,25 @@ struct AccountRow {
   AccountId id;
   Cash balance;  // the free part; reservations of open buys follow from the orders
 };
+BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance))
 // Of accounts that were created with a key. Never changes.
 struct AccountKeyRow {
   AccountNumber account;
   KeyHash key;
 };
+BOOST_DESCRIBE_STRUCT(AccountKeyRow, (), (account, key))
 struct SymbolRow {
   SymbolNumber number;
   SymbolName name;
   Shares shares_total;  // all shares ever created
 };
+BOOST_DESCRIBE_STRUCT(SymbolRow, (), (number, name, shares_total))
 struct PositionRow {
   AccountNumber account;
   SymbolNumber symbol;
   Shares shares;  // the free part; reservations of open sells follow from the orders
 };
+BOOST_DESCRIBE_STRUCT(PositionRow, (), (account, symbol, shares))
 struct OrderRow {
   OrderId id;
   AccountNumber account;
@@ -47,6 +51,9 @@ struct OrderRow {
   OrderId place;
   bool is_open() const { return open > Shares(); }
 };
+BOOST_DESCRIBE_STRUCT(OrderRow, (),
+                      (id, account, symbol, side, shares, limit, open, canceled, opened_at,
+                       canceled_at, place))
 // What an order was before a client replaced it. Never changes.
 struct ReplacementRow {
   OrderId number;  // from the same sequence as the ids of orders
@@ -57,6 +64,8 @@ struct ReplacementRow {
   ExecutionId executions_before;  // those of all orders, up to this id
   Timestamp time;
 };
+BOOST_DESCRIBE_STRUCT(ReplacementRow, (),
+                      (number, order, shares, limit, keeps_place, executions_before, time))
 // The reference of an order, with the order as its client sent it first. Never changes.
 struct ReferenceRow {
   AccountNumber account;
@@ -67,6 +76,7 @@ struct ReferenceRow {
   Shares shares;
   Price limit;
 };
+BOOST_DESCRIBE_STRUCT(ReferenceRow, (), (account, reference, order, symbol, side, shares, limit))
 struct ExecutionRow {
   ExecutionId id;
   SymbolNumber symbol;
@@ -77,6 +87,8 @@ struct ExecutionRow {
   Timestamp time;
   Side taker = Side::buy;  // of the order that arrived, or was replaced, last
 };
+BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
+                      (id, symbol, buy_order, sell_order, shares, price, time, taker))
 // Counters that belong to the state as a whole.
 struct Totals {
   OrderId orders = 0;          // ids given so far, and numbers of replacements

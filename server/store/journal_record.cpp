@@ -8,16 +8,6 @@
 namespace exchange {
 namespace {
 
-constexpr std::uint8_t version = 1;
-// Kinds that are no index of a Command.
-constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
-                       cancel_order_by_reference = 8, place_order_with_terms = 9,
-                       place_order_with_more_terms = 10, cancel_all = 11, replace_order = 12;
-static_assert(std::variant_size_v<Command> == 8,
-              "The index of a Command up to CancelOrder is its kind in the journal. Give a new "
-              "command a kind from 13 in kind_of and read_command, then adapt this check "
-              "(CONTRIBUTING.md, \"A command\")");
-
 std::uint32_t checksum(std::string_view bytes) {
   boost::crc_32_type crc;
   crc.process_bytes(bytes.data(), bytes.size());
@@ -49,13 +39,18 @@ void put(std::string& out, Cash cash) {
   put_varint(out, std::uint64_t(cash.units()));
   put_varint(out, std::uint64_t(cash.units() >> 64));
 }
-void put(std::string& out, Side side) { put_byte(out, std::uint8_t(side)); }
+template <class Enum>
+requires std::is_enum_v<Enum>
+void put(std::string& out, Enum value) { put_byte(out, std::uint8_t(value)); }
+void put(std::string&, bool) {}  // written where it is true
 void put(std::string& out, const KeyHash& key) {
   for (const std::uint8_t cost : {key.log2_n, key.r, key.p}) put_byte(out, cost);
   out.append(key.salt.begin(), key.salt.end());
   out.append(key.digest.begin(), key.digest.end());
 }
-void put(std::string& out, OrderId order) { put_varint(out, order); }
+void put(std::string& out, std::uint64_t number) { put_varint(out, number); }
+void put(std::string& out, const OptionalReference& reference) { put(out, *reference); }
+void put(std::string& out, const std::optional<SymbolName>& symbol) { put(out, *symbol); }
 
 // --- reading ---
 
@@ -92,58 +87,42 @@ class Decoder {
     for (std::size_t i = 0; i < sizeof value; ++i) value |= Integer(byte()) << (8 * i);
     return value;
   }
-  AccountId account() {
-    return *require(parse_account_id(text()),
-                    "journal record has a text that is not an account id");
+  void read(AccountId& id) { read(id, parse_account_id, "an account id"); }
+  void read(SymbolName& name) { read(name, parse_symbol_name, "a symbol"); }
+  void read(OptionalReference& reference) {
+    OrderReference text;
+    read(text, parse_order_reference, "an order reference");
+    reference = text;
   }
-  SymbolName symbol() {
-    return *require(parse_symbol_name(text()), "journal record has a text that is not a symbol");
-  }
+  void read(std::optional<SymbolName>& name) { read(name.emplace()); }
   template <class Number>
-  Number not_negative() {
+  requires std::same_as<Number, Shares> || std::same_as<Number, Price>
+  void read(Number& number) {
     const auto units = std::int64_t(varint());
     if (units < 0) throw StoreCorrupt("journal record has a number out of range");
-    return Number::from_units(units);
+    number = Number::from_units(units);
   }
-  template <class Number>
-  Number positive() {
-    const auto number = not_negative<Number>();
-    if (number == Number()) throw StoreCorrupt("journal record has a number out of range");
-    return number;
-  }
-  Cash cash() {
+  void read(Cash& cash) {
     const std::uint64_t low = varint(), high = varint();
     const auto units = Int128(UInt128(high) << 64 | low);
     if (units < 0) throw StoreCorrupt("journal record has a negative balance");
-    return Cash::from_units(units);
+    cash = Cash::from_units(units);
   }
-  OrderReference reference() {
-    return *require(parse_order_reference(text()),
-                    "journal record has a text that is not an order reference");
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void read(Enum& value) {
+    const std::uint8_t number = byte();
+    if (number >= enumerators<Enum>) throw_unknown("value");
+    value = Enum(number);
   }
-  // Whether there was one.
-  bool skip_empty_text() {
-    if (bytes_.empty() || bytes_.front() != 0) return false;
-    byte();
-    return true;
-  }
-  OptionalReference optional_reference() {
-    if (skip_empty_text()) return {};
-    return reference();
-  }
-  std::uint8_t known(std::uint8_t max, const char* name) {
-    const std::uint8_t value = byte();
-    if (value > max) throw_unknown(name);
-    return value;
-  }
-  KeyHash key() {
-    KeyHash key{byte(), byte(), byte(), {}, {}};
+  void read(bool& value) { value = true; }
+  void read(std::uint64_t& number) { number = varint(); }
+  void read(KeyHash& key) {
+    for (std::uint8_t* const cost : {&key.log2_n, &key.r, &key.p}) *cost = byte();
     for (std::uint8_t& salt_byte : key.salt) salt_byte = byte();
     for (std::uint8_t& digest_byte : key.digest) digest_byte = byte();
     if (!key.has_key()) throw StoreCorrupt("journal record has a key without a hash");
-    return key;
   }
-  Side side() { return Side(known(1, "side")); }
 
  private:
   std::string_view text() {
@@ -154,131 +133,88 @@ class Decoder {
     return text;
   }
   template <class Id>
-  static std::optional<Id> require(std::optional<Id> id, const char* problem) {
-    if (!id) throw StoreCorrupt(problem);
-    return id;
+  void read(Id& id, std::optional<Id> (*parse)(std::string_view), const char* what) {
+    const auto parsed = parse(text());
+    if (!parsed) throw StoreCorrupt(std::string("journal record has a text that is not ") + what);
+    id = *parsed;
   }
 
   std::string_view bytes_;
 };
 
-bool has_terms(const PlaceOrder& order) {
-  return order.lifetime != Lifetime::until_canceled || order.post_only;
-}
-// That kind 9 has no place for.
-bool has_more_terms(const PlaceOrder& order) {
-  return order.is_market() || order.self_trade != SelfTrade::allowed;
-}
+// --- commands ---
 
-struct CommandWriter {
-  std::string& out;
-  void operator()(const CreateAccount& c) const {
-    fields(c.account, c.balance);
-    if (c.key.has_key()) fields(c.key);
-  }
-  void operator()(const CreateSymbol& c) const { fields(c.symbol); }
-  void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
-  void operator()(const PlaceOrder& c) const {
-    fields(c.account, c.symbol, c.side, c.shares, c.limit);
-    const bool more_terms = has_more_terms(c);
-    if (has_terms(c) || more_terms) {
-      put_byte(out, std::uint8_t(c.lifetime));
-      put_byte(out, c.post_only ? 1 : 0);
-      if (more_terms) put_byte(out, std::uint8_t(c.self_trade));
-      if (!c.reference) put_byte(out, 0);
-    }
-    if (c.reference) fields(*c.reference);
-  }
-  void operator()(const CancelOrder& c) const {
-    if (c.reference)
-      fields(c.account, *c.reference);
-    else
-      fields(c.account, c.order);
-  }
-  void operator()(const CancelAll& c) const {
-    fields(c.account);
-    if (c.symbol)
-      fields(*c.symbol);
-    else
-      put_byte(out, 0);
-  }
-  void operator()(const ReplaceOrder& c) const {
-    fields(c.account, c.reference ? 0 : c.order);
-    if (c.reference)
-      fields(*c.reference);
-    else
-      put_byte(out, 0);
-    fields(c.side, c.shares, c.limit);
-  }
-  void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
-  template <class... Field>
-  void fields(const Field&... field) const {
-    (put(out, field), ...);
-  }
-};
+template <class Field>
+constexpr bool always_written =
+    boost::mp11::mp_contains<boost::mp11::mp_list<AccountId, SymbolName, Shares>, Field>::value;
 
-std::uint8_t kind_of(const Command& command) {
-  if (const auto* account = std::get_if<CreateAccount>(&command); account && account->key.has_key())
-    return create_account_with_key;
-  if (const auto* place = std::get_if<PlaceOrder>(&command)) {
-    if (has_more_terms(*place)) return place_order_with_more_terms;
-    if (has_terms(*place)) return place_order_with_terms;
-    if (place->reference) return place_order_with_reference;
-  }
-  if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
-    return cancel_order_by_reference;
-  if (std::holds_alternative<CancelAll>(command)) return cancel_all;
-  if (std::holds_alternative<ReplaceOrder>(command)) return replace_order;
-  return std::uint8_t(command.index());
+// Calls use(field, bit) for each field of the command; bit 0: it is always written.
+template <class AnyCommand, class Use>
+void for_each_field(AnyCommand& command, Use use) {
+  std::uint64_t next = 1;
+  for_each_member<std::remove_const_t<AnyCommand>>([&](auto member) {
+    auto& field = command.*member.pointer;
+    const bool always = always_written<std::remove_cvref_t<decltype(field)>>;
+    use(field, always ? 0 : next);
+    if (!always) next <<= 1;
+  });
 }
 
-PlaceOrder read_order_with_terms(Decoder& in, bool more_terms) {
-  PlaceOrder order{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
-                   more_terms ? in.not_negative<Price>() : in.positive<Price>()};
-  order.lifetime = Lifetime(in.known(2, "lifetime"));
-  order.post_only = in.known(1, "flag") == 1;
-  if (more_terms) order.self_trade = SelfTrade(in.known(2, "self-trade rule"));
-  order.reference = in.optional_reference();
-  const bool right_form = more_terms ? has_more_terms(order) : has_terms(order);
-  if (!right_form || (order.is_market() && order.lifetime != Lifetime::immediate_or_cancel))
-    throw StoreCorrupt("journal record has an order in the wrong form");
-  return order;
+template <class Field>
+bool is_empty(const Field& field) {
+  return field == Field{};
+}
+
+// What holds for every command that changed state, beside the range of each field.
+bool is_whole(const CreateAccount&) { return true; }
+bool is_whole(const CreateSymbol&) { return true; }
+bool is_whole(const PlaceShares&) { return true; }
+bool is_whole(const PlaceOrder& order) {
+  return order.shares > Shares() &&
+         (!order.is_market() || order.lifetime == Lifetime::immediate_or_cancel);
+}
+bool is_whole(const CancelOrder& cancel) { return (cancel.order == 0) == bool(cancel.reference); }
+bool is_whole(const QueryOrder&) { return false; }  // changes nothing
+bool is_whole(const CancelAll&) { return true; }
+bool is_whole(const ReplaceOrder& replace) {
+  return (replace.order == 0) == bool(replace.reference) && replace.shares > Shares() &&
+         replace.limit > Price();
+}
+
+template <class AnyCommand>
+void put_fields(std::string& out, const AnyCommand& command) {
+  std::uint64_t present = 0;
+  for_each_field(command, [&](const auto& field, std::uint64_t bit) {
+    if (bit != 0 && !is_empty(field)) present |= bit;
+  });
+  put_varint(out, present);
+  for_each_field(command, [&](const auto& field, std::uint64_t bit) {
+    if (bit == 0 || (present & bit) != 0) put(out, field);
+  });
+}
+
+template <class AnyCommand>
+Command read_fields(Decoder& in) {
+  AnyCommand command;
+  std::uint64_t present = in.varint();
+  for_each_field(command, [&](auto& field, std::uint64_t bit) {
+    if (bit != 0 && (present & bit) == 0) return;
+    present &= ~bit;
+    in.read(field);
+    if (bit != 0 && is_empty(field))
+      throw StoreCorrupt("journal record has an empty field that is marked as present");
+  });
+  if (present != 0) throw_unknown("field of a command");
+  if (!is_whole(command)) throw StoreCorrupt("journal record has a command that never executes");
+  return command;
 }
 
 Command read_command(Decoder& in) {
-  // Braces evaluate in order, which is the order of the fields.
-  switch (in.byte()) {
-    case 0: return CreateAccount{in.account(), in.cash()};
-    case 1: return CreateSymbol{in.symbol()};
-    case 2: return PlaceShares{in.symbol(), in.account(), in.positive<Shares>()};
-    case 3:
-      return PlaceOrder{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
-                        in.positive<Price>()};
-    case 4: return CancelOrder{in.account(), in.varint()};
-    case create_account_with_key: return CreateAccount{in.account(), in.cash(), in.key()};
-    case place_order_with_reference:
-      return PlaceOrder{in.account(),          in.symbol(),          in.side(),
-                        in.positive<Shares>(), in.positive<Price>(), in.reference()};
-    case cancel_order_by_reference: return CancelOrder{in.account(), 0, in.reference()};
-    case place_order_with_terms: return read_order_with_terms(in, false);
-    case place_order_with_more_terms: return read_order_with_terms(in, true);
-    case cancel_all: {
-      CancelAll all{in.account(), {}};
-      if (!in.skip_empty_text()) all.symbol = in.symbol();
-      return all;
-    }
-    case replace_order: {
-      ReplaceOrder replace{.account = in.account(), .order = in.varint()};
-      replace.reference = in.optional_reference();
-      if ((replace.order == 0) != bool(replace.reference))
-        throw StoreCorrupt("journal record replaces no order, or two");
-      replace.side = in.side();
-      replace.shares = in.positive<Shares>();
-      replace.limit = in.positive<Price>();
-      return replace;
-    }
-    default: throw_unknown("command");
-  }
+  const std::uint8_t kind = in.byte();
+  if (kind >= std::variant_size_v<Command>) throw_unknown("command");
+  return boost::mp11::mp_with_index<std::variant_size_v<Command>>(kind, [&](auto index) {
+    return read_fields<std::variant_alternative_t<index, Command>>(in);
+  });
 }
 
 }  // namespace
@@ -290,18 +226,14 @@ void JournalWriter::begin(Timestamp now) {
 }
 
 void JournalWriter::add(const Command& command) {
-  // A placement of 0 shares changes no more, and servers of earlier versions cannot read it.
-  if (const auto* place = std::get_if<PlaceShares>(&command);
-      place != nullptr && place->shares == Shares()) [[unlikely]]
-    return add(CreateSymbol{place->symbol});
-  put_byte(commands_, kind_of(command));
-  std::visit(CommandWriter{commands_}, command);
+  put_byte(commands_, std::uint8_t(command.index()));
+  std::visit([this](const auto& one) { put_fields(commands_, one); }, command);
   ++count_;
 }
 
 std::string_view JournalWriter::finish(const Totals& after) {
   payload_.clear();
-  put_byte(payload_, version);
+  put_byte(payload_, journal_record_version);
   put_varint(payload_, std::uint64_t(now_.microseconds));
   put_varint(payload_, count_);
   payload_ += commands_;
@@ -319,7 +251,7 @@ JournalRecord decode_journal_record(std::string_view payload) {
   if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != checksum(body))
     throw StoreCorrupt("journal record fails its checksum");
   Decoder in(body);
-  if (in.byte() != version) throw_unknown("version");
+  if (in.byte() != journal_record_version) throw_unknown("version");
   JournalRecord record;
   record.time = Timestamp{std::int64_t(in.varint())};
   for (std::uint64_t left = in.varint(); left > 0; --left)

@@ -4,7 +4,7 @@
 // batches), read by recovery and by the audit. No state beside the writer's buffers; one thread at
 // a time. A row's batch number and epoch are columns of their own, not part of the payload.
 //
-//   record  := version:u8       1
+//   record  := version:u8       2
 //              time:varint      microseconds since the Unix epoch, of all commands
 //              count:varint     number of commands
 //              command * count
@@ -13,37 +13,22 @@
 //              digest:u64         digest of every outcome so far (Totals::digest)
 //              crc:u32          CRC-32 (IEEE 802.3) of all bytes before it
 //
-//   command := kind:u8          and by kind:
-//     0 CreateAccount           account:text  balance:cash
-//     1 CreateSymbol            symbol:text
-//     2 PlaceShares             symbol:text   account:text  shares:varint
-//     3 PlaceOrder              account:text  symbol:text   side:u8  shares:varint  limit:varint
-//     4 CancelOrder             account:text  order:varint
-//     6 CreateAccount with key  account:text  balance:cash  log2_n:u8  r:u8  p:u8
-//                               salt:u8 * 16  digest:u8 * 28
-//     7 PlaceOrder with reference   account:text  symbol:text  side:u8  shares:varint  limit:varint
-//                               reference:text
-//     8 CancelOrder by reference    account:text  reference:text
-//     9 PlaceOrder with terms   account:text  symbol:text  side:u8  shares:varint  limit:varint
-//                               lifetime:u8  post_only:u8  reference:text (of size 0: none)
-//     10 PlaceOrder with more terms  account:text  symbol:text  side:u8  shares:varint
-//                               limit:varint (0: a market order)  lifetime:u8  post_only:u8
-//                               self_trade:u8  reference:text (of size 0: none)
-//     11 CancelAll              account:text  symbol:text (of size 0: all)
-//     12 ReplaceOrder           account:text  order:varint (0: by reference)
-//                               reference:text (of size 0: by id)  side:u8  shares:varint
-//                               limit:varint
+//   command := kind:u8          its index in Command
+//              present:varint   bit i: the i-th optional field is not zero, false, empty or none
+//              field *          those always written and those present, in described order
+//
+// The fields are the members that engine/commands.hpp describes. Names and numbers of shares are
+// always written, other fields are optional. New ones must be described last, new commands too: so
+// an older record keeps its meaning, and an older server refuses a record that uses them.
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16
 //   shares, limit                       numbers of 1e-8
-//   side    := 0 buy | 1 sell
-//   lifetime := 0 until canceled | 1 immediate or cancel | 2 fill or kill;  post_only := 0 | 1
-//   self_trade := 0 allowed | 1 cancel resting | 2 cancel taking
+//   enumerator := u8
+//   true    := nothing: the bit says it
+//   key     := log2_n:u8  r:u8  p:u8  salt:u8 * 16  digest:u8 * 28
 //   varint  := 7 bits a byte, lowest first; bit 7 is set in all bytes but the last; shortest form
 //   u32, u64   little-endian
-//
-// Kinds 0 to 4 are the index in Command; 5, a query, changes nothing and is never written.
 
 #include <string>
 #include <string_view>
@@ -53,6 +38,8 @@
 #include "engine/rows.hpp"
 
 namespace exchange {
+
+inline constexpr std::uint8_t journal_record_version = 2;
 
 // Builds one payload at a time: begin(), add() for each command that changed state, finish().
 // Reused from batch to batch to keep its buffers.

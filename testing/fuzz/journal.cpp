@@ -278,7 +278,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 0: fuzz::run_payload(std::string(bytes.rest())); break;
     case 1: fuzz::run_payload(testing::sealed(std::string(bytes.rest()))); break;
     // of the right version
-    case 2: fuzz::run_payload(testing::sealed('\x01' + std::string(bytes.rest()))); break;
+    case 2:
+      fuzz::run_payload(testing::sealed(char(journal_record_version) + std::string(bytes.rest())));
+      break;
     default: fuzz::run_store(bytes);
   }
   return 0;

@@ -1,0 +1,51 @@
+#pragma once
+// What Boost.Describe knows of a struct or an enumeration, in the forms that are used here: a
+// struct is described where it is defined, and all else (names, codecs, columns) follows from that.
+//   struct Point { int x, y; };
+//   BOOST_DESCRIBE_STRUCT(Point, (), (x, y))
+//   for_each_member<Point>([&](auto member) { use(member.name, point.*member.pointer); });
+// https://www.boost.org/doc/libs/1_81_0/libs/describe/doc/html/describe.html
+
+#include <array>
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+#include <cstddef>
+#include <string_view>
+
+namespace exchange {
+
+template <class Struct>
+using MembersOf = boost::describe::describe_members<Struct, boost::describe::mod_public>;
+template <class Enum>
+using EnumeratorsOf = boost::describe::describe_enumerators<Enum>;
+
+// Calls use(member) for each described member, in that order: member.name, and member.pointer, the
+// pointer to it.
+template <class Struct, class Use>
+constexpr void for_each_member(Use use) {
+  boost::mp11::mp_for_each<MembersOf<Struct>>(use);
+}
+
+// How many there are; their values are 0, 1, ...
+template <class Enum>
+inline constexpr std::size_t enumerators = [] {
+  std::size_t count = 0;
+  bool dense = true;
+  boost::mp11::mp_for_each<EnumeratorsOf<Enum>>(
+      [&](auto one) { dense = dense && std::size_t(one.value) == count++; });
+  return dense ? count : throw "an enumerator has a value of its own";
+}();
+
+// The word for programs and logs: the name of the enumerator.
+template <class Enum>
+constexpr std::string_view name_of(Enum value) {
+  constexpr auto names = [] {
+    std::array<std::string_view, enumerators<Enum>> all;
+    boost::mp11::mp_for_each<EnumeratorsOf<Enum>>(
+        [&](auto one) { all[std::size_t(one.value)] = one.name; });
+    return all;
+  }();
+  return names[std::size_t(value)];
+}
+
+}  // namespace exchange
