@@ -8,58 +8,59 @@ namespace exchange {
 
 void Exchange::prefetch_lookups(const Command& command) const {
   if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
-    account_ids_.prefetch(place_order->account);
+    ledger_.prefetch(place_order->account);
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
-    account_ids_.prefetch(cancel_order->account);
-    order_index_.prefetch(cancel_order->order);
+    ledger_.prefetch(cancel_order->account);
+    books_.prefetch(cancel_order->order);
   }
 }
 
 void Exchange::locate(const Command& command, Located& located) const {
   located = {};
   if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
-    located.account = account_ids_.find(place_order->account);
-    located.symbol = symbol_names_.find(place_order->symbol);
+    located.account = ledger_.find(place_order->account);
+    located.symbol = ledger_.find(place_order->symbol);
     if (located.account == no_index || located.symbol == no_index) return;
-    __builtin_prefetch(&accounts_[located.account]);
-    positions_.prefetch(position_key(located.account, located.symbol));
+    __builtin_prefetch(&ledger_.account(located.account));
+    ledger_.prefetch_position(Ledger::key(located.account, located.symbol));
     const Side side = place_order->side, maker_side = opposite(side);
-    const PriceIndex& makers = symbols_[located.symbol].sides[int(maker_side)];
-    const PriceIndex& own = symbols_[located.symbol].sides[int(side)];
+    const PriceIndex& makers = books_.side(located.symbol, maker_side);
+    const PriceIndex& own = books_.side(located.symbol, side);
     located.executes =
-        !makers.empty() && makers.best_rank() >= worst_rank(maker_side, place_order->limit);
+        !makers.empty() && makers.best_rank() >= Books::worst_rank(maker_side, place_order->limit);
     located.level =
-        located.executes ? makers.best_level() : own.find(rank(side, place_order->limit));
-    if (located.level != no_index) __builtin_prefetch(&levels_[located.level]);
+        located.executes ? makers.best_level() : own.find(Books::rank(side, place_order->limit));
+    if (located.level != no_index) __builtin_prefetch(&books_.level(located.level));
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
-    located.account = account_ids_.find(cancel_order->account);
-    located.order = order_index_.find(cancel_order->order);
+    located.account = ledger_.find(cancel_order->account);
+    located.order = books_.find(cancel_order->order);
     if (located.order == no_index) return;
-    __builtin_prefetch(&orders_[located.order]);
-    __builtin_prefetch(&histories_[located.order]);
+    __builtin_prefetch(&books_.order(located.order));
+    __builtin_prefetch(&books_.history(located.order));
   }
 }
 
 void Exchange::prefetch_neighbours(const Located& located) const {
   if (located.level != no_index) {
-    const Level& level = levels_[located.level];
-    if (level.orders > 0) __builtin_prefetch(&orders_[located.executes ? level.first : level.last]);
+    const Level& level = books_.level(located.level);
+    if (level.orders > 0)
+      __builtin_prefetch(&books_.order(located.executes ? level.first : level.last));
   }
   if (located.order == no_index) return;
-  const Order& order = orders_[located.order];
+  const Order& order = books_.order(located.order);
   if (order.open == Shares()) return;
-  if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
-  if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
-  __builtin_prefetch(&levels_[order.level]);
-  __builtin_prefetch(&accounts_[order.account]);
-  if (order.side == Side::sell) positions_.prefetch(position_key(order.account, order.symbol));
+  if (order.previous != no_index) __builtin_prefetch(&books_.order(order.previous));
+  if (order.next != no_index) __builtin_prefetch(&books_.order(order.next));
+  __builtin_prefetch(&books_.level(order.level));
+  __builtin_prefetch(&ledger_.account(order.account));
+  if (order.side == Side::sell) ledger_.prefetch_position(order.position_key());
 }
 
 void Exchange::prefetch_maker(const Located& located) const {
-  if (!located.executes || levels_[located.level].orders == 0) return;
-  const Order& maker = orders_[levels_[located.level].first];
-  __builtin_prefetch(&accounts_[maker.account]);
-  if (maker.side == Side::buy) positions_.prefetch(position_key(maker.account, maker.symbol));
+  if (!located.executes || books_.level(located.level).orders == 0) return;
+  const Order& maker = books_.order(books_.level(located.level).first);
+  __builtin_prefetch(&ledger_.account(maker.account));
+  if (maker.side == Side::buy) ledger_.prefetch_position(maker.position_key());
 }
 
 }  // namespace exchange

@@ -1,0 +1,218 @@
+#include "engine/books.hpp"
+
+#include <algorithm>
+
+namespace exchange {
+
+void Books::take_pages_from(PageSource& pages) {
+  orders_.take_pages_from(pages);
+  histories_.take_pages_from(pages);
+  levels_.take_pages_from(pages);
+  executions_.take_pages_from(pages);
+}
+
+OrderRow Books::row(std::uint32_t index) const {
+  const Order& order = orders_[index];
+  const History& history = histories_[index];
+  return {order.id,          order.account,       order.symbol, order.side,
+          history.shares,    order.limit,         order.open,   history.canceled,
+          history.opened_at, history.canceled_at, order.place};
+}
+
+Status Books::status(std::uint32_t index, std::uint64_t from) const {
+  const Order& order = orders_[index];
+  Status status{
+      order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
+  std::uint64_t number = 1;
+  for (std::uint32_t at = order.first_execution; at != no_index;
+       at = executions_[at].next[int(order.side)], ++number) {
+    if (number < from) continue;
+    if (status.executions.size() == listed_executions_max) {
+      status.next = number;
+      break;
+    }
+    status.executions.push_back(executions_[at].execution);
+  }
+  status.skipped = std::min(from, number) - 1;
+  return status;
+}
+
+const OpenOrders& Books::use_open_orders() {
+  if (open_orders_.in_use()) return open_orders_;
+  std::vector<std::pair<OrderId, std::uint32_t>> open;  // by place
+  for (const Symbol& symbol : symbols_)
+    for (const PriceIndex& side : symbol.sides)
+      side.for_each([&](std::uint32_t level) {
+        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
+          open.push_back({orders_[at].place, at});
+      });
+  std::sort(open.begin(), open.end());
+  open_orders_.start_use();
+  for (const auto& [place, index] : open)
+    open_orders_.add(orders_[index].account, orders_[index].position_key(), index);
+  return open_orders_;
+}
+
+void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
+  Order& order = orders_[index];
+  ++open_;
+  PriceIndex& levels = side(order.symbol, order.side);
+  const std::int64_t order_rank = rank(order.side, order.limit);
+  // matching has left no level of this price on the other side
+  const auto still_holds = [&](const Level& level) {
+    return level.price == order.limit && level.symbol == order.symbol && level.orders > 0;
+  };
+  const bool is_found = expected_level != no_index && still_holds(levels_[expected_level]);
+  order.level = is_found ? expected_level : levels.find(order_rank);
+  order.next = no_index;
+  if (order.level == no_index) {
+    order.level = levels_.allocate();
+    levels_[order.level] = {.price = order.limit,
+                            .shares_units = order.open.units(),
+                            .first = index,
+                            .last = index,
+                            .orders = 1,
+                            .symbol = order.symbol};
+    levels.insert(order_rank, order.level);
+    order.previous = no_index;
+  } else {
+    Level& level = levels_[order.level];
+    order.previous = level.last;
+    orders_[level.last].next = index;
+    level.last = index;
+    level.shares_units += order.open.units();
+    ++level.orders;
+  }
+  if (open_orders_.in_use()) open_orders_.add(order.account, order.position_key(), index);
+}
+
+void Books::unlink(std::uint32_t index) {
+  const Order& order = orders_[index];
+  --open_;
+  Level& level = levels_[order.level];
+  if (--level.orders == 0) {
+    side(order.symbol, order.side).erase(rank(order.side, order.limit));
+    levels_.release(order.level);
+  } else {
+    (order.previous == no_index ? level.first : orders_[order.previous].next) = order.next;
+    (order.next == no_index ? level.last : orders_[order.next].previous) = order.previous;
+  }
+  if (open_orders_.in_use()) open_orders_.remove(order.account, order.position_key(), index);
+}
+
+void Books::close(std::uint32_t index) {
+  orders_[index].next = no_index;
+  if (closed_last_ == no_index)
+    closed_first_ = index;
+  else
+    orders_[closed_last_].next = index;
+  closed_last_ = index;
+  ++closed_;
+}
+
+// Returns how many executions it had.
+std::uint32_t Books::release_first() {
+  const std::uint32_t index = closed_first_;
+  const Order& order = orders_[index];
+  ENSURE(order.dirty == 0);
+  closed_first_ = order.next;
+  if (closed_first_ == no_index) closed_last_ = no_index;
+  std::uint32_t listed = 0;
+  for (std::uint32_t at = order.first_execution; at != no_index; ++listed) {
+    const std::uint32_t next = executions_[at].next[int(order.side)];
+    if (--executions_[at].holders == 0) executions_.release(at);
+    at = next;
+  }
+  order_index_.erase(order.id);
+  orders_.release(index);
+  return listed;
+}
+
+// --- proof
+
+std::string Books::check(const Ledger& ledger, Held& held) const {
+  for (SymbolNumber number = 0; number < symbols_.size(); ++number) {
+    const char* violation = check_side(number, Side::buy, held);
+    if (violation == nullptr) violation = check_side(number, Side::sell, held);
+    const PriceIndex &bids = side(number, Side::buy), &asks = side(number, Side::sell);
+    if (violation == nullptr && !bids.empty() && !asks.empty() &&
+        bids.best_rank() >= -asks.best_rank())
+      violation = "book crossed: ";
+    if (violation != nullptr) return violation + std::string(ledger.name(number).view());
+  }
+  std::size_t resting = 0, closed = 0;
+  for (const std::uint32_t of_account : held.open_orders) resting += of_account;
+  std::vector<std::uint32_t> executions;  // in the lists of all orders
+  const auto add_executions = [&](std::uint32_t index) {
+    for_each_execution(orders_[index], [&](std::uint32_t at) {
+      executions.push_back(at);
+      ++held.executions[orders_[index].account];
+    });
+  };
+  for (const Symbol& symbol : symbols_)
+    for (const PriceIndex& levels : symbol.sides)
+      levels.for_each([&](std::uint32_t level) {
+        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
+          add_executions(at);
+      });
+  for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) {
+    ++closed;
+    add_executions(at);
+  }
+  if (closed != closed_ - released_) return "closed orders miscounted";
+  if (open_ != resting) return "open orders miscounted";
+  if (orders_.used() != resting + closed || order_index_.size() != orders_.used())
+    return "orders miscounted";
+  std::sort(executions.begin(), executions.end());
+  executions.erase(std::unique(executions.begin(), executions.end()), executions.end());
+  if (executions.size() != executions_.used()) return "executions miscounted";
+  return {};
+}
+
+// Null if it is sound.
+const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) const {
+  const char* violation = nullptr;
+  const Level* better = nullptr;
+  side(number, level_side).for_each([&](std::uint32_t index) {
+    const Level& level = levels_[index];
+    if (better != nullptr && rank(level_side, better->price) <= rank(level_side, level.price))
+      violation = "levels out of order: ";
+    better = &level;
+    const char* const of_level = check_level(index, number, level_side, held);
+    if (of_level != nullptr) violation = of_level;
+  });
+  return violation;
+}
+
+const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side level_side,
+                               Held& held) const {
+  const char* violation = nullptr;
+  const Level& level = levels_[index];
+  Int128 shares = 0;
+  std::uint32_t orders = 0, previous = no_index;
+  OrderId last_place = 0;
+  for (std::uint32_t at = level.first; at != no_index; at = orders_[at].next) {
+    const Order& order = orders_[at];
+    if (order.symbol != number || order.side != level_side || order.limit != level.price ||
+        order.level != index)
+      violation = "order in the wrong level: ";
+    if (order.open <= Shares() || order.previous != previous || order.place <= last_place ||
+        order_index_.find(order.id) != at)
+      violation = "level queue broken: ";
+    last_place = order.place;
+    previous = at;
+    ++orders;
+    ++held.open_orders[order.account];
+    shares += order.open.units();
+    if (level_side == Side::buy)
+      held.add_cash(cost(order.open, order.limit));
+    else
+      held.shares[number] += UInt128(order.open.units());
+  }
+  if (level.last != previous || level.orders != orders || orders == 0 ||
+      level.shares_units != shares)
+    violation = "level totals wrong: ";
+  return violation;
+}
+
+}  // namespace exchange

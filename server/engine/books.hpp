@@ -1,0 +1,205 @@
+#pragma once
+// Books owns the orders in memory: the open ones in the books of their symbols, by price and place;
+// closed ones until release_closed(), oldest first; and their executions. It knows places, not
+// money: Exchange decides what is executed and what is paid. Orders, levels and executions have
+// indices, which stay the same while these are in memory; no_index is none.
+// Owner: Exchange. Thread: that of the Exchange.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/commands.hpp"
+#include "engine/ledger.hpp"
+#include "engine/open_orders.hpp"
+#include "engine/pool.hpp"
+#include "engine/price_index.hpp"
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+// The number of orders that have closed since the start of the process.
+using ClosedMark = std::uint64_t;
+
+class Books {
+ public:
+  // All orders of one price on one side: a FIFO through Order::previous/next.
+  struct alignas(64) Level {
+    Price price;
+    Int128 shares_units;
+    std::uint32_t first, last;
+    std::uint32_t orders;  // 0: in no book
+    SymbolNumber symbol;
+  };
+  static_assert(sizeof(Level) == 64);
+  // One cache line for what matching touches, a second pool for the rest.
+  struct alignas(64) Order {
+    OrderId id;
+    Shares open;
+    Price limit;
+    AccountNumber account;
+    SymbolNumber symbol;
+    std::uint32_t level;
+    // in the level; once closed, `next` runs through the closed orders
+    std::uint32_t previous, next;
+    std::uint32_t first_execution, last_execution;
+    Side side;
+    std::uint8_t dirty;  // of ChangeSet
+    OrderId place;       // OrderRow::place
+    std::uint64_t position_key() const { return Ledger::key(account, symbol); }
+  };
+  static_assert(sizeof(Order) == 64);
+  struct History {
+    Shares shares;  // OrderRow::shares
+    Timestamp opened_at;
+    Shares canceled;
+    Timestamp canceled_at;
+  };
+
+  explicit Books(std::uint64_t hash_seed) : open_orders_(hash_seed) {}
+
+  // Orders, levels and executions get their memory there, if it has any. `pages` outlives it.
+  void take_pages_from(PageSource& pages);
+
+  Order& order(std::uint32_t index) { return orders_[index]; }
+  const Order& order(std::uint32_t index) const { return orders_[index]; }
+  History& history(std::uint32_t index) { return histories_[index]; }
+  const History& history(std::uint32_t index) const { return histories_[index]; }
+  Level& level(std::uint32_t index) { return levels_[index]; }
+  const Level& level(std::uint32_t index) const { return levels_[index]; }
+  PriceIndex& side(SymbolNumber symbol, Side side) { return symbols_[symbol].sides[int(side)]; }
+  const PriceIndex& side(SymbolNumber symbol, Side side) const {
+    return symbols_[symbol].sides[int(side)];
+  }
+  std::uint32_t find(OrderId id) const { return order_index_.find(id); }
+  [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
+  OrderRow row(std::uint32_t index) const;
+  // Lists listed_executions_max at most, from number `from` on.
+  Status status(std::uint32_t index, std::uint64_t from = 1) const;
+
+  std::size_t open() const { return open_; }
+  std::size_t in_memory() const { return orders_.used(); }
+  std::size_t executions() const { return executions_.used(); }
+  // Of the index of ids: each has the memory of some 12 orders (memory_plan.cpp).
+  std::size_t index_pages() const { return order_index_.pages(); }
+  const OpenOrders& open_orders() const { return open_orders_; }
+  // Builds it, if it is not in use.
+  const OpenOrders& use_open_orders();
+
+  // Prices by rank: the best of a side has the highest.
+  static std::int64_t rank(Side side, Price price) {
+    return side == Side::buy ? price.units() : -price.units();
+  }
+  // The rank of the last level of makers that an order with this limit may reach.
+  static std::int64_t worst_rank(Side maker_side, Price limit) {
+    return limit == Price() ? std::numeric_limits<std::int64_t>::min() : rank(maker_side, limit);
+  }
+
+  void add_symbol() { symbols_.emplace_back(); }
+  // In no book yet. The id must be new.
+  std::uint32_t add(const Order& order, const History& history) {
+    const std::uint32_t index = orders_.allocate();
+    orders_[index] = order;
+    orders_[index].first_execution = orders_[index].last_execution = no_index;
+    histories_.grow_to(index) = history;
+    order_index_.insert(order.id, index);
+    return index;
+  }
+  // Puts it behind the orders of its price. `expected_level`: where its level is, or was; or none.
+  void rest(std::uint32_t index, std::uint32_t expected_level = no_index);
+  // Takes an order that rests out of its book, with all that is open.
+  void take_out(std::uint32_t index) {
+    levels_[orders_[index].level].shares_units -= orders_[index].open.units();
+    unlink(index);
+  }
+  // Likewise if nothing is open any more, and what was is no part of the level's shares.
+  void unlink(std::uint32_t index);
+  // It is in no book, and has nothing open.
+  void close(std::uint32_t index);
+  ClosedMark closed() const { return closed_; }
+  // Frees the orders that closed up to `mark`, at most `orders_max` of them, and returns whether
+  // these were all. Calls on_release(account, number of its executions) for each.
+  template <class OnRelease>
+  bool release_closed(ClosedMark mark, std::size_t orders_max, OnRelease on_release) {
+    ENSURE(mark <= closed_);
+    for (; released_ < mark; ++released_) {
+      if (orders_max-- == 0) return false;
+      const AccountNumber account = orders_[closed_first_].account;
+      on_release(account, release_first());
+    }
+    return true;
+  }
+
+  // Of an order, or of the two of them.
+  void add_execution(const Execution& execution, Order& order) {
+    add_to(order, new_execution(execution, 1));
+  }
+  void add_execution(const Execution& execution, Order& buy, Order& sell) {
+    const std::uint32_t record = new_execution(execution, 2);
+    add_to(buy, record);
+    add_to(sell, record);
+  }
+
+  // What the orders in memory hold, for Exchange to compare with the ledger.
+  struct Held {
+    explicit Held(const Ledger& ledger)
+        : shares(ledger.symbols()), open_orders(ledger.accounts()), executions(ledger.accounts()) {}
+    UInt128 cash = 0;             // reserved by buys
+    bool too_much = false;        // forged rows can hold so much that the sum wraps
+    std::vector<UInt128> shares;  // reserved by sells, by symbol
+    std::vector<std::uint32_t> open_orders, executions;  // by account
+    void add_cash(Cash amount) {
+      too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash);
+    }
+  };
+  // Empty if every index, list and count agrees and no book is crossed; else a sentence that names
+  // the first violation. Adds to `held`. Takes time in O(orders).
+  std::string check(const Ledger& ledger, Held& held) const;
+
+ private:
+  struct Symbol {
+    PriceIndex sides[2];
+  };
+  // One record in the lists of both its orders.
+  struct ExecutionRecord {
+    Execution execution;
+    std::uint32_t next[2];  // by side of the order whose list is walked
+    std::uint32_t holders;
+  };
+
+  std::uint32_t new_execution(const Execution& execution, std::uint32_t holders) {
+    const std::uint32_t record = executions_.allocate();
+    executions_[record] = {execution, {no_index, no_index}, holders};
+    return record;
+  }
+  void add_to(Order& order, std::uint32_t execution) {
+    if (order.first_execution == no_index)
+      order.first_execution = execution;
+    else
+      executions_[order.last_execution].next[int(order.side)] = execution;
+    order.last_execution = execution;
+  }
+  template <class Visit>
+  void for_each_execution(const Order& order, Visit visit) const {
+    for (std::uint32_t at = order.first_execution; at != no_index;
+         at = executions_[at].next[int(order.side)])
+      visit(at);
+  }
+  std::uint32_t release_first();
+  const char* check_side(SymbolNumber number, Side side, Held& held) const;
+  const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Held& held) const;
+
+  std::vector<Symbol> symbols_;  // by number
+  OpenOrders open_orders_;
+  IdIndex order_index_;
+  Pool<Order> orders_;
+  Chunks<History> histories_;  // by index of the order
+  Pool<Level> levels_;
+  Pool<ExecutionRecord> executions_;
+  std::size_t open_ = 0;
+  // Closed orders, oldest first, until released.
+  std::uint32_t closed_first_ = no_index, closed_last_ = no_index;
+  ClosedMark closed_ = 0, released_ = 0;
+};
+
+}  // namespace exchange

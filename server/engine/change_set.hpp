@@ -1,0 +1,95 @@
+#pragma once
+// ChangeSet owns what changed since a hand-over of rows began: numbers of accounts and symbols,
+// keys of positions and indices of orders, each once, and rows that are new and never change again.
+// It knows no values: whoever hands over reads these. Owner: Exchange. Thread: that of the
+// Exchange.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+class ChangeSet {
+ public:
+  // Of what has a flag for it, which take() clears.
+  template <class Entity>
+  void mark_account(Entity& account, AccountNumber number) {
+    mark(account, number, accounts_);
+  }
+  template <class Entity>
+  void mark_symbol(Entity& symbol, SymbolNumber number) {
+    mark(symbol, number, symbols_);
+  }
+  template <class Entity>
+  void mark_position(Entity& position, std::uint64_t key) {
+    mark(position, key, positions_);
+  }
+
+  // An order is marked before it changes, since orders are handed over in steps: one that was to be
+  // handed over is copied then, from row_of().
+  template <class Order, class RowOf>
+  void mark_order(Order& order, std::uint32_t index, RowOf row_of) {
+    if (order.dirty == order_mark_) return;
+    if (order.dirty != 0) copied_orders_.push_back(row_of());
+    order.dirty = order_mark_;
+    orders_.push_back(index);
+  }
+
+  std::vector<ExecutionRow> executions;
+  std::vector<AccountKeyRow> account_keys;  // as they came; the engine keeps none
+  std::vector<ReferenceRow> references;
+  std::vector<ReplacementRow> replacements;
+
+  // Changed now, or since a hand-over began.
+  std::size_t size() const {
+    return accounts_.size() + symbols_.size() + positions_.size() + orders_.size() +
+           executions.size() + account_keys.size() + references.size() + replacements.size();
+  }
+
+  // --- handing over
+
+  std::span<const AccountNumber> accounts() const { return accounts_; }
+  std::span<const SymbolNumber> symbols() const { return symbols_; }
+  std::span<const std::uint64_t> positions() const { return positions_; }
+  // Once the rows of these three are in `rows`: gives it what is new, and the orders copied already
+  // (none). What changes from here on belongs to the next hand-over.
+  void begin_hand_over(Rows& rows);
+  // The next orders to hand over, `max` at most.
+  std::span<const std::uint32_t> next_orders(std::size_t max);
+  // Copies it, unless it changed since, and was copied then.
+  template <class Order, class RowOf>
+  void hand_over(Order& order, RowOf row_of) {
+    if (order.dirty == order_mark_) return;
+    copied_orders_.push_back(row_of());
+    order.dirty = 0;
+  }
+  // Returns whether all are handed over, and gives them to `rows` then.
+  bool end_hand_over(Rows& rows);
+
+  // What was new in `rows`, and is not in the tables, is new again.
+  void restore(const Rows& rows);
+
+ private:
+  template <class Entity, class Key>
+  static void mark(Entity& entity, Key key, std::vector<Key>& changed) {
+    if (entity.dirty()) return;
+    entity.set_dirty(true);
+    changed.push_back(key);
+  }
+
+  std::vector<AccountNumber> accounts_;
+  std::vector<SymbolNumber> symbols_;
+  std::vector<std::uint64_t> positions_;
+  std::vector<std::uint32_t> orders_;
+  // The orders of a hand-over, those copied so far, and the next one to copy. order_mark_ is 1 or
+  // 2, the other one in the next hand-over.
+  std::vector<std::uint32_t> handed_orders_;
+  std::vector<OrderRow> copied_orders_;
+  std::size_t next_handed_ = 0;
+  std::uint8_t order_mark_ = 1;
+};
+
+}  // namespace exchange

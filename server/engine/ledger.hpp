@@ -1,0 +1,133 @@
+#pragma once
+// Ledger owns accounts, symbols and positions: their names, the free cash and the free shares of
+// each account, and the shares that exist of each symbol. What open orders reserve is not in it;
+// Exchange moves it in and out. Every change is marked in the ChangeSet that it is given.
+// Owner: Exchange. Thread: that of the Exchange.
+
+#include <vector>
+
+#include "engine/change_set.hpp"
+#include "engine/decimal.hpp"
+#include "engine/flat_map.hpp"
+#include "engine/ids.hpp"
+
+namespace exchange {
+
+class Ledger {
+ public:
+  struct Account {
+    Cash balance;
+    std::uint32_t open_orders = 0;
+    std::uint32_t executions = 0;  // of its orders in memory
+    bool changed = false;
+    bool dirty() const { return changed; }
+    void set_dirty(bool dirty) { changed = dirty; }
+  };
+  struct Symbol {
+    Shares shares_total;
+    bool changed = false;
+    bool dirty() const { return changed; }
+    void set_dirty(bool dirty) { changed = dirty; }
+  };
+  // One word, so that four with their keys fill a cache line.
+  class Position {
+   public:
+    Shares shares() const { return Shares::from_units(std::int64_t(word_ >> 1)); }
+    bool dirty() const { return word_ & 1; }
+    void set_shares(Shares shares) {
+      ENSURE(shares >= Shares());
+      word_ = std::uint64_t(shares.units()) << 1 | (word_ & 1);
+    }
+    void set_dirty(bool dirty) { word_ = (word_ & ~std::uint64_t(1)) | dirty; }
+
+   private:
+    std::uint64_t word_ = 0;  // units of shares, then one bit: changed since a hand-over began
+  };
+
+  explicit Ledger(std::uint64_t hash_seed)
+      : account_ids_(hash_seed), symbol_names_(hash_seed), positions_(hash_seed) {}
+
+  static std::uint64_t key(AccountNumber account, SymbolNumber symbol) {
+    return std::uint64_t(account) << 32 | symbol;
+  }
+  static AccountNumber account_of(std::uint64_t key) { return AccountNumber(key >> 32); }
+  static SymbolNumber symbol_of(std::uint64_t key) { return SymbolNumber(key); }
+
+  // no_index, or null, if there is none.
+  AccountNumber find(const AccountId& id) const { return account_ids_.find(id); }
+  SymbolNumber find(const SymbolName& name) const { return symbol_names_.find(name); }
+  const Position* find_position(std::uint64_t key) const { return positions_.find(key); }
+  Position* find_position(std::uint64_t key) { return positions_.find(key); }
+
+  std::size_t accounts() const { return accounts_.size(); }
+  std::size_t symbols() const { return symbols_.size(); }
+  std::size_t positions() const { return positions_.size(); }
+  const AccountId& id(AccountNumber number) const { return account_ids_.text(number); }
+  const SymbolName& name(SymbolNumber number) const { return symbol_names_.text(number); }
+  // Its counts are the caller's; its balance changes by add_cash() only.
+  Account& account(AccountNumber number) { return accounts_[number]; }
+  const Account& account(AccountNumber number) const { return accounts_[number]; }
+  const Symbol& symbol(SymbolNumber number) const { return symbols_[number]; }
+  template <class Visit>
+  void for_each_position(Visit visit) const {
+    positions_.for_each(visit);
+  }
+
+  // The id, or name, must be new.
+  AccountNumber add_account(const AccountId& id, Cash balance) {
+    accounts_.push_back({balance});
+    return account_ids_.add(id);
+  }
+  SymbolNumber add_symbol(const SymbolName& name, Shares total = {}) {
+    symbols_.push_back({total});
+    return symbol_names_.add(name);
+  }
+  // A position of no shares, which must be new.
+  Position& add_position(std::uint64_t key) { return positions_.insert(key, {}); }
+
+  // `cash` may be negative.
+  void add_cash(AccountNumber number, Cash cash, ChangeSet& changes) {
+    accounts_[number].balance += cash;
+    mark(number, changes);
+  }
+  void add_shares(AccountNumber account, SymbolNumber symbol, Shares shares, ChangeSet& changes) {
+    const std::uint64_t position_key = key(account, symbol);
+    Position* position = positions_.find(position_key);
+    if (position == nullptr) position = &add_position(position_key);
+    set_shares(*position, position_key, position->shares() + shares, changes);
+  }
+  void set_shares(Position& position, std::uint64_t key, Shares shares, ChangeSet& changes) {
+    position.set_shares(shares);
+    changes.mark_position(position, key);
+  }
+  void add_to_total(SymbolNumber number, Shares shares, ChangeSet& changes) {
+    symbols_[number].shares_total += shares;
+    mark_symbol(number, changes);
+  }
+  // As changed, though nothing did.
+  void mark(AccountNumber number, ChangeSet& changes) {
+    changes.mark_account(accounts_[number], number);
+  }
+  void mark_symbol(SymbolNumber number, ChangeSet& changes) {
+    changes.mark_symbol(symbols_[number], number);
+  }
+
+  // Overwrites the accounts, symbols and positions of `rows` with those that are marked, with their
+  // present values. The next begin_hand_over() of the ChangeSet forgets them.
+  void hand_over(const ChangeSet& changes, Rows& rows);
+  void restore(const Rows& rows, ChangeSet& changes);
+
+  [[gnu::always_inline]] void prefetch(const AccountId& id) const { account_ids_.prefetch(id); }
+  [[gnu::always_inline]] void prefetch_position(std::uint64_t key) const {
+    positions_.prefetch(key);
+  }
+
+ private:
+  Interner<AccountId> account_ids_;
+  std::vector<Account> accounts_;
+  Interner<SymbolName> symbol_names_;
+  std::vector<Symbol> symbols_;
+  FlatMap<Position> positions_;  // by key()
+};
+
+}  // namespace exchange
