@@ -15,7 +15,7 @@ for argument in "$@"; do
       exit ;;
     --list)
       if [ -x "$here/build/bin/experiments" ]; then exec "$here/build/bin/experiments" --list; fi
-      for text in "$here"/testing/studies/experiments/text/*.md; do basename "$text" .md; done
+      for text in "$here"/studies/experiments/text/*.md; do basename "$text" .md; done
       exit ;;
   esac
 done
@@ -43,5 +43,5 @@ if [ -n "$docs" ]; then "$here/install-dependencies.sh" --report; fi
 status=0
 "$here/build/bin/experiments" "$@" --json "$json" || status=$?
 # A check that does not hold (1) belongs on the page; an invalid command line (2) leaves nothing to write.
-if [ -n "$docs" ] && [ "$status" -le 1 ]; then "$here/testing/studies/experiments/document" "$json" --docs "$docs" $partial; fi
+if [ -n "$docs" ] && [ "$status" -le 1 ]; then "$here/studies/experiments/document" "$json" --docs "$docs" $partial; fi
 exit "$status"

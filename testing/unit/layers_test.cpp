@@ -1,5 +1,6 @@
 // The rules of DESIGN.md, "Layers", as a test: reads every #include and every forward declaration
-// under server/, client/, tools/ and testing/ and names file:line of each that breaks them.
+// under server/, client/, tools/, testing/ and studies/ and names file:line of each that breaks
+// them.
 
 #include <algorithm>
 #include <filesystem>
@@ -60,6 +61,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
      {"client/connection", "client/loadgen", "client/report", "server/engine", "server/base",
       "tools/conformance"}},
     {"testing", {"server/*", "client/*", "tools/*", "testing"}},
+    {"studies", {"server/*", "client/*", "testing", "studies"}},
 };
 
 // The engine is pure (DESIGN.md, "The engine").
@@ -74,7 +76,7 @@ const std::regex not_for_engine(
 std::string layer_of(const fs::path& path) {  // relative to the project
   auto part = path.begin();
   const std::string top = *part;
-  if (top == "testing" || ++part == path.end()) return top;
+  if (top == "testing" || top == "studies" || ++part == path.end()) return top;
   const bool fills_limits = path.stem() == "options" || path.stem() == "memory_plan";
   if (fills_limits && std::next(part) == path.end()) return "server/options";
   return top + "/" + part->string();
@@ -126,7 +128,7 @@ class Inspector {
   explicit Inspector(fs::path root) : root_(std::move(root)) {}
 
   Lines violations() {
-    for (const char* top : {"server", "client", "tools", "testing"})
+    for (const char* top : {"server", "client", "tools", "testing", "studies"})
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
         if (entry.is_regular_file() && is_source(entry.path()))
           sources_.push_back(read(entry.path()));
@@ -275,7 +277,7 @@ class Copy {
       : root_(fs::temp_directory_path() /
               ("layers_test." + std::to_string(std::random_device()()))) {
     fs::create_directories(root_);
-    for (const char* top : {"server", "client", "tools", "testing"})
+    for (const char* top : {"server", "client", "tools", "testing", "studies"})
       fs::copy(fs::path(PROJECT_ROOT) / top, root_ / top, fs::copy_options::recursive);
   }
   ~Copy() { fs::remove_all(root_); }
@@ -393,6 +395,8 @@ TEST_CASE("a planted violation is found, with its file and line") {
        ":1: client/connection may not include client/bots/wire.hpp of client/bots"},
       {"client/bots/planted.cpp", "#include \"catch.hpp\"\n",
        ":1: client/bots may not include catch.hpp of testing"},
+      {"testing/planted.cpp", "#include \"studies/experiments/work.hpp\"\n",
+       ":1: testing may not include studies/experiments/work.hpp of studies"},
   };
   for (const auto& p : planted)
     CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});

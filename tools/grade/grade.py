@@ -12,7 +12,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 TOOL = Path(__file__).resolve().parent
 ROOT = TOOL.parents[1]
-sys.path += [str(TOOL), str(ROOT / "testing/support"), str(ROOT / "testing")]
+sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
 import figures  # noqa: E402
 import pages  # noqa: E402

@@ -9,10 +9,9 @@ import settings as plan
 import summary
 from class_page import class_blocks
 from progress import duration
-from report import render
+from report import code, render, section, text
 from results import write_atomically
 from settings import PARTS
-from studies.report.page import code, section, text
 from throughput_page import reference_blocks
 
 HOW = {

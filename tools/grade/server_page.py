@@ -3,7 +3,7 @@
 import figures
 import summary
 import weights as weighing
-from studies.report.page import code, section, text
+from report import code, section, text
 from throughput_page import table, throughput_blocks
 
 QUOTED_RULES = 12  # broken ones with their conversations

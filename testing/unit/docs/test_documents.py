@@ -6,7 +6,7 @@ import unittest
 
 from tree import ROOT, tracked
 
-FOLDERS = "server|client|testing|tools|docs|db|ops"
+FOLDERS = "server|client|testing|studies|tools|docs|db|ops"
 # Made by a command that the page names, or an example.
 NOT_IN_TREE = re.compile(r"/NAME|/what_it_was|\.\.\.|…")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -112,7 +112,7 @@ class Documents(unittest.TestCase):
 
     def test_flags_exist(self):
         sources = text_of("*.cpp", "*.py", "*.sh", "*.yml", "*CMakeLists.txt")
-        programs = [path for path in tracked("testing/*") if "." not in path.name]
+        programs = [path for path in tracked("testing/*", "studies/*") if "." not in path.name]
         scripts = [path.read_bytes() for path in programs]
         sources += b"".join(each for each in scripts if each.startswith(b"#!")).decode()
         self.check(FLAG.findall, lambda page, flag: flag in FOREIGN_FLAGS or flag in sources)

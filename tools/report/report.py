@@ -1,0 +1,55 @@
+"""Writes a report as a page: a page model, whose format stands at the top of the template, in the one template of all reports;
+and the blocks of a model, from texts, tables and charts."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+from static_page import markup
+
+TEMPLATE = Path(__file__).resolve().parents[2] / "client" / "report" / "page.html"
+CHART_JS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
+WITHOUT_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.S)
+
+
+def render(model):
+    # JSON has "<" in strings alone: without it, no text can close the script element.
+    data = json.dumps(model, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    head, rest = TEMPLATE.read_text().split("@CHART_JS@")
+    middle, tail = rest.split("@MODEL@")
+    plain = f"<noscript>\n{markup(model)}\n</noscript>"
+    head, found = WITHOUT_SCRIPT.subn(lambda _: plain, head)
+    assert found == 1, "the template has one <noscript>"
+    return head + CHART_JS.read_text() + middle + data + tail
+
+
+def write_html(model, path):
+    Path(path).write_text(render(model))
+
+
+def table(table):
+    if not table.rows:
+        return text({"text": table.title, "kind": "strong"}, ": ", table.empty_text())
+    columns = [
+        {"name": column.head, "group": column.group, "number": not column.left}
+        for column in table.columns
+    ]
+    shown = {"title": table.title, "columns": columns, "rows": table.rows, "note": table.note}
+    return {"type": "table", **shown, "wide": table.wide}
+
+
+def text(*parts):
+    return {"type": "text", "text": list(parts)}
+
+
+def code(words):
+    return {"text": words, "kind": "code"}
+
+
+def image(title, note, svg):
+    return {"type": "image", "svg": svg, "alt": title, "title": title, "note": note}
+
+
+def section(id, title, *blocks):
+    return {"id": id, "title": title, "blocks": list(blocks)}
