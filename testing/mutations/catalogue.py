@@ -79,6 +79,7 @@ class Mutation:
     tests: tuple  # each of them must fail
     targets: tuple  # what is built
     says: str = ""  # what the failure must contain
+    of: str = ""  # a rule of docs/protocol.md, or how a promise of docs/reliability.md begins
 
 
 def load(folder):
@@ -104,7 +105,7 @@ def load(folder):
 
 
 NEEDED = {"name": str, "promise": str, "file": str, "old": str, "new": str, "tests": list}
-OPTIONAL = {"targets": list, "says": str, "also": list}
+OPTIONAL = {"of": str, "targets": list, "says": str, "also": list}
 
 
 def _mutation(file, entry):
@@ -135,6 +136,7 @@ def _mutation(file, entry):
         tests,
         targets,
         entry.get("says", ""),
+        entry.get("of", ""),
     )
 
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ import time
 import unittest
 from pathlib import Path
 
+import catalogue
+
 HERE = Path(__file__).resolve().parent
 RUN = HERE.parent / "run"
+ROOT = HERE.parents[2]
 
 PROJECT = {
     "CMakeLists.txt": """
@@ -310,6 +314,22 @@ class TestList(unittest.TestCase):
             [sys.executable, str(RUN), "--check"], capture_output=True, text=True, timeout=60
         )
         self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_each_promise_has_a_bug_and_each_bug_a_promise_or_rule_that_exists(self):
+        page = (ROOT / "docs/reliability.md").read_text()
+        table = page.split("## Promises\n\n")[1].split("\n\n")[0]
+        cells = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+        without_bug = [re.sub(r"\[(.*?)\]\(.*?\)", r"\1", cell) for cell in cells if cell]
+        self.assertGreater(len(without_bug), 10)
+        promises = sorted(without_bug, key=len)
+        rules = re.findall(r"^- \*\*(\w+)\*\* ", (ROOT / "docs/protocol.md").read_text(), re.M)
+        for mutation in catalogue.load(HERE.parent / "list"):
+            if not mutation.of or mutation.of in rules:
+                continue
+            broken = [promise for promise in promises if promise.startswith(mutation.of)][:1]
+            self.assertTrue(broken, f"{mutation.name}: there is no rule or promise {mutation.of!r}")
+            without_bug = [promise for promise in without_bug if promise not in broken]
+        self.assertEqual(without_bug, [])
 
 
 if __name__ == "__main__":
