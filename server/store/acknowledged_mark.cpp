@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "store/checksum_vfs.hpp"
+#include "base/checksum.hpp"
 
 namespace exchange {
 namespace {

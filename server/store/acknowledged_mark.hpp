@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/store.hpp"
+#include "store/journal_row.hpp"
 
 namespace exchange {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/endian/conversion.hpp>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -9,10 +10,13 @@
 #include <vector>
 
 #include "base/bursts.hpp"
+#include "base/checksum.hpp"
 #include "store/wal_frames.hpp"
 
 namespace exchange {
 namespace {
+
+using boost::endian::load_little_u64, boost::endian::store_little_u64;
 
 thread_local std::string damage;
 
@@ -41,17 +45,6 @@ struct File : sqlite3_file {
 
 File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
 sqlite3_file* below(sqlite3_file* file) { return of(file).below; }
-
-std::uint64_t load(const unsigned char* bytes) {
-  std::uint64_t value;
-  std::memcpy(&value, bytes, sizeof value);
-  return std::endian::native == std::endian::little ? value : __builtin_bswap64(value);
-}
-
-void store(unsigned char* bytes, std::uint64_t value) {
-  if (std::endian::native == std::endian::big) value = __builtin_bswap64(value);
-  std::memcpy(bytes, &value, sizeof value);
-}
 
 bool is_page(int amount, sqlite3_int64 offset) {
   return amount >= 512 && std::has_single_bit(unsigned(amount)) && offset % amount == 0;
@@ -92,7 +85,7 @@ std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 n
   const std::size_t whole = std::size_t(file.page_bytes - 32);
   std::uint64_t sum = page_checksum(page, whole, std::uint64_t(number));
   for (std::size_t at = whole; at < whole + 24; at += 8)
-    sum = page_checksum(nullptr, 0, sum + load(page + at));
+    sum = page_checksum(nullptr, 0, sum + load_little_u64(page + at));
   return sum == 0 ? 1 : sum;  // zero means none
 }
 
@@ -114,7 +107,7 @@ bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 
   const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) &&
                     (start[3] != 0 || start[4] != 0);
   const unsigned char* const end = page + page_bytes - checksum_bytes;
-  const bool zero_end = load(end - 8) == 0 && load(end - 16) == 0;
+  const bool zero_end = load_little_u64(end - 8) == 0 && load_little_u64(end - 16) == 0;
   if (rows || number == 1)
     return !zero_end || ends_in_free_block(page, start, page_bytes - checksum_bytes);
   for (const unsigned char* at = page; at != end; ++at)
@@ -125,10 +118,10 @@ bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 
 int check_page(File& file, unsigned char* page, sqlite3_int64 offset) {
   const sqlite3_int64 number = offset / file.page_bytes + 1;
   unsigned char* const at = page + file.page_bytes - checksum_bytes;
-  if (const std::uint64_t stored = load(at); stored != 0) {
+  if (const std::uint64_t stored = load_little_u64(at); stored != 0) {
     if (stored != checksum_of(file, page, number))
       return failed(file, number, offset, "fails its checksum");
-    store(at, 0);
+    store_little_u64(at, 0);
   } else if (!may_lack_checksum(page, file.page_bytes, number)) {
     return failed(file, number, offset, "is overwritten with zeros");
   }
@@ -230,7 +223,8 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
     if (offset == 0) read_header(file, bytes);
     if (file.has_reserved_bytes && amount == file.page_bytes) {
       sealed.assign(bytes, bytes + amount);
-      store(sealed.data() + amount - checksum_bytes, checksum_of(file, bytes, offset / amount + 1));
+      store_little_u64(sealed.data() + amount - checksum_bytes,
+                       checksum_of(file, bytes, offset / amount + 1));
       bytes = sealed.data();
     }
   }
@@ -382,22 +376,6 @@ sqlite3_vfs layer = {
 };
 
 }  // namespace
-
-std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::uint64_t seed) {
-  // Four lanes, so that the CPU overlaps their multiplications. Every step is reversible, so that a
-  // change within one word always changes the result.
-  constexpr std::uint64_t odd = 0x9E37'79B9'7F4A'7C15;
-  const auto step = [](std::uint64_t& lane, std::uint64_t word) {
-    lane = (lane + word) * odd;
-    lane ^= lane >> 32;
-  };
-  std::uint64_t lanes[4] = {seed + 1, seed ^ odd, ~seed, seed * odd};
-  for (std::size_t at = 0; at < size; at += 32)
-    for (int lane = 0; lane < 4; ++lane)
-      step(lanes[lane], load(bytes + at + std::size_t(8 * lane)));
-  for (int lane = 1; lane < 4; ++lane) step(lanes[0], lanes[lane]);
-  return lanes[0];
-}
 
 // Either mark is enough: one flipped bit must not turn the checksums off. Nor may a lost header,
 // which a newer copy of page 1 in the log could hide.

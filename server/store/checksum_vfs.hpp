@@ -21,7 +21,7 @@
 //       20  reserved bytes a page   8 in files with checksums
 //       68  application id          4 bytes, "EXCH" in files with checksums
 //
-//   checksum := sum of the page's bytes before it, by page_checksum():
+//   checksum := sum of the page's bytes before it, by page_checksum() (base/checksum.hpp):
 //                 sum = page_checksum(first page size - 32 bytes, seed = page number, from 1)
 //                 for each of the 3 words w of 8 bytes that follow, read as little-endian:
 //                   sum = page_checksum(no bytes, seed = sum + w)
@@ -36,7 +36,6 @@
 
 #include <sqlite3.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -57,9 +56,5 @@ bool has_page_checksums(sqlite3* handle);
 // The file, page and problem of the last damaged page that this thread read; empty if there was
 // none.
 const std::string& last_page_damage();
-
-// A checksum of `size` bytes, a multiple of 32, and `seed`. A change within one aligned word of 8
-// bytes always changes it. Detects accidents, not attacks.
-std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::uint64_t seed);
 
 }  // namespace exchange

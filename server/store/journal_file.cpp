@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "base/checksum.hpp"
 #include "base/ensure.hpp"
 #include "base/fail_point.hpp"
-#include "store/checksum_vfs.hpp"
 
 namespace exchange {
 namespace {

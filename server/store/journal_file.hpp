@@ -29,7 +29,7 @@
 //     16  batch         u64
 //     24  epoch         u64, of the server that wrote it
 //
-//   checksum := page_checksum() (checksum_vfs.hpp) of header or fragment, with zeros in its place,
+//   checksum := page_checksum() (base/checksum.hpp) of header or fragment, with zeros in its place,
 //               and a seed: of the header 0, else mixed from the id, and of a fragment also from
 //               the sequence of its block and its offset in it
 //
@@ -43,10 +43,12 @@
 // prepare() to the projector's. Owner: SqliteStore; the audit reads. Errors as in store.hpp.
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "base/guarded.hpp"
+#include "store/journal_row.hpp"
 #include "store/raw_file.hpp"
 
 namespace exchange {

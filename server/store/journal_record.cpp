@@ -1,18 +1,12 @@
 #include "store/journal_record.hpp"
 
-#include <boost/crc.hpp>
 #include <optional>
 
-#include "store/store.hpp"
+#include "base/checksum.hpp"
+#include "store/store_errors.hpp"
 
 namespace exchange {
 namespace {
-
-std::uint32_t checksum(std::string_view bytes) {
-  boost::crc_32_type crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return crc.checksum();
-}
 
 // --- writing ---
 
@@ -240,7 +234,7 @@ std::string_view JournalWriter::finish(const Totals& after) {
   put_varint(payload_, after.orders);
   put_varint(payload_, after.executions);
   put_fixed(payload_, after.digest);
-  put_fixed(payload_, checksum(payload_));
+  put_fixed(payload_, crc32(payload_));
   return payload_;
 }
 
@@ -248,7 +242,7 @@ JournalRecord decode_journal_record(std::string_view payload) {
   constexpr std::size_t checksum_bytes = 4;
   if (payload.size() < 1 + checksum_bytes) throw StoreCorrupt("journal record is too short");
   const std::string_view body = payload.substr(0, payload.size() - checksum_bytes);
-  if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != checksum(body))
+  if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != crc32(body))
     throw StoreCorrupt("journal record fails its checksum");
   Decoder in(body);
   if (in.byte() != journal_record_version) throw_unknown("version");

@@ -10,14 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "store/store.hpp"
+#include "store/store_errors.hpp"
 
 namespace exchange {
-
-// Ends of error messages: what the operator can do.
-inline constexpr const char* restore_store = "restore the store from a backup (docs/recovery.md)";
-inline constexpr const char* after_failed_sync =
-    ": the disk failed to sync; start again once it is sound";
 
 // Whether a file exists and is not empty, as SQLite sees it.
 bool file_has_content(const std::string& path);

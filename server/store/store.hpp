@@ -26,45 +26,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "engine/commands.hpp"
 #include "engine/rows.hpp"
+#include "store/journal_row.hpp"
 #include "store/limits.hpp"
+#include "store/store_errors.hpp"
 
 namespace exchange {
-
-using BatchNumber = std::uint64_t;  // of a committed batch: from 1, without gaps
-using Epoch = std::uint64_t;        // number of times that a server has opened the store
-
-// The store is unavailable: no connection, no disk space, a lock. Retryable, after a pause. An
-// append that throws it is in doubt until resolve_in_doubt() returns; other calls changed nothing
-// or may be repeated without harm.
-struct StoreUnavailable : std::runtime_error {
-  using runtime_error::runtime_error;
-};
-// Another server has taken the store over. Fatal: this server must stop and send no more replies.
-struct StoreFenced : std::runtime_error {
-  using runtime_error::runtime_error;
-};
-// The stored data is damaged, was changed by another program, or cannot be used by this server.
-// Fatal; not retryable. The message names the file or row and what the operator can do.
-struct StoreCorrupt : std::runtime_error {
-  using runtime_error::runtime_error;
-};
-
-// A newer version of the server wrote it: this one cannot read it, and it is not damaged.
-struct StoreNewer : StoreCorrupt {
-  using StoreCorrupt::StoreCorrupt;
-};
-
-struct JournalRow {
-  BatchNumber batch;
-  Epoch epoch;          // of the server that appended it
-  std::string payload;  // journal_record.hpp
-};
 
 // The part of the tables that a server needs to start.
 struct TablesImage {

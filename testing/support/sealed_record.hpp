@@ -1,16 +1,16 @@
 #pragma once
 // Journal records of any bytes.
 
-#include <boost/crc.hpp>
 #include <string>
+
+#include "base/checksum.hpp"
 
 namespace exchange::testing {
 
 // These bytes as a record with its right checksum.
 inline std::string sealed(std::string body) {
-  boost::crc_32_type crc;
-  crc.process_bytes(body.data(), body.size());
-  for (int i = 0; i < 4; ++i) body += char(crc.checksum() >> (8 * i));
+  const std::uint32_t sum = crc32(body);
+  for (int i = 0; i < 4; ++i) body += char(sum >> (8 * i));
   return body;
 }
 
