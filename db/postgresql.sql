@@ -6,7 +6,7 @@
 CREATE TABLE IF NOT EXISTS journal (
   batch bigint PRIMARY KEY,            -- from 1, without gaps; old projected rows are pruned
   epoch bigint NOT NULL,
-  payload bytea NOT NULL               -- server/store/journal_record.hpp
+  payload bytea NOT NULL               -- server/journal/journal_record.hpp
 );
 ALTER TABLE journal ALTER COLUMN payload SET STORAGE EXTERNAL;  -- it is compact already
 CREATE TABLE IF NOT EXISTS fence (

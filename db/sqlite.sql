@@ -1,5 +1,5 @@
 -- The tables: a projection of the journal, which is a file of its own format beside this one
--- (exchange.db.journal, server/store/journal_file.hpp). db/postgresql.sql has the same tables. Users
+-- (exchange.db.journal, server/journal/journal_file.hpp). db/postgresql.sql has the same tables. Users
 -- read the views of db/sqlite_views.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16 (as text: beyond 64 bits), *_us
 -- microseconds since the Unix epoch.

@@ -12,8 +12,8 @@
 #include "core/limits.hpp"
 #include "core/service.hpp"
 #include "engine/exchange.hpp"
+#include "journal/journal_record.hpp"
 #include "metrics/metrics.hpp"
-#include "store/journal_record.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

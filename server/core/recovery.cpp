@@ -1,7 +1,7 @@
 #include "core/recovery.hpp"
 
 #include "base/fail_point.hpp"
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 
 namespace exchange {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Commands of the engine, one struct for each kind of request element, and their outcomes. Each is
-// described (base/described.hpp); the journal's form follows from that (store/journal_record.hpp).
-// `word` is for programs, in metrics and logs, and never changes.
+// described (base/described.hpp); the journal's form follows from that
+// (journal/journal_record.hpp). `word` is for programs, in metrics and logs, and never changes.
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "store/memory_store.hpp"
-#include "store/postgres_store.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 namespace exchange {
 

@@ -31,9 +31,9 @@
 
 #include "engine/commands.hpp"
 #include "engine/rows.hpp"
-#include "store/journal_row.hpp"
+#include "journal/journal_row.hpp"
+#include "journal/store_errors.hpp"
 #include "store/limits.hpp"
-#include "store/store_errors.hpp"
 
 namespace exchange {
 

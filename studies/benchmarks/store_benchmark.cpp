@@ -9,8 +9,8 @@
 #include <string>
 
 #include "engine/exchange.hpp"
-#include "store/journal_record.hpp"
-#include "store/sqlite_store.hpp"
+#include "journal/journal_record.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 using namespace exchange;
 

@@ -15,7 +15,7 @@
 
 #include "base/guarded.hpp"
 #include "engine/look_ahead.hpp"
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 #include "studies/experiments/locks.hpp"
 
 namespace exchange::experiments {

@@ -2,10 +2,10 @@
 // Places for one store each, of every kind, and a user's own connection to those that speak SQL.
 
 #include "catch.hpp"
-#include "store/memory_store.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/pqxx_shim.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/stores.hpp"

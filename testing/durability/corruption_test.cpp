@@ -11,7 +11,7 @@
 #include "durability/same_rows.hpp"
 #include "durability/simulated_disk.hpp"
 #include "model/random_commands.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
 #include "support/stores.hpp"

@@ -1,7 +1,7 @@
 // The journal file by itself, on a simulated disk: records in one block and in many, blocks that
 // are used again, and what is taken for its end.
 
-#include "store/journal_file.hpp"
+#include "journal/journal_file.hpp"
 
 #include <set>
 

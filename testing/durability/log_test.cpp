@@ -4,7 +4,7 @@
 
 #include "durability/place.hpp"
 #include "durability/simulated_disk.hpp"
-#include "store/sqlite_log.hpp"
+#include "store/sqlite/sqlite_log.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

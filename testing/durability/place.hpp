@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "catch.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
 #include "support/stores.hpp"

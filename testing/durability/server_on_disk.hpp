@@ -17,7 +17,7 @@
 #include "durability/simulated_disk.hpp"
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/clocks.hpp"
 #include "support/faulty_store.hpp"
 #include "support/folder.hpp"

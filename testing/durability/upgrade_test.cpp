@@ -7,7 +7,7 @@
 
 #include "durability/place.hpp"
 #include "durability/simulated_disk.hpp"
-#include "store/checksum_vfs.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
 #include "system/crash/small_disk.hpp"
 
 using namespace exchange;

@@ -15,7 +15,7 @@
 #include "fuzz/fuzz.hpp"
 #include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 
 namespace exchange::fuzz {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
+#include "journal/journal_record.hpp"
 #include "model/print.hpp"
-#include "store/journal_record.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/sealed_record.hpp"
 
 namespace exchange::fuzz {

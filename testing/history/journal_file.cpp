@@ -1,7 +1,7 @@
 #include "history/journal_file.hpp"
 
-#include "store/journal_file.hpp"
-#include "store/pqxx_shim.hpp"
+#include "journal/journal_file.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 
 namespace exchange::history {
 namespace {

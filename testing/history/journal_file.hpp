@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 #include "store/store.hpp"
 
 namespace exchange::history {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <span>
 
+#include "journal/journal_record.hpp"
 #include "model/elements.hpp"
 #include "model/naive_exchange.hpp"
 #include "simulation/world.hpp"
-#include "store/journal_record.hpp"
 
 namespace exchange::simulation {
 namespace {

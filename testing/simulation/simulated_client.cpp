@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "journal/journal_record.hpp"
 #include "model/elements.hpp"
 #include "simulation/world.hpp"
-#include "store/journal_record.hpp"
 
 namespace exchange::simulation {
 namespace {

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "base/guarded.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 
 namespace exchange::testing {
 

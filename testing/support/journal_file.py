@@ -1,4 +1,4 @@
-"""The journal file of a SQLite store (server/store/journal_file.hpp): as much of its format as tests need."""
+"""The journal file of a SQLite store (server/journal/journal_file.hpp): as much of its format as tests need."""
 
 import struct
 from pathlib import Path

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/journal_file.hpp"
+#include "journal/journal_file.hpp"
 
 namespace exchange::testing {
 

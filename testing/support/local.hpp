@@ -13,7 +13,7 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "protocol/session.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/clocks.hpp"
 #include "support/xml_text.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/recovery.hpp"
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 #include "store/store.hpp"
 
 namespace exchange::testing {

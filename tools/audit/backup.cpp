@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "store/acknowledged_mark.hpp"
-#include "store/checksum_vfs.hpp"
-#include "store/journal_file.hpp"
-#include "store/raw_file.hpp"
-#include "store/sqlite.hpp"
+#include "journal/acknowledged_mark.hpp"
+#include "journal/journal_file.hpp"
+#include "journal/raw_file.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/sqlite.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {

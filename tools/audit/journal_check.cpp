@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "engine/exchange.hpp"
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 #include "tools/audit/table_compare.hpp"
 
 namespace exchange::audit {

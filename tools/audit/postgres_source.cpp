@@ -6,7 +6,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "store/postgres_connection.hpp"
+#include "store/postgres/postgres_connection.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {

@@ -8,12 +8,12 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "store/acknowledged_mark.hpp"
-#include "store/checksum_vfs.hpp"
-#include "store/journal_file.hpp"
-#include "store/raw_file.hpp"
-#include "store/sqlite_log.hpp"
-#include "store/sqlite_schema.hpp"
+#include "journal/acknowledged_mark.hpp"
+#include "journal/journal_file.hpp"
+#include "journal/raw_file.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/sqlite_log.hpp"
+#include "store/sqlite/sqlite_schema.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {

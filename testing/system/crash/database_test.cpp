@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "store/pqxx_shim.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 #include "support/postgres_cluster.hpp"
 #include "system/crash/cut_proxy.hpp"
 #include "system/crash/small_disk.hpp"

@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin")
 KIB, MIB, THOUSAND, MILLION = 1 << 10, 1 << 20, 1000, 1_000_000
 
-CONNECTION = "server/store/postgres_connection.cpp"
-POSTGRES = "server/store/postgres_store.cpp"
+CONNECTION = "server/store/postgres/postgres_connection.cpp"
+POSTGRES = "server/store/postgres/postgres_store.cpp"
 STANDBY = "server/core/standby.cpp"
 LEASE = "server/store/lease.hpp"
 PROTOCOL = "server/protocol/limits.hpp"
@@ -40,11 +40,17 @@ CLAIMS = [
     (
         "operations",
         "blocks of # MiB",
-        "server/store/journal_file.hpp",
+        "server/journal/journal_file.hpp",
         "usual_block_bytes = #",
         MIB,
     ),
-    ("recovery", "blocks of # MiB", "server/store/journal_file.hpp", "usual_block_bytes = #", MIB),
+    (
+        "recovery",
+        "blocks of # MiB",
+        "server/journal/journal_file.hpp",
+        "usual_block_bytes = #",
+        MIB,
+    ),
     ("cluster", "takes over after # s or", POSTGRES, "set_config(name, '#s'", 1),
     ("cluster", "wal_sender_timeout: #s", "ops/cluster/patroni.yml", "wal_sender_timeout: #s", 1),
     ("cluster", "or # s: no reply", "ops/cluster/patroni.yml", "tcp_user_timeout: #", 1000),
@@ -91,12 +97,18 @@ CLAIMS = [
     ("security", "as a request (# s;", NET, "stall_ms = #", 1000),
     ("security", "HTTP: # s)", HTTP, "idle_ms = #", 1000),
     ("security", "begin # connections per second", NET, "handshakes_per_address = #", 1),
-    ("audit", "the audit waits # seconds", "server/store/journal_file.cpp", "wait_us = #", MILLION),
-    ("audit", "its journal waits # seconds", "server/store/sqlite.cpp", "busy_ms = #", 1000),
+    (
+        "audit",
+        "the audit waits # seconds",
+        "server/journal/journal_file.cpp",
+        "wait_us = #",
+        MILLION,
+    ),
+    ("audit", "its journal waits # seconds", "server/store/sqlite/sqlite.cpp", "busy_ms = #", 1000),
     (
         "recovery",
         "if it has at most # MiB",
-        "server/store/sqlite_schema.cpp",
+        "server/store/sqlite/sqlite_schema.cpp",
         "rewritten_bytes_max = # * mebibyte",
         1,
     ),

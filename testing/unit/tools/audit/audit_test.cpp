@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "store/journal_record.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
+#include "journal/journal_record.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 #include "unit/tools/audit/audited_store.hpp"
 
 using namespace exchange;

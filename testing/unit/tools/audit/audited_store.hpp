@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "catch.hpp"
-#include "store/sqlite.hpp"
+#include "store/sqlite/sqlite.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
 #include "tools/audit/audit.hpp"

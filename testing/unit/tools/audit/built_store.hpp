@@ -9,7 +9,7 @@
 
 #include "core/committer.hpp"
 #include "model/random_commands.hpp"
-#include "store/sqlite_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/clocks.hpp"
 #include "support/faulty_store.hpp"
 #include "support/postgres_cluster.hpp"

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 #include "unit/tools/audit/audited_store.hpp"
 
 using namespace exchange;

@@ -1,4 +1,4 @@
-#include "store/raw_file.hpp"
+#include "journal/raw_file.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "store/sqlite_rows.hpp"
+#include "store/sqlite/sqlite_rows.hpp"
 
 #include "base/bursts.hpp"
 #include "base/ensure.hpp"

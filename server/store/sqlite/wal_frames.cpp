@@ -1,4 +1,4 @@
-#include "store/wal_frames.hpp"
+#include "store/sqlite/wal_frames.hpp"
 
 #include <bit>
 #include <cstring>

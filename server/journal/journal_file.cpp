@@ -1,4 +1,4 @@
-#include "store/journal_file.hpp"
+#include "journal/journal_file.hpp"
 
 #include <algorithm>
 #include <boost/endian/conversion.hpp>

@@ -1,12 +1,12 @@
-#include "store/sqlite_log.hpp"
+#include "store/sqlite/sqlite_log.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "store/checksum_vfs.hpp"
-#include "store/raw_file.hpp"
-#include "store/wal_frames.hpp"
+#include "journal/raw_file.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/wal_frames.hpp"
 
 namespace exchange {
 namespace {

@@ -1,9 +1,9 @@
-#include "store/sqlite.hpp"
+#include "store/sqlite/sqlite.hpp"
 
 #include "base/fail_point.hpp"
-#include "store/checksum_vfs.hpp"
-#include "store/raw_file.hpp"
-#include "store/sqlite_log.hpp"
+#include "journal/raw_file.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/sqlite_log.hpp"
 
 namespace exchange {
 

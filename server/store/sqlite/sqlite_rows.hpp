@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/sqlite.hpp"
+#include "store/sqlite/sqlite.hpp"
 
 namespace exchange {
 

@@ -48,8 +48,8 @@
 #include <optional>
 
 #include "base/guarded.hpp"
-#include "store/journal_row.hpp"
-#include "store/raw_file.hpp"
+#include "journal/journal_row.hpp"
+#include "journal/raw_file.hpp"
 
 namespace exchange {
 

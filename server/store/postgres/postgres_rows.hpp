@@ -3,7 +3,7 @@
 // projection. Thread: that of the connection.
 
 #include "engine/rows.hpp"
-#include "store/pqxx_shim.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

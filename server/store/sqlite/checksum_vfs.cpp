@@ -1,4 +1,4 @@
-#include "store/checksum_vfs.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 
 #include "base/bursts.hpp"
 #include "base/checksum.hpp"
-#include "store/wal_frames.hpp"
+#include "store/sqlite/wal_frames.hpp"
 
 namespace exchange {
 namespace {

@@ -1,10 +1,10 @@
-#include "store/old_journal.hpp"
+#include "store/sqlite/old_journal.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include "store/journal_file.hpp"
-#include "store/sqlite.hpp"
-#include "store/sqlite_schema.hpp"
+#include "journal/journal_file.hpp"
+#include "store/sqlite/sqlite.hpp"
+#include "store/sqlite/sqlite_schema.hpp"
 
 namespace exchange {
 

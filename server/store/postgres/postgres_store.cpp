@@ -1,4 +1,4 @@
-#include "store/postgres_store.hpp"
+#include "store/postgres/postgres_store.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/fail_point.hpp"
-#include "store/postgres_rows.hpp"
+#include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
 #include "store/stored_text.hpp"
 

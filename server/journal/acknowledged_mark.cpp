@@ -1,4 +1,4 @@
-#include "store/acknowledged_mark.hpp"
+#include "journal/acknowledged_mark.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "store/postgres_connection.hpp"
+#include "store/postgres/postgres_connection.hpp"
 
 #include <libpq-fe.h>
 #include <sys/socket.h>

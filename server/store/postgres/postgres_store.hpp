@@ -18,7 +18,7 @@
 
 #include "store/lease.hpp"
 #include "store/limits.hpp"
-#include "store/postgres_connection.hpp"
+#include "store/postgres/postgres_connection.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

@@ -1,4 +1,4 @@
-#include "store/pqxx_shim.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 
 #if defined(PQXX_VERSION_MAJOR) && PQXX_VERSION_MAJOR >= 7
 

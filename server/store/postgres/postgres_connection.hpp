@@ -20,7 +20,7 @@
 
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
-#include "store/pqxx_shim.hpp"
+#include "store/postgres/pqxx_shim.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

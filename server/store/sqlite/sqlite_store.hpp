@@ -13,8 +13,8 @@
 
 #include <memory>
 
-#include "store/journal_file.hpp"
-#include "store/sqlite_rows.hpp"
+#include "journal/journal_file.hpp"
+#include "store/sqlite/sqlite_rows.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/journal_row.hpp"
+#include "journal/journal_row.hpp"
 
 namespace exchange {
 

@@ -1,13 +1,13 @@
-#include "store/sqlite_schema.hpp"
+#include "store/sqlite/sqlite_schema.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
 
-#include "store/checksum_vfs.hpp"
-#include "store/raw_file.hpp"
+#include "journal/raw_file.hpp"
 #include "store/schema.hpp"
-#include "store/sqlite_log.hpp"
+#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/sqlite_log.hpp"
 
 namespace exchange {
 namespace {

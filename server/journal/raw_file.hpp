@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/store_errors.hpp"
+#include "journal/store_errors.hpp"
 
 namespace exchange {
 

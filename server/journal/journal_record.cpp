@@ -1,9 +1,9 @@
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 
 #include <optional>
 
 #include "base/checksum.hpp"
-#include "store/store_errors.hpp"
+#include "journal/store_errors.hpp"
 
 namespace exchange {
 namespace {

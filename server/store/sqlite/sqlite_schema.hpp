@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "store/sqlite.hpp"
+#include "store/sqlite/sqlite.hpp"
 
 namespace exchange {
 

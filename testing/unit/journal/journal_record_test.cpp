@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "store/journal_record.hpp"
+#include "journal/journal_record.hpp"
 #include "store/store.hpp"
 #include "support/sealed_record.hpp"
 

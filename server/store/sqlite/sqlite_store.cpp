@@ -1,4 +1,4 @@
-#include "store/sqlite_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
@@ -13,11 +13,11 @@
 
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
-#include "store/acknowledged_mark.hpp"
-#include "store/old_journal.hpp"
+#include "journal/acknowledged_mark.hpp"
 #include "store/schema.hpp"
-#include "store/sqlite_log.hpp"
-#include "store/sqlite_schema.hpp"
+#include "store/sqlite/old_journal.hpp"
+#include "store/sqlite/sqlite_log.hpp"
+#include "store/sqlite/sqlite_schema.hpp"
 #include "store/stored_text.hpp"
 
 namespace exchange {

@@ -1,4 +1,4 @@
-#include "store/postgres_rows.hpp"
+#include "store/postgres/postgres_rows.hpp"
 
 #include <array>
 #include <boost/algorithm/hex.hpp>
