@@ -7,7 +7,7 @@ import time
 
 import processes
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
-from server import NotStarted, cpu_list, environment, tail_of
+from server import CommandServer, NotStarted, cpu_list, environment, tail_of
 from submissions import COURSE_PORT
 
 CONTAINER_PORT = COURSE_PORT
@@ -140,3 +140,8 @@ class ComposeServer:
         with open(self.log, "a") as log:
             log.write(self._compose("logs", "--no-color", "--tail", "12")[1])
         return tail_of(self.log)
+
+
+def server_for(submission, *arguments):
+    kind = ComposeServer if submission.is_compose else CommandServer
+    return kind(submission, *arguments)

@@ -11,7 +11,7 @@ import parts
 import settings as plan
 from dialogue import NoReply, Style, find_style
 from results import Results
-from server import NotStarted, first_error, run_command, server_for, tail_of, work_folder
+from server import NotStarted, first_error, run_command, tail_of, work_folder
 from submissions import Submission, fingerprint, windows_scripts
 
 PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
@@ -189,7 +189,7 @@ def _not_ready(made, shared, results):
             how = f"took more than {limit_s:g} s" if status is None else f"ended with {status}"
             return with_cause(f"its build {how}", log, submission), tail_of(log)
     (results.folder / "server.log").unlink(missing_ok=True)
-    server = server_for(submission, shared.limits, results.folder)
+    server = compose.server_for(submission, shared.limits, results.folder)
     try:
         with server:
             try:

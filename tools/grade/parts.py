@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import compose
 import durability as durability_part
 import figures
 import processes
 import settings as plan
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
-from server import NotStarted, server_for, tail_of, work_folder
+from server import NotStarted, tail_of, work_folder
 
 RESTART = Path(__file__).resolve().parent / "restart.py"
 AUDIT_CASH = "1000000000"  # of an account, whole: also a server with 32 bits for it can pass
@@ -49,7 +50,7 @@ class Context:
 
     def server(self, cpus=()):
         cpus = cpus or (plan.usable_cpus(self.limits.cpus) if self.limits.cpus else ())
-        return server_for(self.submission, self.limits, work_folder(self.folder), cpus)
+        return compose.server_for(self.submission, self.limits, work_folder(self.folder), cpus)
 
     @contextmanager
     def warm_server(self, cpus=()):

@@ -279,14 +279,6 @@ def run_command(command, folder, log, limit_s):
     return status
 
 
-def server_for(submission, *arguments):
-    if submission.is_compose:
-        from compose import ComposeServer  # noqa: PLC0415
-
-        return ComposeServer(submission, *arguments)
-    return CommandServer(submission, *arguments)
-
-
 def work_folder(path):
     path = Path(path)
     path.mkdir(parents=True, exist_ok=True)
