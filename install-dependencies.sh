@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing for building (with --test: for testing; with --report: for the
-# scaling report; with --grade: for grading). run.sh, test.sh, scaling.sh and grade.sh call it; it does nothing if all are installed.
+# reports of studies; with --grade: for grading). run.sh, test.sh, grade.sh and studies call it; it does nothing if all are installed.
 set -euo pipefail
 case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 

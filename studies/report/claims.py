@@ -1,7 +1,8 @@
 """Sentences of a page that conclude something, each with what must hold of the figures of that page.
 
-A list of claims is {words: holds}: the words stand on the page, and `holds` takes the figures and returns whether the sentence is true. A sentence with a
-figure or a comparison that no claim covers is a problem too, unless it only says what was done (`not_conclusions`)."""
+A file of claims has entries with an empty line between: a sentence, or its beginning or end, as it stands on the page, and, indented, a condition in
+Python on the figures. A sentence with a figure or a comparison that no claim covers is a problem too, unless it stands in the file without a
+condition: it only says what was done, or what a figure means. A line `# NAME` begins the claims of a section."""
 
 import re
 
@@ -29,7 +30,7 @@ def paragraphs(text):
     for part in re.split(r"\n\s*\n", text):
         part = part.strip()
         if part and not part.startswith(
-            ("#", "|", "![", "{{", "<a ", "<details", "<summary", "</")
+            ("#", "|", "![", "[Table", "<a ", "<details", "<summary", "</")
         ):
             yield part
 
@@ -40,19 +41,33 @@ def sentences(text):
         yield from filter(None, map(plain, END.split(part)))
 
 
-def problems(text, claims, figures, not_conclusions=()):
-    """What is wrong with the page, one sentence each."""
+def read(path):
+    """{section: {sentence: condition, or None}}"""
+    sections = {None: (claims := {})}
+    for entry in path.read_text().split("\n\n"):
+        first, *condition = entry.strip("\n").splitlines()
+        if first.startswith("# "):
+            claims = sections.setdefault(first[2:], {})
+        else:
+            claims[first] = " ".join(map(str.strip, condition)) or None
+    return sections
+
+
+def problems(text, claims, names):
+    """What is wrong with the page, one sentence each. `names`: what the conditions use."""
     found, whole = [], plain(text)
-    for words, holds in claims.items():
+    for words, condition in claims.items():
+        if condition is None:
+            continue
         if plain(words) not in whole:
             found.append(f"no sentence says any more: {words}")
             continue
         try:
-            if not holds(figures):
+            if not eval(condition, dict(names)):
                 found.append(f"the figures refute: {words}")
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             found.append(f"cannot be checked ({error!r}): {words}")
-    covered = [plain(words) for words in (*claims, *not_conclusions)]
+    covered = list(map(plain, claims))
     for sentence in sentences(text):
         if CONCLUDES.search(sentence) and not any(
             words in sentence or sentence in words for words in covered
@@ -77,9 +92,13 @@ def markdown_tables(text):
     return found
 
 
-def rows(text):
+def table_lines(text):
+    """The lines of the table in a text, as lists of cells: the heads, and the rows."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
-    if len(lines) < 3:
-        return []
-    heads, _, *cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-    return [dict(zip(heads, row)) for row in cells]
+    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
+    return [[cell.strip().replace("\\|", "|") for cell in line] for line in cells[:1] + cells[2:]]
+
+
+def rows(text):
+    heads, *lines = table_lines(text) or [[]]
+    return [dict(zip(heads, line)) for line in lines]

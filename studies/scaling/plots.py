@@ -170,40 +170,16 @@ def stage_parts(cell):
 
 
 def all_charts(summary):
-    """{name: (title, caption, chart)}"""
+    """{name: chart}"""
     run = present(CORES, list(filter(has, pick(summary, part="sweep"))), "cores")
-    bars = "Bars: the lowest and the highest trial."
     made = {}
     for cores in run:
-        on = f"by clients, server on {cores_text(cores)}"
-        made[f"throughput-{cores}"] = (
-            f"Throughput {on}",
-            bars,
-            by_clients(summary, cores, "requests_per_s", "requests/s"),
-        )
-        made[f"p99-{cores}"] = (
-            f"99th percentile of the reply time {on}",
-            bars + " The scale is logarithmic.",
-            by_clients(summary, cores, "p99_ms", "p99, ms", log=True),
-        )
+        made[f"throughput-{cores}"] = by_clients(summary, cores, "requests_per_s", "requests/s")
+        made[f"p99-{cores}"] = by_clients(summary, cores, "p99_ms", "p99, ms", log=True)
     for store in present(STORES, summary["fits_over_cores"], "store"):
-        made[f"cores-{store}"] = (
-            f"Throughput by cores, 200 clients, {store}",
-            bars
-            + " Projections are no measurements. The fit assumes that what was measured goes on, CPU time that the client took included; "
-            "the one by CPU assumes that the server has the cores to itself and that nothing but the core thread is serial.",
-            by_cores(summary, store),
-        )
+        made[f"cores-{store}"] = by_cores(summary, store)
     if run:
-        on = f"200 clients, server on {cores_text(run[0])}"
-        made["cpu"] = (
-            f"CPU time of one request, {on}",
-            "Medians.",
-            stacked(summary, run[0], cpu_parts, PROCESS_COLOURS, "CPU us per request", 1),
-        )
-        made["stages"] = (
-            f"Where the time of one request goes, {on}",
-            "Mean time in each stage; apply and commit are of the batch that the request is in.",
-            stacked(summary, run[0], stage_parts, STAGE_COLOURS, "ms", 2),
-        )
-    return {name: entry for name, entry in made.items() if any(entry[2]["panels"])}
+        label = "CPU us per request"
+        made["cpu"] = stacked(summary, run[0], cpu_parts, PROCESS_COLOURS, label, 1)
+        made["stages"] = stacked(summary, run[0], stage_parts, STAGE_COLOURS, "ms", 2)
+    return {name: chart for name, chart in made.items() if any(chart["panels"])}

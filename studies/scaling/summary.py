@@ -8,7 +8,6 @@ from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, w
 from figures import counted, rounded
 from fit import fit_with_interval, projection
 
-FORMAT = "exchange-scaling/2"  # of results.json
 BUSY = 0.85  # of what it could use: from here on it is what limits
 STAGES = ("read", "parse", "queue", "apply", "commit", "deliver", "write")
 PROCESSES = {"server": "server_process", "client": "client", "database": "database"}  # in reports
@@ -295,31 +294,17 @@ def grouped(cells, names):
 
 
 def results_of(head, records):
-    """What is kept of a run, as results.json: what was measured in each cell, without anything that follows from it."""
-    of_cell, calls = {}, {}
+    """What was measured in each cell, without anything that follows from it."""
+    of_cell = {}
     for record in records:
         of_cell.setdefault(record["cell"], []).append(record)
-        if record.get("command"):
-            words = record["cell"].split()
-            calls.setdefault((words[0], words[1], words[-1]), call_text(record["command"]))
     return {
-        "format": FORMAT,
-        **{name: value for name, value in head.items() if name not in ("format", "command")},
+        **head,
         "trials_finished": len(records),
         "measuring_s": rounded(sum(float(record.get("wall_s", 0)) for record in records)),
         "stolen": rounded(spread([record.get("machine_stolen") for record in records])),
-        "calls": sorted(set(calls.values())),
         "cells": {cell: figures_of(own) for cell, own in sorted(of_cell.items())},
     }
-
-
-def call_text(command):
-    """A command without what differs between trials: seeds, and where a private cluster was."""
-    words = ["postgresql:…" if word.startswith("postgresql:") else word for word in command]
-    for before, word in enumerate(words[1:]):
-        if words[before] in ("--seed", "--database-pid"):
-            words[before + 1] = "…"
-    return " ".join(words)
 
 
 def summarise(results):

@@ -239,26 +239,6 @@ def throughput(summary):
     )
 
 
-def sweep_details(summary):
-    """One table for each store and kind, with everything."""
-    for (store, kind), cells in grouped(pick(summary, part="sweep"), ("store", "kind")):
-        table = detailed(
-            f"sweep-{store}-{kind}",
-            f"{store}, {kind}",
-            [SERVER_CORES, POLICY, CLIENTS],
-            [],
-            "Where server, client and database share CPUs is in the table of placements.",
-            wide=True,
-        )
-        for (cores,), group in grouped(cells, ("cores",)):
-            if any(has(cell) or cell["errors"] for cell in group):
-                table.rows += rows_of(table.columns, group, 3, not_measured)
-            else:
-                reasons = "; ".join(sorted({cell["reason"] for cell in group}))
-                table.rows.append([str(cores), "all policies", "all", f"not run: {reasons}"])
-        yield table
-
-
 def of_one_core(summary, name, title, columns, note):
     """A table of the sweep's cells with 200 clients and one core."""
     cells = pick(summary, part="sweep", clients=200, idle=0, cores=1)
@@ -303,49 +283,28 @@ def stages_table(summary):
     )
 
 
-def limits_table(summary):
-    def figure(head, name, group="", form=percent):
-        return Column(head, lambda cell: form(cell["limit"]["numbers"].get(name)), group)
-
-    busy = "busy, of what it could use"
-    columns = [
-        *(STORE, KIND, SERVER_CORES, POLICY, CLIENTS),
-        figure("server", "server_share", busy),
-        figure("core thread", "core_thread", busy),
-        figure("database", "database_share", busy),
-        figure("client", "client_share", busy),
-        figure("ms", "commit_p50_ms", "commit p50", number),
-        figure("of a median reply", "commit_part", "commit p50"),
-        figure("lock waits in the database", "lock_waits"),
-        figure("switches per request", "switches_per_request", "", lambda v: number(v, 2)),
-        text("verdict", lambda cell: cell["limit"]["verdict"]),
-    ]
-    return Table(
-        "limits",
-        "What limits each cell",
-        columns,
-        rows_of(columns, filter(has, pick(summary, part="sweep"))),
-        "Verdict: the busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else other work "
-        "that took 30 % of the machine or more; else the commit, if it is 30 % of a "
-        "median reply or more; else lock waits from 30 % of the database's active time on; else waiting.",
-        wide=True,
-    )
-
-
 def verdicts_table(summary):
-    """How often each limit was met: the short form of the table above."""
+    """How often each limit was met."""
     cells = list(filter(has, pick(summary, part="sweep")))
     rows = []
     for (store, cores, policy), group in grouped(cells, ("store", "cores", "policy")):
-        names = [c["limit"]["verdict"].split(" (")[0].split(":")[0] for c in group]
-        counts = [f"{name} ({names.count(name)})" for name in by_frequency(names)]
+        clients = {}
+        for cell in group:
+            name = cell["limit"]["verdict"].split(" (")[0].split(":")[0]
+            clients.setdefault(name, []).append(cell["clients_text"])
+        counts = [
+            f"{name}, {own[0]} clients ({len(own)})"
+            if len(own) > len({*own}) == 1
+            else f"{name} ({len(own)})"
+            for name, own in sorted(clients.items(), key=lambda item: -len(item[1]))
+        ]
         rows.append([store, str(cores), policy, "; ".join(counts)])
     columns = [STORE, SERVER_CORES, POLICY, text("limited by (cells)")]
-    return Table("verdicts", "What limits, in how many cells", columns, rows)
-
-
-def by_frequency(names):
-    return sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
+    note = (
+        "The busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else other work that took 30 % of the machine or more; "
+        "else the commit, if it is 30 % of a median reply or more; else lock waits from 30 % of the database's active time on; else waiting."
+    )
+    return Table("verdicts", "What limits, in how many cells", columns, rows, note)
 
 
 def waits_table(summary):
@@ -597,9 +556,7 @@ def all_tables(summary):
         stages_table(summary),
         fits_cores_table(summary),
         fits_clients_table(summary),
-        limits_table(summary),
         waits_table(summary),
-        *sweep_details(summary),
     ]
     return {table.name: table for table in tables}
 

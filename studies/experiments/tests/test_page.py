@@ -1,126 +1,141 @@
+"""Runs and pages fit together, the prose says nothing that the tables refute, and the page is what a student reads in ten minutes."""
+
+import copy
 import json
+import shutil
+import subprocess
 import unittest
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from support import FILES, LOCKS, TEXTS, document, made_run
-from markdown import page, table
-from prose import parse
+import claims
+import page
 
-needs_matplotlib = unittest.skipUnless(
-    find_spec("matplotlib"), "matplotlib is not installed: the plots cannot be drawn"
+RUN = Path(__file__).resolve().parents[1] / "run"
+DOCS = RUN.parents[2] / "docs"
+TABLE = {"key": "wall", "title": "Wall time", "columns": ["lock", "here"], "rows": [["a|b", "2"]]}
+LINES = [{"name": "mutex", "points": [[1, 20, 15, 25]]}, {"name": "none", "points": []}]
+PLOT = {"key": "turn", "title": "T", "x": "threads", "y": "ns", "log_x": True, "log_y": True}
+LOCKS = {
+    "name": "locks",
+    "title": "5. Locks",
+    "tables": [TABLE],
+    "plots": [{**PLOT, "series": LINES}],
+    "checks": [{"what": "mutual exclusion", "holds": True, "seen": "0 violations"}],
+    "notes": ["SCHED_FIFO: Operation not permitted"],
+    "excerpts": [{"key": "said", "title": "It said", "text": "one\n  two\n"}],
+}
+MACHINE = {"cpu": "a CPU", "cpus": 2, "kernel": "6"}
+PAGE = "\n".join(
+    f"<!-- begin {name} -->\nstale\n<!-- end {name} -->"
+    for name in ("run/machine", "locks/wall", "locks/said", "locks/checks")
 )
 
 
-def made_page(run, missing=()):
-    return page(run, {name: parse(name, text) for name, text in TEXTS.items()}, list(missing))
+def made_run(**more):
+    return {
+        **{"format": "exchange-experiments/1", "started": "2026-01-01", "commit": "abc"},
+        **{"machine": MACHINE, "seed": 7, "repetitions": 5, "quick": False},
+        "known": [{"name": "locks", "title": "5. Locks"}],
+        "experiments": [copy.deepcopy(LOCKS)],
+        **more,
+    }
 
 
 class Page(unittest.TestCase):
-    def test_a_table_has_its_title_above(self):
-        self.assertEqual(
-            table(LOCKS["tables"][0])[:4],
-            ["**Wall time**", "", "| lock | there | here |", "|---|---:|---:|"],
-        )
-
-    def test_the_opening_says_where_the_figures_come_from_and_how_to_repeat_them(self):
-        opening = made_page(made_run()).split("## Questions")[0]
-        source = (
-            "a CPU|2 CPUs|Linux 6|commit abc|seed 7|5 repetitions|--docs docs|1 checks were made"
-        )
-        for part in source.split("|"):
-            self.assertIn(part, opening)
-        self.assertNotIn("--quick", opening)
-        self.assertNotIn("Not part", opening)
-
-    def test_the_contents_answer_each_question_in_a_line(self):
-        contents = made_page(made_run()).split("answers\n\n")[1].split('\n\n<a id="files"')[0]
-        self.assertEqual(
-            contents,
-            "- [3. Files](#files)<br>\n  In groups.\n- [5. Locks](#locks)<br>\n  A mutex will do.",
-        )
-
-    def test_placeholders_give_way_to_what_was_measured(self):
-        text = made_page(made_run())
-        self.assertNotIn("{{", text)
-        for part in (
-            "| none | 1.57 |",
-            "![Where it turns: ns by threads](experiments/locks-turn.svg)",
-            "```text\none\n  two\n```",
-            "- SCHED_FIFO: Operation not permitted",
-        ):
-            self.assertIn(part, text)
-
-    def test_a_check_that_fails_is_named_at_the_top_and_in_its_section(self):
-        run = made_run()
-        run["experiments"][1]["checks"].append(
-            {"what": "FIFO order", "holds": False, "seen": "3 overtaken"}
-        )
-        text = made_page(run)
-        self.assertIn("**1 of 2 checks did not hold:** see [locks](#locks).", text)
-        self.assertIn("- **FIFO order**: 3 overtaken", text)
-        self.assertIn("1 other checks hold", text)
-        self.assertNotIn("all hold", text)
-
-    def test_a_quick_or_partial_run_says_so(self):
-        text = made_page(made_run(LOCKS, quick=True), ["3. Files"])
-        self.assertIn("a run with `--quick`", text)
-        self.assertIn("**Not part of this run:** 3. Files.", text)
-
-
-class Document(unittest.TestCase):
     def setUp(self):
         temporary = TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
-        self.docs = self.folder / "docs"
-
-    @needs_matplotlib
-    def test_it_writes_page_plots_and_figures_and_leaves_nothing_of_before(self):
+        self.docs = Path(temporary.name) / "docs"
         (self.docs / "experiments").mkdir(parents=True)
-        (self.docs / "experiments/old.svg").touch()
+        (self.docs / page.PAGES[0]).write_text(PAGE + "\n![T](experiments/locks-turn.svg)\n")
+        (self.docs / page.PAGES[1]).write_text("<!-- begin locks/held -->\n<!-- end locks/held -->")
+
+    def run_with(self, run, *arguments):
+        file = self.docs / "run.json"
+        file.write_text(json.dumps(run))
+        command = [RUN, "--report-only", file, "--docs", self.docs, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    def test_blocks_hold_what_was_measured(self):
+        text = "\n".join(page.filled(self.docs, made_run()).values())
+        self.assertNotIn("stale", text)
+        for part in (
+            "a CPU, 2 CPUs, Linux 6, 2026-01-01, commit abc, seed 7,\n5 repetitions",
+            "1 of 1 checks",
+            "**Wall time**\n\n| lock | here |\n|---|---:|\n| a\\|b | 2 |",
+            "````text\none\n  two\n````",
+            "as asked: SCHED_FIFO: Operation not permitted",
+            "- mutual exclusion: 0 violations",
+        ):
+            self.assertIn(part, text)
+        self.assertNotIn("--quick", text)
+        self.assertIn("--quick", page.filled(self.docs, made_run(quick=True))[page.PAGES[0]])
+
+    def test_a_check_that_fails_is_on_the_page(self):
         run = made_run()
-        done = document(self.folder, run)
-        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-        self.assertEqual(
-            sorted(path.name for path in (self.docs / "experiments").iterdir()),
-            ["locks-turn.svg", "results.json"],
-        )
-        self.assertEqual(json.loads((self.docs / "experiments/results.json").read_text()), run)
-        self.assertIn("experiments/locks-turn.svg", (self.docs / "experiments.md").read_text())
+        run["experiments"][0]["checks"][0]["holds"] = False
+        text = page.filled(self.docs, run)[page.PAGES[0]]
+        self.assertIn("**This check did not hold: mutual exclusion**: 0 violations", text)
+        self.assertIn("0 of 1 checks", text)
 
-    @needs_matplotlib
-    def test_the_same_run_gives_the_same_bytes(self):
+    def test_what_does_not_fit_writes_nothing(self):
+        before = (self.docs / page.PAGES[0]).read_text()
+        extra = made_run()
+        extra["experiments"][0]["tables"].append({**TABLE, "key": "more"})
+        extra["experiments"][0]["plots"].append({**PLOT, "key": "drawn", "series": LINES})
+        for run, words in (
+            (extra, "0 places for locks/more; no place for the chart locks-drawn"),
+            (made_run(known=[{"name": "locks"}, {"name": "files"}]), "it lacks files"),
+            ({"format": "other"}, "not of the format"),
+        ):
+            done = self.run_with(run)
+            self.assertEqual(2, done.returncode, done.stderr)
+            self.assertIn(words, done.stderr)
+        self.assertEqual(before, (self.docs / page.PAGES[0]).read_text())
+
+    @unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: no plots")
+    def test_a_run_updates_pages_and_plots_and_leaves_nothing_of_before(self):
+        (self.docs / "experiments/old.svg").touch()
         written = []
-        for _ in range(2):
-            document(self.folder, made_run())
-            written.append([path.read_bytes() for path in sorted(self.docs.rglob("*.*"))])
+        for _ in range(2):  # the same run gives the same bytes
+            done = self.run_with(made_run(quick=True))
+            self.assertEqual((0, ""), (done.returncode, done.stdout), done.stderr)
+            written.append([file.read_bytes() for file in sorted(self.docs.rglob("*.*"))])
         self.assertEqual(*written)
+        names = {file.name for file in (self.docs / "experiments").iterdir()}
+        self.assertEqual({"tables.md", "locks-turn.svg"}, names)
 
-    def test_an_incomplete_run_writes_nothing_and_says_what_is_missing(self):
-        done = document(self.folder, made_run(LOCKS))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("this one lacks: 3. Files", done.stderr)
-        self.assertEqual(list(self.docs.iterdir()), [])
 
-    @needs_matplotlib
-    def test_an_incomplete_run_makes_a_page_on_request(self):
-        self.assertEqual(document(self.folder, made_run(LOCKS), "--partial").returncode, 0)
-        self.assertIn(
-            "**Not part of this run:** 3. Files.", (self.docs / "experiments.md").read_text()
-        )
+class Claims(unittest.TestCase):
+    def test_each_conclusion_is_borne_out_by_its_tables(self):
+        self.assertEqual(set(claims.names()), set(claims.sections(DOCS)))
+        self.assertEqual([], claims.problems_of(DOCS))
 
-    def test_run_and_prose_that_do_not_fit_write_nothing(self):
-        done = document(
-            self.folder, made_run(), texts={**TEXTS, "files": "Answer: x\n{{table none}}\n"}
-        )
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("text/files.md: {{table none}}", done.stderr)
-        self.assertEqual(list(self.docs.iterdir()), [])
+    def test_a_refuted_conclusion_is_noticed(self):
+        with TemporaryDirectory() as folder:
+            shutil.copytree(DOCS / "experiments", Path(folder) / "experiments")
+            text = (DOCS / page.PAGES[0]).read_text()
+            rates = claims.Tables.on(text, "exchange").text("rate-none", "mutex", 3)
+            (Path(folder) / page.PAGES[0]).write_text(text.replace(f"| {rates} |", "| 1 |"))
+            refuted = "Without a commit a mutex is far faster than the core thread."
+            self.assertIn(
+                f"exchange: the figures refute: {refuted}", claims.problems_of(Path(folder))
+            )
 
-    def test_what_is_no_run_is_refused(self):
-        self.assertEqual(document(self.folder, {"format": "other"}).returncode, 2)
+    def test_threads_that_hardly_overlap_are_named(self):
+        text = "".join((DOCS / name).read_text() for name in page.PAGES)
+        tables = claims.Tables.on(text, "collections")
+        self.assertIn("99:1 overlapping, std::shared_mutex: 0.9", claims.hardly_overlapped(tables))
+        for row in tables.rows("cpu"):
+            row[3] = "900 ns"
+        self.assertFalse(claims.hardly_overlapped(tables))
+
+    def test_cells_are_read_in_seconds(self):
+        self.assertAlmostEqual(1.5e-3, claims.value("1.50 ms (1.1-1.8)"))
+        self.assertEqual(1_631_800, claims.value("1,631,800 (1-2)"))
+        self.assertEqual(30, claims.value("30 of 30"))
 
 
 if __name__ == "__main__":

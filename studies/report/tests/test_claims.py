@@ -1,8 +1,10 @@
 """Sentences that conclude something are found, and compared with the figures."""
 
 import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from studies.report.claims import markdown_tables, number, problems, sentences
+from studies.report.claims import markdown_tables, number, problems, read, sentences
 
 PAGE = """# Title 1
 
@@ -24,22 +26,31 @@ than **b**. It was a nice day.
 
 
 class Claims(unittest.TestCase):
-    def wrong(self, claims, allowed=("We ran it 3 times.", "One costs 5.")):
-        return problems(PAGE, claims, {"a": 2, "b": 1}, allowed)
+    def wrong(self, claims):
+        only_done = {"We ran it 3 times.": None, "One costs 5.": None}
+        return problems(PAGE, only_done | claims, {"f": {"a": 2, "b": 1}})
 
     def test_what_the_figures_bear_out_is_no_problem(self):
-        holds = {"`a` is faster than b": lambda f: f["a"] > f["b"]}
+        holds = {"`a` is faster than b": "f['a'] > f['b']"}
         self.assertEqual([], self.wrong(holds))
 
     def test_what_they_refute_is_one(self):
-        holds = {"a is faster than b": lambda f: f["a"] < f["b"]}
+        holds = {"a is faster than b": "f['a'] < f['b']"}
         self.assertEqual(["the figures refute: a is faster than b"], self.wrong(holds))
 
     def test_a_conclusion_without_a_claim_and_a_claim_without_a_sentence(self):
         self.assertEqual(["no claim checks: a is faster than b."], self.wrong({}))
-        found = self.wrong({"a is slower": lambda f: True, "a is faster": lambda f: f["c"]})
+        found = self.wrong({"a is slower": "True", "a is faster": "f['c']"})
         self.assertIn("no sentence says any more: a is slower", found)
         self.assertTrue(found[1].startswith("cannot be checked (KeyError('c')): a is faster"))
+
+    def test_a_file_has_sections_of_sentences_and_their_conditions(self):
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "claims.txt"
+            file.write_text("a is b.\n    f ==\n    1\n\n# locks\n\nWe ran it.\n")
+            self.assertEqual(
+                {None: {"a is b.": "f == 1"}, "locks": {"We ran it.": None}}, read(file)
+            )
 
     def test_sentences_are_those_of_the_prose(self):
         found = list(sentences(PAGE))

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
 
 from support import FAKE, HARNESS, environment, run_harness
@@ -33,8 +34,6 @@ class Run(unittest.TestCase):
         done = self.run_small()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(self.trials()), 4)
-        results = json.loads((self.out / "results.json").read_text())
-        self.assertEqual([cell["trials"] for cell in results["cells"].values()], [2, 2])
         self.assertIn("No client saw an error.", (self.out / "tables.md").read_text())
 
     def test_it_goes_on_where_it_was(self):
@@ -69,27 +68,18 @@ class Run(unittest.TestCase):
         self.assertIn("another commit", done.stderr)
 
     def test_a_report_can_be_made_again_without_running(self):
-        self.run_small()
-        before = (self.out / "results.json").read_bytes()
-        (self.out / "results.json").unlink()
-        done = run_harness("--report-only", self.out, bin="/nowhere")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((self.out / "results.json").read_bytes(), before)
-
-    def test_results_alone_give_the_same_report(self):
         self.run_small(FAKE_ERRORS="thread:20:reset")
-        done = run_harness(
-            "--report-only", self.out / "results.json", "--out", self.out / "again", bin="/nowhere"
-        )
+        before = (self.out / "tables.md").read_bytes()
+        (self.out / "tables.md").unlink()
+        done = run_harness("--report-only", self.out, bin="/nowhere")
         self.assertEqual(done.returncode, 1, done.stderr)
-        for name in ("results.json", "tables.md"):
-            self.assertEqual((self.out / "again" / name).read_text(), (self.out / name).read_text())
+        self.assertEqual((self.out / "tables.md").read_bytes(), before)
 
     def test_errors_of_clients_end_in_exit_code_1_and_in_the_report(self):
         done = self.run_small(FAKE_ERRORS="thread:20:reset")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("Clients saw errors in 1 cell:", done.stdout)
-        self.assertIn("reset 6 (in 2 of 2 trials)", (self.out / "tables.md").read_text())
+        self.assertIn("| reset 6 | 2 of 2 |", (self.out / "tables.md").read_text())
 
     def test_a_trial_that_cannot_start_is_reported_and_the_others_run(self):
         done = self.run_small(FAKE_FAIL="thread")
@@ -127,25 +117,16 @@ class Run(unittest.TestCase):
         self.assertEqual(self.trials(), [])
 
 
+@unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: no plots")
 class Plots(unittest.TestCase):
-    def test_the_page_holds_every_plot_and_fetches_nothing(self):
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError as missing:
-            print(f"skipped: {missing}", file=sys.stderr)
-            self.skipTest(str(missing))
+    def test_a_run_draws_its_plots(self):
         with tempfile.TemporaryDirectory() as folder:
             cells = "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2"
             done = run_harness("--out", folder, "--only", cells, "--trials", "2")
             self.assertEqual(done.returncode, 0, done.stderr)
-            page = (Path(folder) / "report.html").read_text()
             plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
             names = "cores-memory cores-sqlite cpu p99-1 p99-2 stages throughput-1 throughput-2"
             self.assertEqual(plots, names.split())
-            self.assertEqual(page.count("\\u003csvg"), len(plots))
-            self.assertIn("default-src 'none'", page)
-            for fetching in ("<img", "<script src", "<link", "@import"):
-                self.assertNotIn(fetching, page)
 
 
 class Journals(unittest.TestCase):

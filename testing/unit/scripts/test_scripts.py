@@ -62,7 +62,7 @@ class Scripts(unittest.TestCase):
         for tree in ("tree", "elsewhere/tree"):
             self.write(f"{tree}/{FIRST_STEP}", f'echo "$0" >> "{self.calls}"; exit 9')
         environment["CDPATH"] = str(self.folder / "elsewhere")
-        for name in ("run.sh", "test.sh", "scaling.sh", "grade.sh", "experiments.sh"):
+        for name in ("run.sh", "test.sh", "grade.sh"):
             shutil.copy(ROOT / name, self.folder / "tree" / name)
             self.calls.unlink(missing_ok=True)
             done = self.run_it(f"tree/{name}", cwd=self.folder, env=environment)
@@ -77,8 +77,8 @@ class Scripts(unittest.TestCase):
         self.assertIn("test.sh", names)
         for words in [(name, "--help") for name in names] + [
             ("grade.sh", "--server", "x {port}", "--list"),
-            ("scaling.sh", "--quick", "--list"),
-            ("experiments.sh", "--list"),
+            ("studies/scaling/run", "--quick", "--list"),
+            ("studies/experiments/run", "--list"),
         ]:
             done = self.run_it(ROOT / words[0], *words[1:], cwd=self.folder, env=environment)
             self.assertEqual(0, done.returncode, f"{words}: {done.stdout}{done.stderr}")

@@ -1,0 +1,106 @@
+"""What a run writes into docs/experiments.md and docs/experiments/tables.md: blocks of the pages, and charts."""
+
+from claims import Tables, hardly_overlapped
+from studies.report.documents import fill, names
+from studies.report.tables import plain
+
+PAGES = ("experiments.md", "experiments/tables.md")  # of docs: what is read, and what is looked up
+
+
+class PageError(Exception):
+    """Run and pages do not fit together; the message names what."""
+
+
+def blocks(run):
+    """{owner: {name: text}}: of the run, and of each experiment."""
+    made = {"run": {"machine": machine(run)}}
+    for experiment in run["experiments"]:
+        own = {one["key"]: table(one) for one in experiment["tables"]}
+        own |= {one["key"]: excerpt(one) for one in experiment["excerpts"]}
+        own |= {"checks": checks(experiment), "held": held(experiment)}
+        if experiment["name"] == "collections":
+            own["overlap"] = hardly_overlapped(Tables.of(experiment))
+        made[experiment["name"]] = own
+    return made
+
+
+def table(one):
+    return f"**{one['title']}**\n\n{plain(one['columns'], one['rows']).markdown()}"
+
+
+def excerpt(one):
+    return f"{one['title']}:\n\n````text\n{one['text'].rstrip()}\n````"
+
+
+def checks(experiment):
+    """What the reader of the page must know of the checks: those that failed, and what was not measured."""
+    failed = [check for check in experiment["checks"] if not check["holds"]]
+    lines = [f"- **This check did not hold: {one['what']}**: {one['seen']}" for one in failed]
+    lines += [f"- Not measured here, or not as asked: {note}" for note in experiment["notes"]]
+    count = len(experiment["checks"]) - len(failed)
+    anchor = f"experiments/tables.md#{experiment['name'].replace('_', '-')}-checks"
+    return "\n".join([*lines, "", f"[Checks of this run that hold: {count}.]({anchor})"]).lstrip()
+
+
+def held(experiment):
+    return "\n".join(
+        ["Checks that hold:", ""]
+        + [f"- {one['what']}: {one['seen']}" for one in experiment["checks"] if one["holds"]]
+    )
+
+
+def machine(run):
+    about = run["machine"]
+    every = [check["holds"] for experiment in run["experiments"] for check in experiment["checks"]]
+    return (
+        f"Measured on {about['cpu']}, {about['cpus']} CPUs, Linux {about['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},\n"
+        f"{run['repetitions']} repetitions of each measurement, in random order. {sum(every)} of {len(every)} checks made during the run hold (no lost update in\n"
+        "guarded variants, mutual exclusion, totals, data read back).\n"
+        + "**A run with `--quick`: its sizes test the programs and measure nothing.**\n"
+        * run["quick"]
+    )
+
+
+def chart(plot):
+    lines = [one for one in plot["series"] if one["points"]]
+    band = 0.14 if len(lines) <= 3 else 0.07
+    right = 0.68 if len(lines) > 1 else 0.97
+    return {
+        "size": [10, 4.1],
+        "layout": {"left": 0.085, "right": right, "bottom": 0.13, "top": 0.9},
+        "panels": [[{"title": plot["title"], "lines": [{**line, "band": band} for line in lines]}]],
+        "marks": True,
+        "legend": "right",
+        "x": {"label": plot["x"], "log": plot["log_x"]},
+        "y": {"label": plot["y"], "log": plot["log_y"]},
+    }
+
+
+def charts_of(run):
+    return {
+        f"{experiment['name']}-{plot['key']}": chart(plot)
+        for experiment in run["experiments"]
+        for plot in experiment["plots"]
+    }
+
+
+def filled(docs, run):
+    """{page: its new text}. Each table, excerpt and chart of the run has one place on the pages."""
+    pages = {name: (docs / name).read_text() for name in PAGES}
+    wrong = []
+    for owner, own in blocks(run).items():
+        places = [name for text in pages.values() for name in names(text, f"{owner}/")]
+        wrong += [
+            f"{places.count(name)} places for {owner}/{name}"
+            for name in own
+            if places.count(name) != 1
+        ]
+        pages = {name: fill(text, own, f"{owner}/") for name, text in pages.items()}
+    wrong += [
+        f"no place for the chart {name}"
+        for name in charts_of(run)
+        if f"(experiments/{name}.svg)" not in pages[PAGES[0]]
+    ]
+    if wrong:
+        raise PageError("docs/experiments.md: " + "; ".join(wrong))
+    return pages
