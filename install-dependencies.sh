@@ -13,7 +13,7 @@ if [ "${1-}" = --test ]; then
 fi
 if [ "${1-}" = --grade ]; then packages+=(python3); fi
 # python3-matplotlib needs scipy or munkres; scipy brings Boost 1.74, which conflicts with ours
-if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-munkres python3-numpy postgresql); fi
+if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-munkres python3-numpy python3-scour postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 

@@ -75,7 +75,7 @@ def budget(samples):
     return [(stage, count / total) for stage, count in stages.most_common()]
 
 
-WIDTH, ROW, SMALLEST = 1200, 17, 0.001  # pixels; frames with a smaller share are left out
+WIDTH, ROW, SMALLEST = 1200, 17, 0.0025  # pixels; frames with a smaller share are left out
 
 
 def flame_graph(samples, title):

@@ -1,6 +1,12 @@
 """Markdown pages that are written by hand, except what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`."""
 
 import re
+from importlib.util import find_spec
+
+
+def can_draw():
+    """Whether what studies.report.charts imports is installed."""
+    return all(map(find_spec, ("matplotlib", "scour")))
 
 
 def names(text, owner=""):

@@ -1,5 +1,5 @@
 """Writes a report as a page: a page model, whose format stands at the top of the template, in the one template of all reports;
-and the blocks of a model, from texts, tables and charts."""
+and blocks of a model."""
 
 import json
 import os
@@ -28,27 +28,12 @@ def write_html(model, path):
     Path(path).write_text(render(model))
 
 
-def table(table):
-    if not table.rows:
-        return text({"text": table.title, "kind": "strong"}, ": ", table.empty_text())
-    columns = [
-        {"name": column.head, "group": column.group, "number": not column.left}
-        for column in table.columns
-    ]
-    shown = {"title": table.title, "columns": columns, "rows": table.rows, "note": table.note}
-    return {"type": "table", **shown, "wide": table.wide}
-
-
 def text(*parts):
     return {"type": "text", "text": list(parts)}
 
 
 def code(words):
     return {"text": words, "kind": "code"}
-
-
-def image(title, note, svg):
-    return {"type": "image", "svg": svg, "alt": title, "title": title, "note": note}
 
 
 def section(id, title, *blocks):

@@ -5,12 +5,12 @@ import json
 import shutil
 import subprocess
 import unittest
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import claims
 import page
+from studies.report.documents import can_draw
 
 RUN = Path(__file__).resolve().parents[1] / "run"
 DOCS = RUN.parents[2] / "docs"
@@ -95,7 +95,7 @@ class Page(unittest.TestCase):
             self.assertIn(words, done.stderr)
         self.assertEqual(before, (self.docs / page.PAGES[0]).read_text())
 
-    @unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: no plots")
+    @unittest.skipUnless(can_draw(), "no plots: install-dependencies.sh --report")
     def test_a_run_updates_pages_and_plots_and_leaves_nothing_of_before(self):
         (self.docs / "experiments/old.svg").touch()
         written = []

@@ -1,13 +1,13 @@
-"""Tables, blocks of documents and charts."""
+"""Tables, blocks of documents, figures and charts."""
 
+import json
 import unittest
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
-import report
-from studies.report.documents import fill, write_charts
+import figures
+from studies.report.documents import can_draw, fill, write_charts
 from studies.report.tables import Column, Table, number, plain, ranged, rows_of
 
 TABLE = Table(
@@ -41,13 +41,6 @@ class Tables(unittest.TestCase):
         )
         self.assertEqual(ranged(2, 1, 3000), "2.00 (1.00 – 3,000)")
 
-    def test_the_page_has_the_same_table(self):
-        shown = report.table(TABLE)
-        self.assertEqual(shown["columns"][1], {"name": "b", "group": "g", "number": True})
-        self.assertEqual((shown["rows"], shown["note"]), (TABLE.rows, "Note."))
-        empty = report.table(Table("y", "Y", [], []))
-        self.assertEqual(empty["text"][1:], [": ", "Nothing of it was run."])
-
 
 class Documents(unittest.TestCase):
     def test_only_what_stands_between_markers_is_replaced(self):
@@ -75,7 +68,29 @@ class Documents(unittest.TestCase):
             self.assertEqual([file.name for file in docs.iterdir()], ["new.svg"])
 
 
-@unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: no chart can be drawn")
+class Figures(unittest.TestCase):
+    def test_six_digits_of_what_is_not_a_count(self):
+        self.assertEqual(
+            figures.rounded({"a": [12345678, 1.23456789, 1234567.8], "b": None, "c": True}),
+            {"a": [12345678, 1.23457, 1234570.0], "b": None, "c": True},
+        )
+
+    def test_what_fits_is_on_one_line_and_all_of_it_is_read_back(self):
+        value = {"short": {"x": [1, 2]}, "long": [{"n": n, "text": "–" * 20} for n in range(12)]}
+        written = figures.text(value)
+        self.assertEqual(json.loads(written), value)
+        self.assertIn('\n "short":{"x":[1,2]},\n', written)
+        self.assertLessEqual(max(map(len, written.splitlines())), figures.COLUMNS_MAX)
+
+    def test_one_is_not_several(self):
+        counts = [figures.counted(number, "server") for number in (0, 1, 1200)]
+        self.assertEqual(["0 servers", "1 server", "1,200 servers"], counts)
+        self.assertEqual("3 cores were", figures.counted(3, "core was", "cores were"))
+
+
+@unittest.skipUnless(
+    can_draw(), "no charts: install-dependencies.sh --report installs what they need"
+)
 class Charts(unittest.TestCase):
     def texts_of(self, lines, legend="right", **axes):
         from studies.report import charts

@@ -7,11 +7,11 @@ import sys
 import tempfile
 import time
 import unittest
-from importlib.util import find_spec
 from pathlib import Path
 
 from support import FAKE, HARNESS, environment, run_harness
 from journal import Journal
+from studies.report.documents import can_draw
 
 CELLS = "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1"
 SMALL = ("--only", CELLS, "--trials", "2")
@@ -117,7 +117,7 @@ class Run(unittest.TestCase):
         self.assertEqual(self.trials(), [])
 
 
-@unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: no plots")
+@unittest.skipUnless(can_draw(), "no plots: install-dependencies.sh --report")
 class Plots(unittest.TestCase):
     def test_a_run_draws_its_plots(self):
         with tempfile.TemporaryDirectory() as folder:
