@@ -55,7 +55,7 @@ def medians(trials):
         calm = [one for one in all_of_it if is_calm(one)]
         kept = calm or all_of_it
         found[name] = merged(
-            [{k: v for k, v in one.items() if k not in ("cell", "round")} for one in kept]
+            [{k: v for k, v in one.items() if k not in ("cell", "trial")} for one in kept]
         )
         found[name] |= {"trials": len(kept), "discarded": len(all_of_it) - len(kept)}
         if not calm:

@@ -1,6 +1,5 @@
 """Measures a server under load without a profiler: throughput, reply times, and the CPU time and the switches of each kind of thread."""
 
-import json
 import os
 import socket
 import subprocess
@@ -10,9 +9,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from exchange_server import LOADGEN, ExchangeServer, process_cpu_seconds, read_metrics
+from exchange_server import ExchangeServer, process_cpu_seconds, read_metrics
 from machine import cpu_times, sync_times
 from studies.profile.waits import disk_waits, read_stays
+from studies.report import load
 
 SETTLE_S = 0.5  # of load, before anything is measured
 STOLEN_MAX, OTHERS_MAX = (
@@ -46,15 +46,6 @@ def thread_usage(pid):
     return usage
 
 
-def start_server(cell, cpus):
-    return ExchangeServer(
-        "--policy",
-        cell.policy,
-        store="sqlite:{folder}/x.db" if cell.store == "sqlite" else "memory:",
-        cpus=cpus,
-    ).start()
-
-
 def placement(cell):
     """CPUs of the server and of the client."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -67,43 +58,20 @@ def placement(cell):
     )
 
 
-def load_command(server, cell, client_cpus, seconds, report):
-    words = [LOADGEN, "--connect", f"127.0.0.1:{server.port}", "-c", cell.clients, "--no-progress"]
-    words += [
-        "-d",
-        f"{int((seconds + SETTLE_S) * 1000)}ms",
-        "--client-cpus",
-        ",".join(map(str, client_cpus)),
-    ]
-    words += ["--rate", cell.rate, "--arrivals", "poisson"] if cell.rate else []
-    words += ["--warmup", f"{int(SETTLE_S * 1000)}ms", "--server-pid", server.pid, "--json", report]
-    return [str(word) for word in words]
-
-
 def under_load(cell, seconds, during):
     """The report of the load generator, and what during(server, its pid) returned, called SETTLE_S after its start."""
     server_cpus, client_cpus = placement(cell)
-    server = start_server(cell, server_cpus)
-    try:
-        report = f"{server.folder.name}/report.json"
-        load = subprocess.Popen(
-            load_command(server, cell, client_cpus, seconds, report),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+    store = "sqlite:{folder}/x.db" if cell.store == "sqlite" else "memory:"
+    options = ["-c", cell.clients, "-d", f"{int((seconds + SETTLE_S) * 1000)}ms"]
+    options += ["--warmup", f"{int(SETTLE_S * 1000)}ms"]
+    options += ["--client-cpus", ",".join(map(str, client_cpus))]
+    options += ["--rate", cell.rate, "--arrivals", "poisson"] if cell.rate else []
+    with ExchangeServer("--policy", cell.policy, store=store, cpus=server_cpus) as server:
+        return load.under_load(
+            *(server.port, server.pid, options),
+            lambda load_pid: during(server, load_pid),
+            SETTLE_S + 0.15,
         )
-        try:
-            time.sleep(SETTLE_S + 0.15)
-            seen = during(server, load.pid)
-        finally:
-            errors = load.communicate()[1]
-        if load.returncode != 0:
-            raise MeasureError(
-                f"{cell.key}: the load generator ended with {load.returncode}: {errors.strip()}"
-            )
-        return json.loads(Path(report).read_text()), seen
-    finally:
-        server.close()
 
 
 def trial(cell, seconds=2.0):

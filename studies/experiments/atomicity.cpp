@@ -232,11 +232,6 @@ const Add add(
      .asked =
          "50 tasks increment one counter 1000 times each: atomic against plain. How many updates "
          "are lost, and who tells?",
-     .measured =
-         "All tasks begin together at a barrier. The plain counter lives in a child process, run "
-         "many times, and once more under "
-         "ThreadSanitizer. 1000 increments take less time than waking a thread, so longer tasks "
-         "are measured too.",
      .prepare = prepare,
      .report = report});
 

@@ -96,23 +96,13 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
 }
 
 const Add add(
-    8,
-    {.name = "bcrypt",
-     .title = "8. A thread for every request, or a bounded pool?",
-     .asked = "30, 90 or 300 callers want bcrypt hashes of cost 10 for 5 s on two CPUs: does it "
-              "matter whether each request "
-              "gets a thread of its own?",
-     .measured =
-         "Every caller asks for one hash, waits for it, and asks for the next. A request runs in "
-         "a new thread, or in "
-         "a boost::asio::thread_pool with a bounded buffer before it; who finds it full waits "
-         "outside, first come, "
-         "first served. When the time is over nothing more is accepted, and what was accepted is "
-         "finished. "
-         "`build/bin/bcrypt_pool -c 30 -m pool -b 10 -w 2` runs any other set-up. Twice each, "
-         "since it takes long.",
-     .prepare = prepare,
-     .report = report});
+    8, {.name = "bcrypt",
+        .title = "8. A thread for every request, or a bounded pool?",
+        .asked = "30, 90 or 300 callers want bcrypt hashes of cost 10 for 5 s on two CPUs: does it "
+                 "matter whether each request "
+                 "gets a thread of its own?",
+        .prepare = prepare,
+        .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -109,11 +109,6 @@ const Add add(
         .asked = "50 tasks write 1000 keys each to one map: unguarded, mutex, reader-writer lock, "
                  "concurrent map. And where does "
                  "the ranking turn when most only read?",
-        .measured =
-            "The unguarded map lives in a child process, run many times. Then mixes of reads and "
-            "writes over 8192 keys "
-            "for a fixed time, 1 to 64 threads; the sum over all values tells whether a write was "
-            "lost.",
         .prepare = prepare,
         .report = report});
 

@@ -172,36 +172,6 @@ std::string leaders(std::vector<std::pair<double, std::string>>& rates) {
   return names;
 }
 
-// CPUs that a measurement kept busy, of those that its threads could use. Where threads hardly
-// overlap, as beside another program, they take turns, and the simplest map is the fastest.
-class Overlap {
- public:
-  void add(unsigned threads, double cpus_busy) {
-    const double possible = std::min<double>(threads, double(usable_cpus().size()));
-    if (possible < 2) return;
-    Seen& seen = seen_[threads];
-    ++seen.settings;
-    seen.taking_turns += cpus_busy < overlap_min * possible;
-  }
-
-  void warn(Report& out) const {
-    for (const auto& [threads, seen] : seen_)
-      if (seen.taking_turns > 0)
-        out.notes.push_back("with " + std::to_string(threads) + " threads, in " +
-                            std::to_string(seen.taking_turns) + " of " +
-                            std::to_string(seen.settings) +
-                            " settings the threads hardly overlapped: the CPUs were busy for less "
-                            "than three quarters of the time");
-  }
-
- private:
-  static constexpr double overlap_min = 0.75;
-  struct Seen {
-    unsigned settings = 0, taking_turns = 0;
-  };
-  std::map<unsigned, Seen> seen_;  // by threads
-};
-
 void report_mixes(const Measurements& measured, Report& out) {
   const std::string shown = std::to_string(shown_threads) + " threads";
   Table& all =
@@ -217,7 +187,6 @@ void report_mixes(const Measurements& measured, Report& out) {
                                {"reads:writes", "keys"}});
   first.add_columns(thread_counts, [](unsigned threads) { return std::to_string(threads); });
   double lost = 0;
-  Overlap overlap;
   for (const Use use : uses)
     for (const Mix& mix : mixes) {
       const std::string keys_name = word_for(use);
@@ -245,10 +214,6 @@ void report_mixes(const Measurements& measured, Report& out) {
         if (!std::is_same_v<Map, ThreadMaps>)
           for (const unsigned threads : thread_counts)
             rates[threads].emplace_back(rate(threads).median(), short_name(map));
-        for (const unsigned threads : thread_counts)
-          overlap.add(threads,
-                      rate(threads).median() * 1e6 *
-                          measured.of(mix_name(map, mix.reads, use, threads), "cpu").median());
         const std::string runs = name_of("collections", map, mix.reads, keys_name, "");
         lost = std::max(lost, measured.all(runs, "lost").worst());
       });
@@ -258,7 +223,6 @@ void report_mixes(const Measurements& measured, Report& out) {
                     [&](unsigned threads) { return leaders(rates[threads]); });
       if (mix.reads != 90) out.add(std::move(plot));  // it lies between the other two
     }
-  overlap.warn(out);
   out.check_none("mixes of reads and writes lose no write under any guard", lost, "lost");
 }
 

@@ -295,14 +295,6 @@ const Add add(
      .asked = "std::condition_variable lets the signaller go on, and the woken thread look again; "
               "Hoare's monitor runs the woken thread "
               "at once. What does each cost, and which is fair?",
-     .measured =
-         "Producers and consumers share a buffer of 1 place or 16, whose use is all that they "
-         "do. Four ways to wait for it: "
-         "std::condition_variable with one condition for each side and notify_one, the same with "
-         "one for all and notify_all, Hoare's "
-         "monitor, and Hoare's monitor whose signaller leaves with the signal. Counted are the "
-         "items that each consumer got, how long it "
-         "waited for each, who was woken in turn, and who for nothing.",
      .prepare = prepare,
      .report = report});
 

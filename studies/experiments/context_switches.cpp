@@ -310,12 +310,6 @@ const Add add(
         .asked = "Two tasks take turns: two coroutines, two fibers, two threads (seven ways), two "
                  "processes, and a round trip of TCP on loopback. What "
                  "does one switch cost, on one CPU and on two?",
-        .measured =
-            "Rounds of ping and pong, 1,000,000 in user space and 20,000 where the kernel takes "
-            "part (a tenth with --quick); each turn carries "
-            "its number, which is checked. Threads are pinned. A switch is half a round: half the "
-            "median round where the kernel takes part, "
-            "half the mean round elsewhere. Kernel switches are those that getrusage counts.",
         .prepare = prepare,
         .report = report});
 

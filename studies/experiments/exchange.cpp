@@ -258,16 +258,6 @@ const Add add(
             "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest "
             "without a commit, and with "
             "one?",
-        .measured =
-            "The engine of the product, 64 accounts, 16 symbols; clients place orders around one "
-            "price (5 % cross it) "
-            "and cancel a third of the time, each waiting for its answer. No sockets and no XML: "
-            "this is the core "
-            "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal "
-            "of the product's "
-            "format. Then two threads carry 32 clients each, as two event loops do. After each run "
-            "every journal is "
-            "replayed.",
         .prepare = prepare,
         .report = report});
 

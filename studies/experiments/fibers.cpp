@@ -237,13 +237,6 @@ const Add add(
          "fibers on two that share the work, and as threads: "
          "without a lock, with a mutex, with a spinlock. And is a spinlock worth anything where "
          "only one task can run?",
-     .measured =
-         "A long section computes for about 0.1 ms and yields in the middle, as a task does "
-         "whose time slice ends or that begins I/O; a short "
-         "one counts. Without a lock every task has a section of its own. The spinlock gives up "
-         "after 1000 spins (10 to 10,000 in a table of its "
-         "own) and yields; else one OS thread would spin for ever. Its spins are counted, and "
-         "who got it by them.",
      .prepare = prepare,
      .report = report});
 

@@ -188,10 +188,6 @@ const Add add(
          "100,000 small writes, unbuffered against buffered; and what if each, or each group of "
          "them, must be on the "
          "disk before anything goes on?",
-     .measured =
-         "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and "
-         "compared afterwards. A "
-         "commit is one write and one fdatasync.",
      .prepare = prepare,
      .report = report});
 

@@ -275,13 +275,6 @@ const Add add(
      .asked =
          "Long reads and writes beside other work, a million short ones, and 40 streams at once: "
          "with calls that block, with POSIX aio, with io_uring.",
-     .measured =
-         "Readers take 400 x 10 kB, the lone writer puts 10 MB, each of 20 puts 3 MB, in pieces "
-         "of 1 MB over files that exist (--quick: less). "
-         "One thread does all of it, and between pieces of other work (10 us each, 0.1 s in all) "
-         "looks for what is completed; for comparison one "
-         "thread for each stream. Every byte read is compared, and every byte written is read "
-         "back.",
      .prepare = prepare,
      .report = report});
 

@@ -144,8 +144,7 @@ struct Report {
 struct Experiment {
   std::string name;  // on the command line: "locks"
   std::string title;
-  std::string asked;     // the question
-  std::string measured;  // how it is answered
+  std::string asked;  // the question; docs/experiments.md says how it is answered
   // registers measurements; their names begin with `name`/
   std::function<void(const Settings&)> prepare;
   std::function<void(const Settings&, const Measurements&, Report&)> report;

@@ -320,23 +320,13 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
 }
 
 const Add add(
-    5,
-    {.name = "locks",
-     .title = "5. Locks: which one, for which section and how many threads?",
-     .asked =
-         "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does "
-         "a spinlock or a mutex waste less?",
-     .measured =
-         "Threads are pinned to one CPU, or half of them to each of two. Each holds the lock for "
-         "work of the given length, then works as "
-         "long (at least 100 ns) without it, over and over, for a fixed time; for table E until "
-         "a fixed amount is done. The work counts "
-         "steps, not time. Inside, a plain counter and a mark of who is there show whether the "
-         "lock excludes. User and system time are "
-         "getrusage's; the kernel tells one from the other by sampling, 250 times a second or "
-         "so, so trust their sum in short runs.",
-     .prepare = prepare,
-     .report = report});
+    5, {.name = "locks",
+        .title = "5. Locks: which one, for which section and how many threads?",
+        .asked =
+            "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does "
+            "a spinlock or a mutex waste less?",
+        .prepare = prepare,
+        .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -79,10 +79,7 @@ void print(const Table& table) {
 }
 
 Json json_of(const Experiment& experiment, const Report& report) {
-  Json json{{"name", experiment.name},
-            {"title", experiment.title},
-            {"asked", experiment.asked},
-            {"measured", experiment.measured}};
+  Json json{{"name", experiment.name}, {"title", experiment.title}, {"asked", experiment.asked}};
   json["tables"] = json["plots"] = json["checks"] = Json::array();
   for (const Table& table : report.tables)
     json["tables"].push_back({{"key", table.key},

@@ -229,14 +229,6 @@ const Add add(
          "Three threads on one CPU: the low one holds the lock, the high one wants it, the "
          "middle one keeps the CPU busy. "
          "How long does the high one wait, with and without lending its priority to the holder?",
-     .measured =
-         "The starter lets the low thread take the lock; from then on the time counts. It then "
-         "wakes the high one and "
-         "the middle one. Real-time priorities where the system permits them; else, and also, "
-         "the low thread at nice "
-         "19. Boosting is what the library of the write-up did: the holder has an ordinary "
-         "priority while it holds the "
-         "lock.",
      .prepare = prepare,
      .report = report});
 

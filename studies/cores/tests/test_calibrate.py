@@ -14,7 +14,7 @@ from test_model import COSTS, disk
 
 
 def trial(cell="a", stolen=0.0, **figures):
-    return {"cell": cell, "round": 0, "stolen": stolen, "requests_per_s": 1.0, **figures}
+    return {"cell": cell, "trial": 0, "stolen": stolen, "requests_per_s": 1.0, **figures}
 
 
 class Medians(unittest.TestCase):

@@ -12,6 +12,7 @@ import tables
 from cells import Cell, fit_cells, held_out_cells
 from measure import quantiles, split, stage_median, thread_usage
 from studies.report.documents import fill, names
+from studies.report.journal import Journal
 
 RUN = Path(__file__).resolve().parents[1] / "run"
 DOCS = RUN.parents[2] / "docs"
@@ -42,11 +43,10 @@ class Commands(unittest.TestCase):
 
     def test_trials_of_two_builds_are_not_mixed(self):
         with tempfile.TemporaryDirectory() as folder:
-            about = Path(folder) / "about.json"
-            about.write_text(json.dumps({"commit": "older", "binaries": "others"}))
+            Journal(Path(folder)).begin({"binaries": "others"})
             status, _, errors = run("measure", "--out", folder)
             self.assertEqual(status, 2)
-            self.assertIn("trials of other programs, of commit older", errors)
+            self.assertIn("was begun with another binaries", errors)
 
     def test_the_report_needs_predictions(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ class Refused(Exception):
     pass
 
 
-FORMAT = "exchange-scaling-trials/1"
+FORMAT = "exchange-trials/1"
 
 
 class Journal:
@@ -20,32 +20,30 @@ class Journal:
 
     def _read(self):
         data = self.file.read_bytes()
-        whole = data[
-            : data.rfind(b"\n") + 1
-        ]  # a line that was cut short is a trial that was not finished
+        # A line that was cut short is a trial that was not finished.
+        whole = data[: data.rfind(b"\n") + 1]
         lines = [json.loads(line) for line in whole.splitlines()]
         if lines:
             self.head, self.trials = lines[0], lines[1:]
             if self.head.get("format") != FORMAT:
-                raise Refused(f"{self.file} is not a journal of this harness; --fresh discards it")
+                raise Refused(f"{self.file} is not a journal of trials; --fresh discards it")
         if len(whole) != len(data):
             with open(self.file, "r+b") as file:
                 file.truncate(len(whole))
 
-    def begin(self, head):
-        """Starts a journal, or continues this one if commit, programs, settings and CPUs are the same."""
+    def begin(self, head, same=("commit", "binaries", "settings", "cpus")):
+        """Starts a journal, or continues this one if these of its head are the same."""
         head = {"format": FORMAT, **head}
         if self.head is None:
             self.head = head
             self._append(head, "w")
             return
-        for name in ("commit", "binaries", "settings", "cpus"):
+        for name in same:
             was, is_ = self.head.get(name), json.loads(json.dumps(head.get(name)))
             if was != is_:
                 raise Refused(
                     f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
-                    "Figures of both do not belong in one table. --fresh discards the old ones, "
-                    "--out FOLDER keeps them, --report-only FOLDER reports on them."
+                    "Figures of both do not belong in one table: --out FOLDER keeps the old ones, --fresh discards them."
                 )
 
     def add(self, record):
