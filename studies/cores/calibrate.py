@@ -1,29 +1,14 @@
 """Costs of the model from what was measured: CPU times of each kind of thread in the cells of fit_cells(), and waits for the disk."""
 
 import json
-from itertools import combinations
 from statistics import mean, median
 
 from cells import POLICIES, STORES, fit_cells, on
 from measure import OTHERS_MAX, STOLEN_MAX
 from model import Exchange
-from studies.scaling.fit import least_squares
+from studies.scaling import fit
 
 FORMAT = "exchange-cores/1"
-COSTS = (
-    "read",
-    "write",
-    "transport_cold",
-    "apply",
-    "complete",
-    "batch",
-    "project",
-    "projection",
-    "replica",
-    "client",
-    "client_cold",
-)
-DISK = ("alone", "beside", "waits_per_commit", "project", "projection")
 LEFT_OUT = ("stages_us", "parse_p50_us", "write_p50_us", "switches", "others")  # of the file
 TRIAL_S = (2.1, 0.65)  # simulated, and before that: as a trial, so that projections are as far
 ROUNDS = 4  # the costs decide how often threads sleep, and that decides the costs
@@ -77,30 +62,10 @@ def merged(values):
 
 
 def non_negative(rows, targets, weights):
-    """Least squares of the relative errors, with no parameter below zero: by trying every set of parameters that is zero."""
-    size, best = len(rows[0]), None
-    for zeros in range(size):
-        for zero in combinations(range(size), zeros):
-            used = [i for i in range(size) if i not in zero]
-            scaled = [
-                [row[i] / target * weight for i in used]
-                for row, target, weight in zip(rows, targets, weights)
-            ]
-            solution = least_squares(scaled, weights)
-            if solution is None or min(solution) < 0:
-                continue
-            error = sum(
-                (sum(a * b for a, b in zip(row, solution)) - weight) ** 2
-                for row, weight in zip(scaled, weights)
-            )
-            if best is None or error < best[0] - 1e-12:
-                values = [0.0] * size
-                for i, value in zip(used, solution):
-                    values[i] = value
-                best = (error, values)
-    if best is None:
+    found = fit.non_negative(rows, targets, weights)
+    if found is None:
         raise CalibrationError("the measurements fit no costs")
-    return best[1]
+    return found
 
 
 def fit_policy(policy, store, measured, disk, wake_us):
@@ -249,25 +214,7 @@ def load(file):
         raise CalibrationError(f"{file} is no JSON: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise CalibrationError(f"{file} is not of the format {FORMAT}")
-    for name in DISK:
-        check(file, found, ("disk", name))
-    check(file, found, ("wake_us",))
-    for policy in POLICIES:
-        for store in STORES:
-            for cores in ("one", "several"):
-                for name in COSTS:
-                    check(file, found, ("costs", policy, store, cores, name))
     return found
-
-
-def check(file, value, path):
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    numbers = value if isinstance(value, list) else [value]
-    if not numbers or not all(
-        isinstance(one, (int, float)) and not isinstance(one, bool) and one >= 0 for one in numbers
-    ):
-        raise CalibrationError(f"{file}: {'.'.join(path)} is {value!r}, not a number from 0 on")
 
 
 def predict(cell, calibration, seconds=TRIAL_S[0], warmup_s=TRIAL_S[1], seed=1):

@@ -6,7 +6,7 @@ N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so the least squares
 taken relative to the measurement, and the parameters are kept at or above zero by trying every set of them that is zero.
 """
 
-from itertools import combinations
+from itertools import chain, combinations
 from random import Random
 from statistics import median
 
@@ -21,25 +21,38 @@ def fit_law(points, with_kappa=True):
     terms = [lambda n: 1.0, lambda n: n - 1.0] + ([lambda n: n * (n - 1.0)] if with_kappa else [])
     if len({n for n, _ in points}) < len(terms):
         return None
-    best = None
-    for count in range(len(terms)):
-        for zero in combinations(range(1, len(terms)), count):
-            used = [i for i in range(len(terms)) if i not in zero]
-            # Divided by the measured N/X, all rows have the same weight: the residuals are shares of the measurement.
-            rows = [[terms[i](n) * x / n for i in used] for n, x in points]
-            solution = least_squares(rows, [1.0] * len(points))
-            if solution is None or any(value < 0 for value in solution) or solution[0] <= 0:
-                continue
-            residual = sum((sum(a * b for a, b in zip(row, solution)) - 1.0) ** 2 for row in rows)
-            if best is None or residual < best[0] - 1e-15:
-                values = [0.0] * 3
-                for i, value in zip(used, solution):
-                    values[i] = value
-                best = (residual, values)
-    if best is None:
+    # Relative to the measured N/X, all points have the same weight: the errors are shares of the measurement.
+    rows, targets = [[term(n) for term in terms] for n, _ in points], [n / x for n, x in points]
+    found = non_negative(rows, targets, [1.0] * len(points), first=1)
+    if found is None:
         return None
-    a, b, c = best[1]
+    a, b, c = found + [0.0] * (3 - len(found))
     return 1 / a, b / a, c / a
+
+
+def non_negative(rows, targets, weights, first=0):
+    """Least squares of the relative errors, with no parameter below zero: by trying every set of parameters that is zero, but
+    those before `first`. None if nothing fits."""
+    size, best = len(rows[0]), None
+    for zero in chain(*(combinations(range(first, size), zeros) for zeros in range(size))):
+        used = [i for i in range(size) if i not in zero]
+        scaled = [
+            [row[i] / target * weight for i in used]
+            for row, target, weight in zip(rows, targets, weights)
+        ]
+        solution = least_squares(scaled, weights)
+        if solution is None or min(solution) < 0:
+            continue
+        error = sum(
+            (sum(a * b for a, b in zip(row, solution)) - weight) ** 2
+            for row, weight in zip(scaled, weights)
+        )
+        if best is None or error < best[0] - 1e-12:
+            values = [0.0] * size
+            for i, value in zip(used, solution):
+                values[i] = value
+            best = (error, values)
+    return best and best[1]
 
 
 def least_squares(rows, targets):

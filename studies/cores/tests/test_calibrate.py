@@ -106,18 +106,6 @@ class File(unittest.TestCase):
         self.refused({"format": "exchange-scaling/1"}, "not of the format")
         self.refused([], "not of the format")
 
-    def test_a_missing_cost_is_named(self):
-        del self.good["costs"]["pool"]["memory"]["several"]["read"]
-        self.refused(self.good, "costs.pool.memory.several.read is None")
-
-    def test_a_negative_cost_is_named(self):
-        self.good["costs"]["pool"]["memory"]["one"]["batch"] = -1
-        self.refused(self.good, "costs.pool.memory.one.batch is -1")
-
-    def test_a_wait_that_is_no_number_is_named(self):
-        self.good["disk"]["alone"][3] = "long"
-        self.refused(self.good, "disk.alone is")
-
 
 if __name__ == "__main__":
     unittest.main()
