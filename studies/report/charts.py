@@ -4,7 +4,7 @@
   panels    rows of panels; share_y: the panels of a row share the y axis
   x, y      axes: label, log, ticks as [[position, text], ...], range; a panel may have its own
   legend    right: names beside the panel, in the order in which the lines end; panel: above each panel;
-            ends: beside the ends of the lines of the last panel in a row; top: `keys` above all panels
+            top: `keys` above all panels
   keys      like lines without points, or colours of bars
 
   panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to draw;
@@ -116,7 +116,10 @@ def draw(chart):
         axes.set_xlabel(chart["x"].get("label"))
     for axes in grid[:, 0]:
         axes.set_ylabel(chart["y"].get("label"))
-    draw_legends(figure, grid, chart)
+    if chart.get("legend") == "top":
+        columns = {"ncol": len(chart["keys"]), "columnspacing": 1.6}
+        handles = [key_handle(key) for key in chart["keys"]]
+        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), **columns)
     if "layout" in chart:
         figure.subplots_adjust(**chart["layout"])
     else:
@@ -255,16 +258,6 @@ def set_axis(axes, name, wanted, values):
         set_limits(*wanted["range"])
 
 
-def draw_legends(figure, grid, chart):
-    if chart.get("legend") == "ends":
-        for row, axes in zip(chart["panels"], grid[:, -1]):
-            label_ends(axes, row[-1])
-    elif chart.get("legend") == "top":
-        columns = {"ncol": len(chart["keys"]), "columnspacing": 1.6}
-        handles = [key_handle(key) for key in chart["keys"]]
-        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), **columns)
-
-
 def key_handle(key):
     if "mark" not in key and "dash" not in key:
         return plt.Rectangle((0, 0), 1, 1, color=key["colour"], label=key["name"])
@@ -277,21 +270,3 @@ def key_handle(key):
         linestyle=DASHES[key.get("dash")],
         label=key["name"],
     )
-
-
-def label_ends(axes, panel):
-    """Each line's name beside its last point, in its colour; pushed apart where ends are close."""
-    ends = {}
-    for line in panel["lines"]:
-        for x, y, *_ in line["points"]:
-            ends[line["name"]] = max(ends.get(line["name"], (x, y, "")), (x, y, line["colour"]))
-    axes.figure.canvas.draw()
-    height, placed = 14 * axes.figure.dpi / 100, []
-    for name, (_, y, colour) in sorted(ends.items(), key=lambda item: item[1][1]):
-        at = axes.transData.transform((0, y))[1]
-        placed.append([name, colour, max(at, placed[-1][2] + height) if placed else at])
-    over = max(0, placed[-1][2] - axes.bbox.y1) if placed else 0
-    for name, colour, at in placed:
-        y = axes.transData.inverted().transform((0, at - over))[1]
-        style = {"fontsize": 9.5, "fontweight": "bold", "va": "center", "clip_on": False}
-        axes.text(axes.get_xlim()[1] - 0.1, y, name, color=colour, **style)

@@ -46,12 +46,13 @@ def by_clients(summary, cores, name, label, log=False):
         for (clients, idle), at in position.items()
     ]
     return {
-        "size": [1.9 + 3.5 * len(stores), 0.3 + 2.9 * len(kinds)],
+        "size": [1.2 + 3.5 * len(stores), 0.7 + 2.9 * len(kinds)],
         "panels": [[panel(kind, store) for store in stores] for kind in kinds],
         "share_y": True,
         "x": {"label": "clients", "ticks": ticks, "range": [-0.4, max(position.values()) + 0.4]},
         "y": {"label": label, "log": log},
-        "legend": "ends",
+        "legend": "top",
+        "keys": [{"name": p, "colour": COLOURS[p], "mark": MARKS[p]} for p in POLICIES],
     }
 
 

@@ -117,7 +117,7 @@ class Charts(unittest.TestCase):
     ]
 
     def test_axes_lines_and_their_names(self):
-        for legend in ("right", "panel", "ends"):
+        for legend in ("right", "panel"):
             texts = self.texts_of(self.LINES, legend)
             for part in ("Where it turns", "x", "y", "1", "64", "mutex", "spinlock & co"):
                 self.assertIn(part, texts, legend)
