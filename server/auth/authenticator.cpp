@@ -215,10 +215,9 @@ bool Authenticator::is_key_of(const Credential& credential) {
   const std::optional<KeyHash> hash = keys_.find(credential.account);
   const bool same = timed([&] { return is_hash_of(credential.key, hash ? *hash : dummy_); });
   const bool right = hash.has_value() & same;
-  if (credential.use == Credential::Use::operate)
-    Metrics::add(right ? metrics_.operator_logins_accepted : metrics_.operator_logins_refused);
-  else
-    Metrics::add(right ? metrics_.logins_accepted : metrics_.logins_refused);
+  auto& logins =
+      credential.use == Credential::Use::operate ? metrics_.operator_logins : metrics_.logins;
+  Metrics::add(logins[right ? LoginResult::accepted : LoginResult::refused]);
   return right;
 }
 

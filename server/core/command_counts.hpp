@@ -22,15 +22,16 @@ class CommandCounts {
       canceled += std::uint32_t(all->orders.size());
   }
   void move_to(Metrics& metrics) {
-    for (std::size_t kind = 0; kind < Metrics::command_kinds; ++kind)
-      for (std::size_t result = 0; result < Metrics::command_results; ++result)
+    for (std::size_t kind = 0; kind < CommandCounters::kinds; ++kind)
+      for (std::size_t result = 0; result < CommandCounters::results; ++result)
         if (counts_[kind][result] > 0)
           Metrics::add(metrics.commands[kind][result], counts_[kind][result]);
-    for (std::size_t kind = 0; kind < order_kinds; ++kind)
-      if (orders_[kind] > 0) Metrics::add(metrics.orders[kind], orders_[kind]);
-    if (canceled_by_client_ > 0) Metrics::add(metrics.canceled_by_client, canceled_by_client_);
+    for (std::size_t kind = 0; kind < enumerators<OrderKind>; ++kind)
+      if (orders_[kind] > 0) Metrics::add(metrics.orders[OrderKind(kind)], orders_[kind]);
+    auto& canceled = metrics.canceled_orders;
+    if (canceled_by_client_ > 0) Metrics::add(canceled[CancelCause::client], canceled_by_client_);
     if (canceled_at_disconnect_ > 0)
-      Metrics::add(metrics.canceled_at_disconnect, canceled_at_disconnect_);
+      Metrics::add(canceled[CancelCause::disconnect], canceled_at_disconnect_);
     *this = {};
   }
 
@@ -46,10 +47,9 @@ class CommandCounts {
     return OrderKind::limit;
   }
 
-  static_assert(Metrics::command_kinds == std::variant_size_v<Command> &&
-                Metrics::command_results == 1 + enumerators<Reason>);
-  std::uint32_t counts_[Metrics::command_kinds][Metrics::command_results] = {};
-  std::uint32_t orders_[order_kinds] = {}, canceled_by_client_ = 0, canceled_at_disconnect_ = 0;
+  std::uint32_t counts_[CommandCounters::kinds][CommandCounters::results] = {};
+  std::uint32_t orders_[enumerators<OrderKind>] = {};
+  std::uint32_t canceled_by_client_ = 0, canceled_at_disconnect_ = 0;
 };
 
 }  // namespace exchange

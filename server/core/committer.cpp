@@ -94,9 +94,10 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   }
   counts.move_to(metrics_);
   const Exchange::TermCancels& after = exchange_.term_cancels();
-  Metrics::add(metrics_.canceled_immediate, after.immediate - before.immediate);
-  Metrics::add(metrics_.canceled_self_trade, after.self_trade - before.self_trade);
-  metrics_.batch_commands.with([&](Histogram& histogram) { histogram.record(at); });
+  Metrics::add(metrics_.canceled_orders[CancelCause::immediate],
+               after.immediate - before.immediate);
+  Metrics::add(metrics_.canceled_orders[CancelCause::stp], after.self_trade - before.self_trade);
+  metrics_.batch_commands.record(at);
   return applied;
 }
 

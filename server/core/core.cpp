@@ -50,7 +50,7 @@ void Core::submit(std::span<Submission* const> submissions) {
   const bool was_empty = inbox_.with([&](Inbox& inbox) {
     const bool empty = inbox.submissions.empty();
     inbox.submissions.insert(inbox.submissions.end(), submissions.begin(), submissions.end());
-    Metrics::set(metrics_.queue_depth, inbox.submissions.size());
+    Metrics::set(metrics_.inbox_depth, inbox.submissions.size());
     return empty;
   });
   if (was_empty) inbox_.notify();
@@ -83,7 +83,7 @@ void Core::run() {
       submissions.clear();
       submissions.swap(inbox.submissions);
       confirmations.swap(inbox.confirmations);
-      Metrics::set(metrics_.queue_depth, 0);
+      Metrics::set(metrics_.inbox_depth, 0);
       inbox.projector_idle = false;
       stopping = inbox.stopping && submissions.empty() && large_.empty();
     });

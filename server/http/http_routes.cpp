@@ -265,7 +265,7 @@ asio::awaitable<HttpResponse> HttpRoutes::metrics(HttpRequest& request, PeerAddr
   const bool active = co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms));
   const AddressTurns::Turn turn = co_await turns_.take(peer);
   std::string text =
-      prometheus_text(metrics_, core_.health(), store_.status(), info_,
+      prometheus_text(metrics_, core_.health(), store_.status(),
                       certificate_ == nullptr ? 0 : certificate_->expires_s(), active);
   co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
                     std::move(text));

@@ -27,12 +27,11 @@ class HttpRoutes {
  public:
   // `context`: of the thread of answers, as `view` and `core` are. No view: the server has none
   // yet. `certificate` null: no TLS.
-  HttpRoutes(const HttpOptions& options, ServerInfo info, const std::optional<MarketView>& view,
-             CoreClient& core, Readiness& readiness, const Store& store, Metrics& metrics,
+  HttpRoutes(const HttpOptions& options, const std::optional<MarketView>& view, CoreClient& core,
+             Readiness& readiness, const Store& store, Metrics& metrics,
              const Certificate* certificate, boost::asio::io_context& context)
       : limits_(options.limits),
         protocol_(options.protocol),
-        info_(std::move(info)),
         view_(view),
         core_(core),
         readiness_(readiness),
@@ -89,7 +88,6 @@ class HttpRoutes {
 
   const HttpLimits& limits_;
   const ProtocolLimits& protocol_;
-  const ServerInfo info_;
   const std::optional<MarketView>& view_;
   CoreClient& core_;
   Readiness& readiness_;

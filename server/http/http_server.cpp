@@ -118,7 +118,7 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const HttpOptions& options, ServerInfo info, MarketFeed& feed, const Store& store,
+  State(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed, const Store& store,
         Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
       : limits_(options.limits),
         metrics_(metrics),
@@ -126,13 +126,13 @@ class HttpServer::State {
         feed_(feed),
         readiness_(options.limits, store),
         core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
-        routes_(options, std::move(info), view_, core_client_, readiness_, store, metrics,
-                certificate, answers_),
+        routes_(options, view_, core_client_, readiness_, store, metrics, certificate, answers_),
         channel_(context_, answers_, view_, routes_.turns(), options.limits, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
+    show_server(metrics, info);
     asio::co_spawn(context_, close_stale_subscribers(), asio::detached);
     start_accepting(
         context_.get_executor(), acceptor_, std::chrono::milliseconds(100),
@@ -229,7 +229,7 @@ class HttpServer::State {
   void start_connection(tcp::socket socket) {
     AddressQuota::Share share = connections_.take(peer_address(socket));
     if (!share) {
-      Metrics::add(metrics_.http_refused_peer);
+      Metrics::add(metrics_.http_refused[HttpLimit::peer]);
       return;  // closes it
     }
     asio::co_spawn(context_, serve(std::move(socket), std::move(share)),
@@ -408,7 +408,7 @@ class HttpServer::State {
   }
 
   HttpResponse too_much(const HttpHeader& header) {
-    Metrics::add(metrics_.http_refused_memory);
+    Metrics::add(metrics_.http_refused[HttpLimit::memory]);
     return HttpRoutes::error(header, http::status::service_unavailable,
                              "too much is being read and sent now; nothing was executed");
   }
@@ -481,10 +481,10 @@ class HttpServer::State {
   Thread thread_, answering_;
 };
 
-HttpServer::HttpServer(const HttpOptions& options, ServerInfo info, MarketFeed& feed,
+HttpServer::HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
                        const Store& store, Metrics& metrics, Authenticator* authenticator,
                        Certificate* certificate)
-    : state_(std::make_unique<State>(options, std::move(info), feed, store, metrics, authenticator,
+    : state_(std::make_unique<State>(options, info, feed, store, metrics, authenticator,
                                      certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }

@@ -31,8 +31,8 @@ class HttpServer {
   // `certificate` null: plain HTTP. The limits of `options`, `feed`, `store`, `metrics`,
   // `authenticator` and `certificate` must outlive the server. Throws std::system_error if it
   // cannot listen.
-  HttpServer(const HttpOptions& options, ServerInfo info, MarketFeed& feed, const Store& store,
-             Metrics& metrics, Authenticator* authenticator = nullptr,
+  HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
+             const Store& store, Metrics& metrics, Authenticator* authenticator = nullptr,
              Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;

@@ -1,6 +1,5 @@
 #pragma once
-// All metrics in the Prometheus text format, version 0.0.4 (docs/http-api.md, "Metrics").
-// Thread: any.
+// All metrics as the text of /metrics (docs/http-api.md, "Metrics").
 
 #include <string>
 
@@ -19,9 +18,13 @@ struct ServerInfo {
   StateLimits state;
 };
 
+// Sets the metrics of these facts. Called before another thread uses them.
+void show_server(Metrics& metrics, const ServerInfo& info);
+
+// Sets the metrics of what is known elsewhere, and writes all. Thread: one at a time.
 // `certificate_expiry_s`: when the TLS certificate expires, since the Unix epoch; 0: no TLS.
 // `active`: whether this server serves, and knows that no other one does.
-std::string prometheus_text(const Metrics& metrics, const Health& health, const StoreStatus& store,
-                            const ServerInfo& info, std::int64_t certificate_expiry_s, bool active);
+std::string prometheus_text(Metrics& metrics, const Health& health, const StoreStatus& store,
+                            std::int64_t certificate_expiry_s, bool active);
 
 }  // namespace exchange

@@ -1,71 +1,179 @@
 #pragma once
-// Metrics: counters, gauges and stage times of the running server. Owner: main. Written by core,
-// transport and HTTP, read by the metrics endpoint. Any thread, without locks: each value is exact,
-// but values read one after the other belong to different moments. Counters only grow and count
-// since the start of the process, if nothing else is said; gauges are set to a present value. Names
-// end in their unit: _us, _ns, _bytes. Metrics only observe: decisions must not depend on them.
+// Metrics: each metric of the server, declared once, in the order of /metrics. Owner: main. Written
+// by core, transport and HTTP, read by the metrics endpoint. Any thread, without locks: each value
+// is exact, but values read one after the other belong to different moments. Members end in the
+// unit of their value: _us, _ns, _bytes. Metrics only observe: decisions must not depend on them.
 
-#include <array>
-#include <atomic>
-#include <cstdint>
+#include <variant>
 
+#include "engine/commands.hpp"
+#include "metrics/metric.hpp"
 #include "metrics/stages.hpp"
 
 namespace exchange {
 
-enum class OrderKind : std::uint8_t { limit, ioc, fok, post, market };
-inline constexpr std::size_t order_kinds = 5;
+// The values of labels; their names are in the text.
+BOOST_DEFINE_FIXED_ENUM_CLASS(OrderKind, std::uint8_t, limit, ioc, fok, post, market)
+BOOST_DEFINE_FIXED_ENUM_CLASS(CancelCause, std::uint8_t, client, disconnect, immediate, stp)
+BOOST_DEFINE_FIXED_ENUM_CLASS(AdmissionLimit, std::uint8_t, limit, peer)
+BOOST_DEFINE_FIXED_ENUM_CLASS(EndCause, std::uint8_t, idle, stalled, evicted, memory)
+BOOST_DEFINE_FIXED_ENUM_CLASS(LoginResult, std::uint8_t, accepted, refused)
+BOOST_DEFINE_FIXED_ENUM_CLASS(HttpLimit, std::uint8_t, peer, memory)
+
+// By kind, the index in Command, and result: 0: executed, 1 + Reason: rejected.
+class CommandCounters : public Metric {
+ public:
+  static constexpr std::size_t kinds = std::variant_size_v<Command>;
+  static constexpr std::size_t results = 1 + enumerators<Reason>;
+
+  CommandCounters(MetricList& all, const char* name, const char* help)
+      : Metric(all, "counter", name, help) {}
+  auto& operator[](std::size_t kind) { return counts_[kind]; }
+
+ private:
+  void write_samples(MetricText& text) const override {
+    std::size_t kind = 0;
+    boost::mp11::mp_for_each<boost::mp11::mp_transform<std::type_identity, Command>>(
+        [&]<class Struct>(std::type_identity<Struct>) {
+          write_kind(text, Struct::word, counts_[kind++]);
+        });
+  }
+  using Counts = std::array<MetricValue, results>;
+  void write_kind(MetricText& text, const char* word, const Counts& counts) const {
+    for (std::size_t result = 0; result < results; ++result)
+      if (const std::uint64_t count = counts[result]; count > 0 || result == 0)
+        text.sample(name_,
+                    metric_label("kind", word) + "," +
+                        metric_label("result", result == 0 ? "ok" : code_of(Reason(result - 1))),
+                    double(count));
+  }
+  std::array<Counts, kinds> counts_{};
+};
 
 struct Metrics {
-  using Counter = std::atomic<std::uint64_t>;
+  MetricList all;
+
+  Gauge info{all, "exchange_info", "The running server."};  // always 1, with labels
+
+  // requests
+  Counter requests{all, "exchange_requests_total", "Requests received, refused ones included."};
+  CommandCounters commands{all, "exchange_commands_total",
+                           "Elements executed, by kind and result."};
+  CounterBy<OrderKind> orders{all, "exchange_orders_total", "kind", "Orders opened, by kind."};
+  CounterBy<CancelCause> canceled_orders{all, "exchange_canceled_orders_total", "reason",
+                                         "Orders canceled, by reason."};
+  Counter client_errors{all, "exchange_client_errors_total",
+                        "Documents and elements refused before the engine."};
+  Counter executions{all, "exchange_executions_total", "Trades since the exchange was created."};
+  StageHistograms stage_times{all};
+
   // core
-  static constexpr std::size_t command_kinds = 8, command_results = 28;
-  // by index in Command; then 0: executed, 1 + Reason: rejected
-  std::array<std::array<Counter, command_results>, command_kinds> commands{};
-  // orders opened, by OrderKind
-  std::array<Counter, order_kinds> orders{};
-  // Orders canceled by requests, at the end of their connection, by the terms of ioc and market
-  // orders, and of self-trade prevention.
-  Counter canceled_by_client{0}, canceled_at_disconnect{0};
-  Counter canceled_immediate{0}, canceled_self_trade{0};
-  Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
-  Counter executions{0};  // since the exchange was created
-  Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};
-  Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
-  Counter accounts{0}, symbols{0}, open_orders{0};            // gauges
-  Counter clock_behind_s{0};  // gauge: the system clock, behind the newest time in the journal
-  // gauge: when a standby had last read the whole journal, on the monotonic clock
-  Counter journal_read_ns{0};
-  // gauges: submissions that the core has not taken yet; taken, but waiting for a later batch
-  Counter queue_depth{0}, taken_depth{0};
-  mutable Guarded<Histogram> batch_commands;
-  // transport
-  Counter connections{0};  // gauge
-  Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0},
-      bad_frames{0};
-  // because its address has too many; connections_refused: because of the limit for all
-  Counter connections_refused_peer{0};
-  // connections that the server closed, by reason
-  Counter ended_idle{0}, ended_stalled{0}, evicted{0}, ended_for_memory{0};
-  Counter requests_refused{0};  // not executed, because of the memory limit
-  Counter client_errors{0};     // documents and elements rejected before the engine
-  // keys
-  Counter logins_accepted{0}, logins_refused{0};  // of accounts
-  Counter operator_logins_accepted{0}, operator_logins_refused{0};
-  Counter key_hashes{0}, key_hash_us{0};
-  Counter key_queue_depth{0};  // gauge: request batches waiting for key hashes
-  Counter tls_failures{0};     // handshakes
-  Counter tls_refused{0};      // connections, before their handshake
-  // dashboard
-  Counter http_requests{0}, http_refused_peer{0}, http_refused_memory{0}, websockets_dropped{0};
-  Counter websockets{0};  // gauge
+  NumberHistogram batch_commands{all, "exchange_batch_commands", "Commands in a batch."};
+  Counter batches{all, "exchange_batches_total", "Batches applied."};
+  Counter batches_committed{all, "exchange_batches_committed_total",
+                            "Batches that changed state and were committed."};
+  Counter journal_bytes{all, "exchange_journal_bytes_total", "Bytes of journal payload committed."};
+  Counter commit_us{all, "exchange_commit_microseconds_total", "Time spent in commits."};
+  Gauge clock_behind_s{all, "exchange_clock_behind_seconds",
+                       "How far the system clock is behind the newest time in the journal."};
+  Gauge queue_depth{all, "exchange_queue_depth", "Submissions that wait for the core."};
 
-  StageHistograms stage_times;
+  // connections
+  Gauge connections{all, "exchange_connections", "Open connections."};
+  Counter connections_accepted{all, "exchange_connections_accepted_total", "Connections accepted."};
+  CounterBy<AdmissionLimit> connections_refused{
+      all, "exchange_connections_refused_total", "reason",
+      "Connections refused: too many in all (limit) or of their address (peer)."};
+  CounterBy<EndCause> connections_ended{
+      all, "exchange_connections_ended_total", "reason",
+      "Connections closed by the server: idle, stalled, evicted for a new connection, or for "
+      "memory."};
+  Counter requests_refused{all, "exchange_requests_refused_total",
+                           "Batches of large requests refused unexecuted for lack of memory."};
+  Counter accept_failures{all, "exchange_accept_failures_total",
+                          "Failures to accept a connection, such as no descriptors."};
+  Counter bad_frames{all, "exchange_bad_frames_total", "Connections closed for bad framing."};
 
-  static void add(Counter& counter, std::uint64_t n = 1) {
+  // TLS and keys
+  Counter tls_failures{all, "exchange_tls_failures_total", "TLS handshakes that failed."};
+  Counter tls_refused{all, "exchange_tls_refused_total",
+                      "Connections closed before their TLS handshake, too many of one address."};
+  Gauge certificate_expiry_s{
+      all, "exchange_certificate_expiry_seconds",
+      "When the TLS certificate expires, in seconds since the Unix epoch; 0: no TLS."};
+  CounterBy<LoginResult> logins{all, "exchange_logins_total", "result",
+                                "Keys checked for a login, by result."};
+  CounterBy<LoginResult> operator_logins{all, "exchange_operator_logins_total", "result",
+                                         "Operator's keys checked, for creations, by result."};
+  Counter key_hashes{all, "exchange_key_hashes_total", "Hashes computed of keys."};
+  Counter key_hash_us{all, "exchange_key_hash_microseconds_total", "Time spent hashing keys."};
+  Gauge key_queue_depth{all, "exchange_key_queue_depth",
+                        "Request batches whose keys wait to be hashed."};
+
+  // store
+  Gauge batch{all, "exchange_journal_batch", "Newest committed batch."};
+  Gauge projected_batch{all, "exchange_projected_batch",
+                        "Batch up to which the tables are updated."};
+  Gauge projection_lag_batches{all, "exchange_projection_lag_batches",
+                               "Committed batches that the tables lack."};
+  Gauge projection_lag_ns{all, "exchange_projection_lag_seconds",
+                          "Age of the oldest change that the tables lack.", 1e9};
+  Gauge accounts{all, "exchange_accounts", "Accounts."};
+  Gauge symbols{all, "exchange_symbols", "Symbols."};
+  Gauge open_orders{all, "exchange_open_orders", "Open orders."};
+  Gauge accounts_max{all, "exchange_accounts_max", "Accounts at which further ones are refused."};
+  Gauge symbols_max{all, "exchange_symbols_max", "Symbols at which further ones are refused."};
+  Gauge open_orders_max{all, "exchange_open_orders_max",
+                        "Open orders at which orders that would rest are refused."};
+  Gauge orders_in_memory{all, "exchange_orders_in_memory", "Orders open or not projected yet."};
+  Counter orders_read{all, "exchange_orders_read_total",
+                      "Closed orders read from the tables for clients."};
+  Counter lag_waits{all, "exchange_lag_waits_total",
+                    "Times the core waited for the tables to catch up."};
+  Counter store_failures{all, "exchange_store_failures_total", "Failed operations of the store."};
+  Gauge store_available{all, "exchange_store_available", "1 while the store is reachable."};
+
+  // replication
+  Gauge active{all, "exchange_active",
+               "1 while this server serves; 0 in a standby, and while it cannot know whether "
+               "another one serves."};
+  Gauge epoch{all, "exchange_epoch",
+              "Counts the servers that have opened the store; 0: this one has not."};
+  Gauge standby_lag_ns{all, "exchange_standby_lag_seconds",
+                       "Time since this standby had last read the whole journal; 0 while active.",
+                       1e9};
+  Gauge synchronous_standbys{all, "exchange_synchronous_standbys",
+                             "Synchronous standbys of PostgreSQL that commits wait for."};
+  Gauge replicas_required{all, "exchange_replicas_required", "The value of --require-replicas."};
+  Counter commits_in_doubt{all, "exchange_commits_in_doubt_total",
+                           "Commits whose outcome had to be looked up."};
+  Counter database_failovers{all, "exchange_database_failovers_total",
+                             "Times this server went on to a newer primary of PostgreSQL."};
+
+  // HTTP
+  Counter http_requests{all, "exchange_http_requests_total", "HTTP requests."};
+  CounterBy<HttpLimit> http_refused{all, "exchange_http_refused_total", "reason",
+                                    "HTTP connections and responses refused, by limit."};
+  Gauge websockets{all, "exchange_websockets", "Open WebSocket connections."};
+  Counter websockets_dropped{
+      all, "exchange_websockets_dropped_total",
+      "WebSocket connections closed because the client read too slowly or stopped answering."};
+
+  // the process, by the names that every Prometheus client library uses
+  Counter cpu_us{all, "process_cpu_seconds_total", "CPU time of this process.", 1e6};
+  Gauge resident_bytes{all, "process_resident_memory_bytes", "Resident memory."};
+  Gauge started_s{all, "process_start_time_seconds",
+                  "When it started, in seconds since the Unix epoch."};
+
+  // Values that others are computed from (http/prometheus.hpp): submissions that the core has not
+  // taken yet; taken, but waiting for a later batch; when a standby had last read the whole
+  // journal, on the monotonic clock.
+  MetricValue inbox_depth{0}, taken_depth{0}, journal_read_ns{0};
+
+  static void add(MetricValue& counter, std::uint64_t n = 1) {
     counter.fetch_add(n, std::memory_order_relaxed);
   }
-  static void set(Counter& gauge, std::uint64_t value) {
+  static void set(MetricValue& gauge, std::uint64_t value) {
     gauge.store(value, std::memory_order_relaxed);
   }
 };

@@ -12,8 +12,10 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/described.hpp"
 #include "base/guarded.hpp"
 #include "base/histogram.hpp"
+#include "metrics/metric.hpp"
 
 namespace exchange {
 
@@ -24,10 +26,8 @@ namespace exchange {
 //   commit   the journal row of that batch becomes durable
 //   deliver  until a transport thread has the outcomes
 //   write    outcomes to XML, and into the socket
-enum class Stage : std::uint8_t { parse, queue, apply, commit, deliver, write };
-inline constexpr std::array<const char*, 6> stage_names{"parse",  "queue",   "apply",
-                                                        "commit", "deliver", "write"};
-inline constexpr std::size_t stages = stage_names.size();
+BOOST_DEFINE_FIXED_ENUM_CLASS(Stage, std::uint8_t, parse, queue, apply, commit, deliver, write)
+inline constexpr std::size_t stages = enumerators<Stage>;
 
 // The monotonic clock, in nanoseconds.
 inline std::int64_t monotonic_ns() {
@@ -83,9 +83,13 @@ class StageStamps {
   std::array<std::int64_t, stages> end_ns_{};
 };
 
-// The durations of all sampled request batches since the start. Any thread.
-class StageHistograms {
+// The durations of all sampled request batches since the start: two families, under one lock. Any
+// thread.
+class StageHistograms : public Metric {
  public:
+  explicit StageHistograms(MetricList& all)
+      : Metric(all, "histogram", "exchange_request_seconds",
+               "Time of sampled requests, from the last byte read to the reply written.") {}
   // Does nothing if `stamps` is not sampled.
   void record(const StageStamps& stamps) {
     if (!stamps.sampled()) return;
@@ -103,6 +107,15 @@ class StageHistograms {
   Histogram total_nanoseconds() const { return histogram(stages); }
 
  private:
+  void write_samples(MetricText& text) const override {
+    constexpr auto unit = MetricText::Unit::nanoseconds;
+    text.histogram(name_, "", total_nanoseconds(), unit);
+    const char* const of_stages = "exchange_stage_seconds";
+    text.family(of_stages, "histogram", "Time of sampled requests in each stage.");
+    for (std::size_t i = 0; i < stages; ++i)
+      text.histogram(of_stages, metric_label("stage", name_of(Stage(i))), nanoseconds(Stage(i)),
+                     unit);
+  }
   using Histograms = std::array<Histogram, stages + 1>;
   Histogram histogram(std::size_t at) const {
     return histograms_.with([&](const Histograms& histograms) { return histograms[at]; });

@@ -93,7 +93,8 @@ ConnectionRecord* ConnectionTable::enter(State& state, tcp::socket& socket,
   auto [place, refused, evicted] = state.admission.decide(peer_address(socket), now_ms());
   if (refused != AdmissionControl::Refusal::none) {
     const bool of_address = refused == AdmissionControl::Refusal::address;
-    Metrics::add(of_address ? metrics_.connections_refused_peer : metrics_.connections_refused);
+    Metrics::add(
+        metrics_.connections_refused[of_address ? AdmissionLimit::peer : AdmissionLimit::limit]);
     refusal = of_address                            ? &address_reply_
               : state.admission.lacks_descriptors() ? &exhausted_reply_
                                                     : &full_reply_;
@@ -155,7 +156,7 @@ void ConnectionTable::end(State& state, ConnectionRecord& connection) {
 }
 
 void ConnectionTable::evict(State& state, ConnectionRecord& connection) {
-  Metrics::add(metrics_.evicted);
+  Metrics::add(metrics_.connections_ended[EndCause::evicted]);
   ++state.ended.evicted;
   end(state, connection);
 }
@@ -170,7 +171,7 @@ void ConnectionTable::shed_load(State& state, Time now) {
     holders.push_back(&connection);
   }
   for (const std::size_t i : choose_to_shed(held, state.buffer_memory.excess(), now)) {
-    Metrics::add(metrics_.ended_for_memory);
+    Metrics::add(metrics_.connections_ended[EndCause::memory]);
     ++state.ended.for_memory;
     end(state, *holders[i]);
   }
@@ -346,11 +347,11 @@ void ConnectionTable::end_late(std::vector<Serial>& late) {
       switch (deadlines_.check(connection, now)) {
         case Deadlines::Late::no: break;
         case Deadlines::Late::idle:
-          Metrics::add(metrics_.ended_idle);
+          Metrics::add(metrics_.connections_ended[EndCause::idle]);
           end(state, connection);
           break;
         case Deadlines::Late::stalled:
-          Metrics::add(metrics_.ended_stalled);
+          Metrics::add(metrics_.connections_ended[EndCause::stalled]);
           end(state, connection);
           break;
         case Deadlines::Late::closing: ::shutdown(connection.descriptor, SHUT_RDWR); break;

@@ -288,7 +288,7 @@ TEST_CASE("one connection too many is refused with the reason, until another lea
   REQUIRE(wait_for([&] { return server.metrics.connections.load() == 2; }));
   TcpClient four(server.port());
   CHECK(ask(four, account(4)) == account_reply(4));
-  CHECK(server.metrics.connections_refused.load() == 1);
+  CHECK(server.metrics.connections_refused[AdmissionLimit::limit].load() == 1);
 }
 
 TEST_CASE("large requests and large replies pass whole, under every policy") {
@@ -493,9 +493,9 @@ TEST_CASE("a small request does not wait for all large ones") {
   REQUIRE(first.send(buy(1)));
   REQUIRE(wait_for([&] { return server.metrics.batches == 2; }));  // applied, and being committed
   for (const auto& client : large) REQUIRE(client->send(orders));
-  REQUIRE(wait_for([&] { return server.metrics.queue_depth == 3; }));
+  REQUIRE(wait_for([&] { return server.metrics.inbox_depth == 3; }));
   REQUIRE(small.send(buy(1)));
-  REQUIRE(wait_for([&] { return server.metrics.queue_depth == 4; }));
+  REQUIRE(wait_for([&] { return server.metrics.inbox_depth == 4; }));
   server.store.hold_appends.end();
   CHECK(first.reply().ends_with("id=\"1\"/></results>\n"));
   // ids are given in the order of execution

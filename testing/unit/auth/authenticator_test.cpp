@@ -35,10 +35,10 @@ TEST_CASE(
     CHECK(talk.ask(query(id, key)) == unknown);
     CHECK(guard.hashes() == before + 1);
   }
-  CHECK(guard.metrics.logins_refused == std::size(refused));
+  CHECK(guard.metrics.logins[LoginResult::refused] == std::size(refused));
   Talk talk(guard);
   CHECK(talk.ask(query("1", "first secret")) == in);
-  CHECK(guard.metrics.logins_accepted == 1);
+  CHECK(guard.metrics.logins[LoginResult::accepted] == 1);
 }
 
 TEST_CASE(
@@ -177,7 +177,7 @@ TEST_CASE("only the operator's key creates; all others are refused alike, before
       "<account id='1' balance='5' key='first secret'/><symbol sym='S'/><account id='x'/>"
       "<symbol sym='S'><account id='1'>5</account></symbol>";
   Talk(guard).ask(account("7", "seventh secret"));
-  const std::uint64_t accepted = guard.metrics.operator_logins_accepted;
+  const std::uint64_t accepted = guard.metrics.operator_logins[LoginResult::accepted];
   const std::string refused =
       results(R"(<error id="1">creating needs the operator's key</error>)"
               R"(<error sym="S">creating needs the operator's key</error>)"
@@ -194,8 +194,8 @@ TEST_CASE("only the operator's key creates; all others are refused alike, before
     CHECK(guard.service.idle());
   }
   CHECK(Talk(guard).ask(framed("<create>" + everything + "</create>")) == refused);
-  CHECK(guard.metrics.operator_logins_refused == 6);
-  CHECK(guard.metrics.operator_logins_accepted == accepted);
+  CHECK(guard.metrics.operator_logins[LoginResult::refused] == 6);
+  CHECK(guard.metrics.operator_logins[LoginResult::accepted] == accepted);
   CHECK(guard.service.exchange().accounts() == 1);
   CHECK_FALSE(guard.keys.find(AccountId("1")));
 
@@ -332,7 +332,7 @@ TEST_CASE("a request batch of many wrong keys is verified one key at a time, in 
   good.submit();
   CHECK(flood.session.credentials().size() == keys_per_batch_max);
   CHECK(&guard.service.next() == &good.submission);  // the first that comes through
-  CHECK(guard.metrics.logins_accepted == 1);
+  CHECK(guard.metrics.logins[LoginResult::accepted] == 1);
   guard.authenticator->stop();
   flood.submission.wait();
 }

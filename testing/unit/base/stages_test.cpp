@@ -17,7 +17,8 @@ TEST_CASE("a choice stands until a request batch has come and ended") {
 }
 
 TEST_CASE("one in sixty-two chooses a request batch to sample; its stages lie between its stamps") {
-  StageHistograms histograms;
+  MetricList all;
+  StageHistograms histograms(all);
   int sampled = 0;
   constexpr int batches = 3'100;
   for (int i = 0; i < batches; ++i) {

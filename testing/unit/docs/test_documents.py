@@ -19,7 +19,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 FOREIGN_FLAGS = set(
     "--cacert --data-binary --data-checksums --enable --entrypoint --list-tests --name --workflow".split()
 )
-METRIC = re.compile(r"\bexchange_\w+_total\b")
+METRIC = re.compile(r"\bexchange_\w+_(?:total|seconds|max)\b")
 
 
 def text_of(*patterns):
@@ -109,16 +109,15 @@ class Documents(unittest.TestCase):
         self.check(VARIABLE.findall, lambda page, name: name in sources)
 
     def test_flags_exist(self):
-        sources = text_of("*.cpp", "*.py", "*.sh", "*.yml", "*CMakeLists.txt")
+        sources = text_of("*.cpp", "*.hpp", "*.py", "*.sh", "*.yml", "*CMakeLists.txt")
         programs = [path for path in tracked("testing/*", "studies/*") if "." not in path.name]
         scripts = [path.read_bytes() for path in programs]
         sources += b"".join(each for each in scripts if each.startswith(b"#!")).decode()
         self.check(FLAG.findall, lambda page, flag: flag in FOREIGN_FLAGS or flag in sources)
 
     def test_metrics_exist(self):
-        source = (ROOT / "server/http/prometheus.cpp").read_text()
-        given = set(re.findall(r'"(?:exchange_)?([a-z_]+)"', source))
-        self.check(METRIC.findall, lambda page, name: name.removeprefix("exchange_") in given)
+        given = set(re.findall(r'"(exchange_\w+)"', text_of("server/metrics/*.hpp")))
+        self.check(METRIC.findall, lambda page, name: name in given)
 
     def test_the_index_has_every_page(self):
         index = (ROOT / "docs/README.md").read_text()

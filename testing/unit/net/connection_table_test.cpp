@@ -136,8 +136,8 @@ TEST_CASE("one address gets so many connections; their places are free again whe
     second = port.enter(one);
     REQUIRE(second);
   }
-  CHECK(port.metrics.connections_refused_peer.load() == 20);
-  CHECK(port.metrics.connections_refused.load() == 0);
+  CHECK(port.metrics.connections_refused[AdmissionLimit::peer].load() == 20);
+  CHECK(port.metrics.connections_refused[AdmissionLimit::limit].load() == 0);
   CHECK(port.metrics.connections.load() == 2);
 }
 
@@ -172,13 +172,13 @@ TEST_CASE("a new connection gets the place of the one idle longest, of the addre
   REQUIRE(port.enter(three));
   CHECK(idle_longest->ended());
   for (Guest* guest : {oldest_of_all, first, busy}) CHECK_FALSE(guest->ended());
-  CHECK(port.metrics.evicted.load() == 1);
+  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   // All have as many now, and none has been idle for long.
   port.leave(idle_longest);
   std::string reply;
   REQUIRE(port.enter(three, &reply) == nullptr);
   CHECK(reply == full(5));
-  CHECK(port.metrics.connections_refused.load() == 1);
+  CHECK(port.metrics.connections_refused[AdmissionLimit::limit].load() == 1);
 }
 
 TEST_CASE(
@@ -228,7 +228,7 @@ TEST_CASE(
   REQUIRE(port.enter(one));
   REQUIRE(port.enter(two));
   CHECK_FALSE(good->ended());
-  CHECK(port.metrics.evicted.load() == 2);
+  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 2);
 }
 
 TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
@@ -273,7 +273,7 @@ TEST_CASE(
   CHECK(descriptors() < before);  // there is one for the new connection
   REQUIRE(port.enter(one));
   CHECK(port.guests[1]->ended());
-  CHECK(port.metrics.evicted.load() == 1);
+  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   CHECK_FALSE(good->ended());
   CHECK_FALSE(port.guests.front()->ended());
   std::string reply;
@@ -287,9 +287,9 @@ TEST_CASE(
   for (int i = 0; i < 3; ++i) REQUIRE(port.enter(two));
   Guest* const good = port.enter(one);
   port.table.handle_fd_exhaustion();
-  CHECK(port.metrics.evicted.load() == 0);
+  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 0);
   port.table.handle_fd_exhaustion();  // what was kept is used up
-  CHECK(port.metrics.evicted.load() == 1);
+  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   CHECK(port.guests.front()->ended());
   port.table.handle_fd_exhaustion();
   CHECK(port.guests[1]->ended());
@@ -317,7 +317,7 @@ TEST_CASE(
   }));
   CHECK_FALSE(works->ended());
   CHECK_FALSE(waits->ended());
-  CHECK(port.metrics.ended_idle.load() == 1);
+  CHECK(port.metrics.connections_ended[EndCause::idle].load() == 1);
   waits->lease->idle();  // from here it counts again
   CHECK(wait_for([&] { return waits->ended(); }));
 }
@@ -334,12 +334,12 @@ TEST_CASE(
     });
     port.let_time_pass();
     for (std::uint64_t i = 0; i < many; ++i) REQUIRE(port.enter(one));
-    REQUIRE(wait_for([&] { return port.metrics.ended_idle.load() > 0; }));
+    REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() > 0; }));
     for (const auto& guest : port.guests) Port::serve(guest.get());
     // enough for all, and less than makes idle again
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    some_stayed = port.metrics.ended_idle.load() < many;
-    CHECK(wait_for([&] { return port.metrics.ended_idle.load() == many; }));
+    some_stayed = port.metrics.connections_ended[EndCause::idle].load() < many;
+    CHECK(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() == many; }));
   }
   CHECK(some_stayed);
 }
@@ -362,7 +362,7 @@ TEST_CASE(
   in_time->lease->idle();
   waits->lease->receiving(1);
   port.execute(waits);
-  REQUIRE(wait_for([&] { return port.metrics.ended_stalled.load() == 2; }));
+  REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::stalled].load() == 2; }));
   CHECK(stalled->ended());
   CHECK(deaf->ended());
   CHECK(deaf->received() == "");  // both ways, at once
@@ -403,12 +403,12 @@ TEST_CASE(
   for (int i = 0; i < 5; ++i) port.let_time_pass();
   good->lease->receiving(200);
   CHECK(port.table.buffered_bytes() == 850);
-  CHECK(port.metrics.ended_for_memory.load() == 0);
+  CHECK(port.metrics.connections_ended[EndCause::memory].load() == 0);
   large->lease->receiving(300);
   CHECK(hog->ended());
   for (Guest* guest : {good, small, large}) CHECK_FALSE(guest->ended());
   CHECK(port.table.buffered_bytes() == 650);
-  CHECK(port.metrics.ended_for_memory.load() == 1);
+  CHECK(port.metrics.connections_ended[EndCause::memory].load() == 1);
   port.leave(large);
   CHECK(port.table.buffered_bytes() == 350);
   small->lease->closing();

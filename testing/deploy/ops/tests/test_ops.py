@@ -38,6 +38,7 @@ SAMPLED_ONE_IN = 31  # request batches that are timed; DESIGN.md, "Measuring"
 PROMTOOL, PROMETHEUS = (
     os.environ.get(name.upper()) or shutil.which(name) for name in ("promtool", "prometheus")
 )
+LABEL = re.compile(r'(\w+)="')
 PANEL_TYPES = {"row", "stat", "timeseries"}
 
 
@@ -93,16 +94,23 @@ class AgainstAServer(unittest.TestCase):
         ]
         self.assertEqual(lacking(of_server, self.page), [])
 
-    def test_each_documented_metric_is_on_the_page(self):
+    def test_documented_metrics_have_their_types_and_labels(self):
         text = (ROOT / "docs/http-api.md").read_text().split("## Metrics")[1]
-        there = offered(self.page)
-        for line in re.findall(r"^\| (`.*?) \|", text, re.M):
-            for name, labels in re.findall(r"`(\w+)(?:\{([^}]*)\})?`", line):
+        rows = re.findall(r"^\| (`.*?) \| (\w*) \| (.*) \|$", text, re.M)
+        self.assertGreater(len(rows), 10)
+        types = dict(re.findall(r"(?m)^# TYPE (\w+) (\w+)", self.page))
+        for names, kind, meaning in rows:
+            for name, labels in re.findall(r"`(\w+)(?:\{([^}]*)\})?`", names):
                 full = name if name.startswith("process_") else "exchange_" + name
-                found = there.get(full, there.get(full + "_bucket"))
                 with self.subTest(full):
-                    self.assertIsNotNone(found)
-                    self.assertLessEqual(set(labels.split(",")) - {""}, found)
+                    self.assertIn(kind, types.get(full, "no such metric"))
+                    samples = re.findall(rf"(?m)^{full}(?:_count)?(\{{.*\}})? ", self.page)
+                    self.assertLessEqual(
+                        set(labels.split(",")) - {""}, set(LABEL.findall(samples[0]))
+                    )
+                    if kind == "counter" and "," not in labels:  # the values are listed
+                        values = set(re.findall(r'="(.*?)"', "".join(samples)))
+                        self.assertLessEqual(values, set(re.findall(r"`(\w+)`", meaning)))
 
 
 class Dashboard(unittest.TestCase):
