@@ -1,9 +1,14 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
+#include <cctype>
+#include <concepts>
 #include <cstdlib>
+#include <type_traits>
 
+#include "base/described.hpp"
 #include "base/version.hpp"
 
 namespace exchange {
@@ -14,6 +19,81 @@ std::string check_ip_address(const std::string& text) {
   boost::asio::ip::make_address(text, error);
   return error ? "'" + text + "' is not an IP address" : "";
 }
+
+// EXCHANGE_HTTP_PORT of --http-port.
+std::string variable_of(std::string flag) {
+  for (char& c : flag) c = c == '-' ? '_' : char(std::toupper(static_cast<unsigned char>(c)));
+  return "EXCHANGE" + flag.substr(1);
+}
+
+// Makes an option of CLI11 of each declaration (base/option.hpp).
+class AddOption {
+ public:
+  explicit AddOption(CLI::App& app) : app_(app) {}
+
+  void operator()(const std::string& flag, bool& value, const char* help) const {
+    app_.add_flag(flag, value, help)->envname(variable_of(flag));
+  }
+  void operator()(const std::string& flag, std::string& value, const char* help) const {
+    text(flag, value, help);
+  }
+  void operator()(const std::string& flag, std::string& value, const char* help, IpAddress) const {
+    text(flag, value, help)->check(CLI::Validator(check_ip_address, ""));
+  }
+  template <std::unsigned_integral Number>
+  void operator()(const std::string& flag, Number& value, const char* help,
+                  const Range& range = {}) const {
+    const auto set = [&value, unit = range.unit](std::uint64_t number) {
+      value = Number(number * unit);
+    };
+    CLI::Option* const option =
+        function<std::uint64_t>(flag, set, help, std::to_string(value / range.unit));
+    if (range.most < Range().most) option->check(CLI::Range(range.least, range.most));
+  }
+  // A number, or none.
+  void operator()(const std::string& flag, std::optional<std::uint16_t>& value, const char* help,
+                  const Range& range) const {
+    const auto set = [&value](const std::string& text) {
+      value.reset();
+      if (text != "off") value = std::uint16_t(std::stoul(text));
+    };
+    function<std::string>(flag, set, help, value ? std::to_string(*value) : "off")
+        ->check(CLI::Range(range.least, range.most) | CLI::IsMember({"off"}));
+  }
+  void operator()(const std::string& flag, std::string& value, const char* help,
+                  const Words& words) const {
+    text(flag, value, help)->check(CLI::IsMember(words));
+  }
+  template <class Choice>
+  void operator()(const std::string& flag, Choice& value, const char* help,
+                  const Words& words) const {
+    const auto set = [&value, words](const std::string& word) {
+      value = Choice(std::find(words.begin(), words.end(), word) - words.begin());
+    };
+    function<std::string>(flag, set, help, words[std::size_t(value)])->check(CLI::IsMember(words));
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const std::string& flag, Enum& value, const char* help) const {
+    Words words;
+    for (std::size_t i = 0; i < enumerators<Enum>; ++i) words.emplace_back(name_of(Enum(i)));
+    (*this)(flag, value, help, words);
+  }
+
+ private:
+  CLI::Option* text(const std::string& flag, std::string& value, const char* help) const {
+    return app_.add_option(flag, value, help)->envname(variable_of(flag));
+  }
+  template <class Given, class Set>
+  CLI::Option* function(const std::string& flag, const Set& set, const char* help,
+                        const std::string& usual) const {
+    return app_.add_option_function<Given>(flag, set, help)
+        ->default_str(usual)
+        ->envname(variable_of(flag));
+  }
+
+  CLI::App& app_;
+};
 
 }  // namespace
 
@@ -27,136 +107,11 @@ Options parse_options(int argc, char** argv) {
       "server");
   app.set_version_flag("--version", std::string("server ") + version());
   app.option_defaults()->always_capture_default();
-  const auto add = [&](const char* name, auto& value, const char* text, const char* environment) {
-    return app.add_option(name, value, text)->envname(environment);
-  };
-
-  add("--port", options.net.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
-      ->check(CLI::Range(0, 65535));
-  add("--bind", options.net.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND")
-      ->check(CLI::Validator(check_ip_address, ""));
-  std::string policy = policy_name(options.net.policy);
-  add("--policy", policy,
-      "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
-      "EXCHANGE_POLICY")
-      ->check(CLI::IsMember({"thread", "pool", "loop"}));
-  add("--threads", options.net.threads,
-      "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
-      ->check(CLI::Range(0, 4096));
-  add("--store", options.store,
-      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the newest primary of these",
-      "EXCHANGE_STORE");
-  app.add_flag(
-         "--standby", options.standby,
-         "while another server is active, follow it and take over when it ends (PostgreSQL only)")
-      ->envname("EXCHANGE_STANDBY");
-  add("--require-replicas", options.store_limits.replicas_required,
-      "serve only while PostgreSQL commits to at least so many synchronous standbys; 0: any number",
-      "EXCHANGE_REQUIRE_REPLICAS")
-      ->check(CLI::Range(0, 100));
-  std::string http_port = std::to_string(*options.http_port);
-  add("--http-port", http_port,
-      "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
-      "EXCHANGE_HTTP_PORT")
-      ->check(CLI::Range(0, 65535) | CLI::IsMember({"off"}));
-  add("--http-bind", options.http_bind, "IP address of the HTTP port; empty: that of --bind",
-      "EXCHANGE_HTTP_BIND")
-      ->check(CLI::Validator(check_ip_address, ""));
-  add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
-
-  std::string request_framing = "length";
-  add("--request-framing", request_framing,
-      "length: a length line before every request; lenient: documents without one too, and lengths that are one byte too large",
-      "EXCHANGE_REQUEST_FRAMING")
-      ->check(CLI::IsMember({"length", "lenient"}));
-  std::string framing = "bare";
-  add("--reply-framing", framing, "bare, or length: a length line before every reply",
-      "EXCHANGE_REPLY_FRAMING")
-      ->check(CLI::IsMember({"bare", "length"}));
-  app.add_flag(
-         "--close-after-reply", options.protocol.close_after_reply,
-         "close a connection once all its requests are answered, for clients that read to the end of the stream")
-      ->envname("EXCHANGE_CLOSE_AFTER_REPLY");
-  app.add_flag("--open-queries", options.protocol.open_queries,
-               "any account may query any order; only its own account may cancel it")
-      ->envname("EXCHANGE_OPEN_QUERIES");
-  app.add_flag("--refuse-unknown-symbols", options.protocol.refuse_unknown_symbols,
-               "refuse orders for a symbol that was not created; else a buy creates it")
-      ->envname("EXCHANGE_REFUSE_UNKNOWN_SYMBOLS");
-  app.add_flag(
-         "--auth", options.auth.required,
-         "accounts have keys: given at creation, asked for with transactions (docs/security.md)")
-      ->envname("EXCHANGE_AUTH");
-  add("--operator-key-file", options.auth.operator_key_file,
-      "with --auth: file of the key without which no account, symbol or share is created",
-      "EXCHANGE_OPERATOR_KEY_FILE");
-  auto* const certificate =
-      add("--tls-cert", options.tls.certificate, "certificate chain in PEM: both ports speak TLS",
-          "EXCHANGE_TLS_CERT");
-  auto* const key = add("--tls-key", options.tls.key, "its private key in PEM", "EXCHANGE_TLS_KEY");
+  add_options(options, AddOption(app));
+  CLI::Option *const certificate = app.get_option("--tls-cert"), *const key =
+                                                                     app.get_option("--tls-key");
   certificate->needs(key);
   key->needs(certificate);
-  add("--handshakes-per-address", options.tls.handshakes_per_address,
-      "TLS connections that one address may begin in a second, four times as many at once; 0: any number",
-      "EXCHANGE_HANDSHAKES_PER_ADDRESS")
-      ->check(CLI::Range(0, 1'000'000));
-  add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most",
-      "EXCHANGE_FRAME_BYTES_MAX")
-      ->check(CLI::Range(64, 1 << 30));
-  add("--connections-max", options.net.limits.connections_max,
-      "open connections at most, and below the descriptor limit; 0: as memory allows, at most 16384",
-      "EXCHANGE_CONNECTIONS_MAX")
-      ->check(CLI::Range(0, 1'000'000));
-  add("--connections-per-address", options.net.limits.connections_per_address,
-      "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
-      "EXCHANGE_CONNECTIONS_PER_ADDRESS")
-      ->check(CLI::Range(0, 1'000'000));
-  std::uint64_t idle_timeout_s = options.net.limits.idle_ms / 1'000;
-  add("--idle-timeout-s", idle_timeout_s,
-      "seconds after which a connection without a complete request is ended; 0: never",
-      "EXCHANGE_IDLE_TIMEOUT_S")
-      ->check(CLI::Range(0, 31'536'000));
-  std::uint32_t stall_timeout_s = options.net.limits.stall_ms / 1'000;
-  add("--stall-timeout-s", stall_timeout_s,
-      "seconds that a client has to finish a request it began, or to take a reply",
-      "EXCHANGE_STALL_TIMEOUT_S")
-      ->check(CLI::Range(1, 86'400));
-  add("--buffered-bytes-max", options.net.limits.buffered_bytes_max,
-      "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: an eighth of the memory, at most 1 GiB",
-      "EXCHANGE_BUFFERED_BYTES_MAX")
-      ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
-
-  const auto state_limit = [&](const char* name, std::size_t& value, const char* text,
-                               const char* environment) {
-    add(name, value, text, environment)->check(CLI::Range(std::size_t(0), std::size_t(1) << 31));
-  };
-  state_limit("--open-orders-max", options.state.open_orders_max,
-              "open orders at most; orders that would rest are refused beyond. 0: as memory allows",
-              "EXCHANGE_OPEN_ORDERS_MAX");
-  state_limit("--open-orders-per-account", options.state.open_orders_per_account_max,
-              "open orders of one account at most; 0: three quarters of all",
-              "EXCHANGE_OPEN_ORDERS_PER_ACCOUNT");
-  state_limit("--accounts-max", options.state.accounts_max, "accounts at most; 0: as memory allows",
-              "EXCHANGE_ACCOUNTS_MAX");
-  state_limit("--symbols-max", options.state.symbols_max, "symbols at most; 0: as memory allows",
-              "EXCHANGE_SYMBOLS_MAX");
-
-  app.add_flag("--keep-journal", options.core.keep_journal,
-               "never prune the journal, for audit and replay")
-      ->envname("EXCHANGE_KEEP_JOURNAL");
-  add("--journal-batches-kept", options.core.journal_batches_kept,
-      "projected journal rows kept before pruning", "EXCHANGE_JOURNAL_BATCHES_KEPT");
-  add("--batch-commands-max", options.core.batch_commands_max,
-      "commands in one commit at most; a request is never split", "EXCHANGE_BATCH_COMMANDS_MAX")
-      ->check(CLI::Range(1, 1'000'000));
-  add("--projection-interval-ms", options.core.projection_interval_ms,
-      "milliseconds from one update of the tables to the next at least",
-      "EXCHANGE_PROJECTION_INTERVAL_MS")
-      ->check(CLI::Range(0, 60'000));
-  add("--store-wait-s", options.core.store_wait_s,
-      "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
-      ->check(CLI::Range(0, 86'400));
 
   app.failure_message([](const CLI::App* parsed, const CLI::Error& error) {
     return name_variables(CLI::FailureMessage::simple(parsed, error), variables_used(*parsed));
@@ -167,18 +122,9 @@ Options parse_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
-  options.net.policy = policy == "thread" ? Policy::thread
-                       : policy == "pool" ? Policy::pool
-                                          : Policy::loop;
   options.variables = variables_used(app);
   if (options.http_bind.empty()) options.http_bind = options.net.bind;
-  options.http_port.reset();
-  if (http_port != "off") options.http_port = std::uint16_t(std::stoul(http_port));
-  options.net.limits.idle_ms = idle_timeout_s * 1'000;
-  options.net.limits.stall_ms = stall_timeout_s * 1'000;
   options.protocol.keys = options.auth.required;
-  options.protocol.lenient_framing = request_framing == "lenient";
-  options.protocol.length_before_reply = framing == "length";
   return options;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "auth/limits.hpp"
+#include "base/option.hpp"
 #include "base/option_variables.hpp"
 #include "core/limits.hpp"
 #include "engine/limits.hpp"
@@ -41,6 +42,33 @@ struct Options {
   TlsFiles tls;
   OptionVariables variables;  // where values came from, for messages about them
 };
+
+template <class Add>
+void add_options(Options& options, Add add) {
+  add_options(options.net, add);
+  add("--store", options.store,
+      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the "
+      "newest primary of these");
+  add("--standby", options.standby,
+      "while another server is active, follow it and take over when it ends; PostgreSQL only "
+      "(docs/operations.md#standby-servers)");
+  add_options(options.store_limits, add);
+  add("--http-port", options.http_port,
+      "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
+      Range{0, 65'535});
+  add("--http-bind", options.http_bind,
+      "IP address of the HTTP port, such as 127.0.0.1 for a dashboard that only this machine sees; "
+      "empty: that of --bind",
+      IpAddress{});
+  add("--log-level", options.log_level, "least severe message on stderr",
+      Words{"debug", "info", "warn", "error", "off"});
+  add_options(options.protocol, add);
+  add_options(options.auth, add);
+  add_options(options.tls, add);
+  add_options(options.net.limits, add);
+  add_options(options.state, add);
+  add_options(options.core, add);
+}
 
 // The options of this command line and environment. On --help or an error prints and exits (0 or
 // 2).

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "base/option.hpp"
+
 namespace exchange {
 
 struct AuthLimits {
-  bool required = false;  // --auth
-  // of the key without which nothing is created; needed if `required`
+  bool required = false;
   std::string operator_key_file;
   // that hash keys, at low priority: each needs the memory of scrypt_log2_n
   unsigned threads = 1;
@@ -22,5 +23,13 @@ struct AuthLimits {
   // with r = 8 16 MiB and some 50 ms a hash; stored with each, so it may be raised
   std::uint8_t scrypt_log2_n = 14;
 };
+template <class Add>
+void add_options(AuthLimits& limits, Add add) {
+  add("--auth", limits.required,
+      "accounts have keys: given at creation, asked for with transactions (docs/security.md)");
+  add("--operator-key-file", limits.operator_key_file,
+      "with --auth, which needs it: file of the key without which no account, symbol or share is "
+      "created");
+}
 
 }  // namespace exchange

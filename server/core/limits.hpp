@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/option.hpp"
+
 namespace exchange {
 
 struct CoreLimits {
-  std::size_t batch_commands_max = 8'192;  // commands in one commit; a request is never split
+  std::size_t batch_commands_max = 8'192;
   // executions that the replies to one request batch list or skip; further queries are refused, and
   // cancels of one order list none. Bounds memory and time.
   std::size_t reply_executions_max = 100'000;
@@ -18,16 +20,30 @@ struct CoreLimits {
   std::size_t orders_at_once = 512;
   // least time from the begin of a projection to the next: rows that change often are written once
   std::uint32_t projection_interval_ms = 200;
-  std::uint64_t journal_batches_kept = 1'000;  // projected journal rows kept before pruning
-  std::uint64_t journal_prune_step = 1'000;    // least number of rows deleted together
+  std::uint64_t journal_batches_kept = 1'000;
+  std::uint64_t journal_prune_step = 1'000;  // least number of rows deleted together
   // executions in outcomes that are not in a reply yet (24 bytes each), before the core waits
   std::size_t executions_held_max = 1'000'000;
   // a request batch of at most so many commands overtakes larger ones
   std::size_t small_commands_max = 64;
-  bool keep_journal = false;        // --keep-journal: never prune
-  std::uint32_t store_wait_s = 30;  // at start: how long a database may take to appear
+  bool keep_journal = false;
+  std::uint32_t store_wait_s = 30;
   // pause between attempts while the store is unavailable
   std::uint32_t store_retry_ms = 100;
 };
+template <class Add>
+void add_options(CoreLimits& limits, Add add) {
+  add("--keep-journal", limits.keep_journal, "never prune the journal, for audit and replay");
+  add("--journal-batches-kept", limits.journal_batches_kept,
+      "projected journal rows kept before pruning");
+  add("--batch-commands-max", limits.batch_commands_max,
+      "commands in one commit at most; a request is never split", Range{1, 1'000'000});
+  add("--projection-interval-ms", limits.projection_interval_ms,
+      "milliseconds from one update of the tables to the next at least; heavy ones take 2.5 times "
+      "as long",
+      Range{0, 60'000});
+  add("--store-wait-s", limits.store_wait_s,
+      "seconds to wait at start for a database that is not there yet", Range{0, 86'400});
+}
 
 }  // namespace exchange

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/option.hpp"
+
 namespace exchange {
 
 struct StateLimits {
@@ -25,5 +27,17 @@ struct StateLimits {
   std::size_t executions_max = none;
   std::size_t executions_per_account_max = none;
 };
+template <class Add>
+void add_options(StateLimits& limits, Add add) {
+  constexpr Range range{0, std::uint64_t(1) << 31};
+  add("--open-orders-max", limits.open_orders_max,
+      "open orders at most; orders that would rest are refused beyond. 0: as memory allows "
+      "(docs/options.md#limits-of-the-state)",
+      range);
+  add("--open-orders-per-account", limits.open_orders_per_account_max,
+      "open orders of one account at most; 0: three quarters of all", range);
+  add("--accounts-max", limits.accounts_max, "accounts at most; 0: as memory allows", range);
+  add("--symbols-max", limits.symbols_max, "symbols at most; 0: as memory allows", range);
+}
 
 }  // namespace exchange

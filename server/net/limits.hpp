@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "base/described.hpp"
+#include "base/option.hpp"
+
 namespace exchange {
 
 // Where sessions run: a thread for each client, a fixed number of threads over one event queue, or
 // one event loop per thread.
-enum class Policy { thread, pool, loop };
-
-const char* policy_name(Policy policy);
+BOOST_DEFINE_FIXED_ENUM_CLASS(Policy, std::uint8_t, thread, pool, loop)
+inline const char* policy_name(Policy policy) { return name_of(policy).data(); }
 
 struct TlsFiles {
   std::string certificate, key;  // PEM; both or neither
@@ -21,6 +23,15 @@ struct TlsFiles {
   std::size_t handshakes_per_address = 50;
   bool enabled() const { return !certificate.empty(); }
 };
+template <class Add>
+void add_options(TlsFiles& files, Add add) {
+  add("--tls-cert", files.certificate, "certificate chain in PEM: both ports speak TLS");
+  add("--tls-key", files.key, "private key of the certificate in PEM");
+  add("--handshakes-per-address", files.handshakes_per_address,
+      "TLS connections that one address (IPv6: one /64) may begin in a second at each port, four "
+      "times as many at once; 0: any number",
+      Range{0, 1'000'000});
+}
 
 struct NetLimits {
   // open connections; for one more the one idle longest is evicted, or the new one is refused
@@ -47,6 +58,27 @@ struct NetLimits {
   std::uint32_t accept_retry_ms = 10;  // pause in accepting when descriptors run out
   int listen_backlog = 4'096;          // capped by net.core.somaxconn
 };
+template <class Add>
+void add_options(NetLimits& limits, Add add) {
+  add("--connections-max", limits.connections_max,
+      "open connections at most, and below the descriptor limit; 0: as memory allows, at most "
+      "16384",
+      Range{0, 1'000'000});
+  add("--connections-per-address", limits.connections_per_address,
+      "open connections of one address (IPv6: of one /64) at most; clients behind one NAT or in "
+      "one Docker network share theirs. 0: three quarters of all",
+      Range{0, 1'000'000});
+  add("--idle-timeout-s", limits.idle_ms,
+      "seconds after which a connection without a complete request is ended; 0: never",
+      Range{0, 31'536'000, 1'000});
+  add("--stall-timeout-s", limits.stall_ms,
+      "seconds that a client has to finish a request it began, or to take a reply",
+      Range{1, 86'400, 1'000});
+  add("--buffered-bytes-max", limits.buffered_bytes_max,
+      "bytes of unfinished requests and untaken replies of all clients at most, then connections "
+      "that hold most are ended; 0: an eighth of the memory, at most 1 GiB",
+      Range{0, std::uint64_t(1) << 40});
+}
 
 struct NetOptions {
   std::uint16_t port = 12345;  // 0 picks a free one
@@ -55,5 +87,18 @@ struct NetOptions {
   unsigned threads = 0;  // of pool and loop; 0: as many as CPUs this process may use
   NetLimits limits;
 };
+template <class Add>
+void add_options(NetOptions& options, Add add) {
+  add("--port", options.port, "TCP port for clients; 0 picks a free one", Range{0, 65'535});
+  add("--bind", options.bind,
+      "IP address to listen on; 0.0.0.0 for all, but read docs/security.md first", IpAddress{});
+  add("--policy", options.policy,
+      "where sessions run: thread (one per client), pool (fixed number over one queue), loop "
+      "(event loops)");
+  add("--threads", options.threads,
+      "threads of pool and loop; 0: one for each CPU that this process may use (its affinity and "
+      "the CPU quota of its control group count)",
+      Range{0, 4'096});
+}
 
 }  // namespace exchange

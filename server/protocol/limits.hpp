@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "base/option.hpp"
+
 namespace exchange {
 
 struct ProtocolLimits {
@@ -21,12 +23,30 @@ struct ProtocolLimits {
   std::size_t xml_attribute_bytes_max = 256;
   std::size_t read_buffer_bytes_min = 4096;  // per connection at rest: 10,000 idle ones cost 40 MB
   std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
-  bool keys = false;                           // --auth: accounts have keys
-  bool open_queries = false;                   // --open-queries: any account may query any order
-  bool lenient_framing = false;                // --request-framing lenient
-  bool refuse_unknown_symbols = false;         // --refuse-unknown-symbols: orders create none
-  bool length_before_reply = false;            // --reply-framing length
-  bool close_after_reply = false;              // --close-after-reply
+  bool keys = false;                           // accounts have keys (AuthLimits)
+  bool lenient_framing = false;
+  bool length_before_reply = false;
+  bool close_after_reply = false;
+  bool open_queries = false;
+  bool refuse_unknown_symbols = false;
 };
+template <class Add>
+void add_options(ProtocolLimits& limits, Add add) {
+  add("--request-framing", limits.lenient_framing,
+      "length: a length line before every request; lenient: documents without one too, and lengths "
+      "that are one byte too large (docs/protocol.md#framing, F24 and F25)",
+      Words{"length", "lenient"});
+  add("--reply-framing", limits.length_before_reply,
+      "bare, or length: a length line before every reply", Words{"bare", "length"});
+  add("--close-after-reply", limits.close_after_reply,
+      "close a connection once all its requests are answered, for clients that read to the end of "
+      "the stream");
+  add("--open-queries", limits.open_queries,
+      "any account may query any order; only its own account may cancel it");
+  add("--refuse-unknown-symbols", limits.refuse_unknown_symbols,
+      "refuse orders for a symbol that was not created; else a buy creates it");
+  add("--frame-bytes-max", limits.frame_bytes_max, "bytes of XML in one request at most",
+      Range{64, 1 << 30});
+}
 
 }  // namespace exchange

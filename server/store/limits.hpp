@@ -3,14 +3,22 @@
 
 #include <chrono>
 
+#include "base/option.hpp"
+
 namespace exchange {
 
 struct StoreLimits {
   // How long PostgreSQL may take to answer before the connection is dropped: one statement of the
   // core or the reader; and one that reads or writes many rows, of recovery or the projector.
   std::chrono::milliseconds answer_max{10'000}, bulk_answer_max{120'000};
-  // --require-replicas: standbys that must have a commit before it counts
   unsigned replicas_required = 0;
 };
+template <class Add>
+void add_options(StoreLimits& limits, Add add) {
+  add("--require-replicas", limits.replicas_required,
+      "serve only while PostgreSQL commits to at least so many synchronous standbys; 0: any number "
+      "(docs/operations.md#replication)",
+      Range{0, 100});
+}
 
 }  // namespace exchange

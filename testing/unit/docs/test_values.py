@@ -1,4 +1,4 @@
-"""The values in the documents are those of the code: options, variables of compose files, limits and time-outs."""
+"""The values in the documents are those of the code: limits and time-outs, options of the terminal client, variables of compose files."""
 
 import os
 import re
@@ -127,6 +127,12 @@ def find(text, pattern, value):
     return re.findall(r"(?<!\w)" + whole, text)
 
 
+def rows(page):
+    """The cells of each table row of a page that begins with code."""
+    lines = re.findall(r"^\| (`.*) \|$", (ROOT / page).read_text(), re.M)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
 class Values(unittest.TestCase):
     maxDiff = None
 
@@ -143,24 +149,6 @@ class Values(unittest.TestCase):
                     {number(each) * unit for each in claimed},
                 )
 
-    @unittest.skipUnless((BIN / "server").exists(), f"no server in {BIN}")
-    def test_options_of_the_server(self):
-        help_ = subprocess.run([BIN / "server", "--help"], capture_output=True, text=True).stdout
-        real = {
-            option: (variable, default or "")
-            for option, default, variable in re.findall(
-                r"^ +(--[\w-]+)(?: [^\n=]*?(?:=(\S+))?)? \(Env:(\w+)\)", help_, re.M
-            )
-        }
-        documented = {}
-        for line in re.findall(r"^\| (`--.*)$", (ROOT / "docs/options.md").read_text(), re.M):
-            options, variables, default = (cell.strip() for cell in line.split("|")[:3])
-            for option, variable in zip(options.split(", "), variables.split(", ")):
-                text = "" if default in ("no", "none") else default
-                documented[option.strip("`")] = (variable.strip("`"), text)
-        # A pair of options shares a row and the beginning of the variable's name.
-        self.assertEqual(real, documented)
-
     @unittest.skipUnless((BIN / "exchange-cli").exists(), f"no exchange-cli in {BIN}")
     def test_options_of_the_terminal_client(self):
         help_ = subprocess.run([BIN / "exchange-cli", "--help"], capture_output=True, text=True)
@@ -169,27 +157,26 @@ class Values(unittest.TestCase):
             for option, rest in re.findall(r"^ +(?:-\w,)?(--[\w-]+)(.*)$", help_.stdout, re.M)
             if option not in ("--help", "--version")
         }
-        rows = re.findall(r"^\| (`-.*)$", (ROOT / "docs/cli.md").read_text(), re.M)
-        documented = {}
-        for option, variable, default in ([c.strip() for c in row.split("|")[:3]] for row in rows):
-            name = re.search(r"--[\w-]+", option)[0]
-            documented[name] = (
+        documented = {
+            re.search(r"--[\w-]+", option)[0]: (
                 re.findall(r"\w+", variable),
-                [default] if re.fullmatch(r"[\d.:]+", default) else [],
+                re.findall(r"^[\d.:]+$", default),
             )
+            for option, variable, default, *_ in rows("docs/cli.md")
+            if option.startswith("`-")
+        }
         self.assertEqual(real, documented)
 
     def test_alerts_and_their_times(self):
-        page = (ROOT / "ops/README.md").read_text()
-        rows = dict(re.findall(r"^\| `(Exchange\w+)` \|(.*?)\|", page, re.M))
+        texts = {row[0].strip("`"): row[1] for row in rows("ops/README.md")}
         rules = (ROOT / "ops/alerts.yml").read_text().split("- alert: ")[1:]
-        self.assertEqual({rule.split("\n")[0] for rule in rules}, set(rows))
+        self.assertEqual({rule.split("\n")[0] for rule in rules}, set(texts))
         for rule in rules:
             alert, time = rule.split("\n")[0], re.search(r"^ +for: (\d+)([sm])$", rule, re.M)
             if time:
                 words = f"for {time[1]} {'s' if time[2] == 's' else 'minutes'}"
                 with self.subTest(alert):
-                    self.assertIn(words.replace("1 minutes", "a minute"), rows[alert])
+                    self.assertIn(words.replace("1 minutes", "a minute"), texts[alert])
 
     def test_variables_of_compose_files(self):
         for page, compose in (
@@ -199,13 +186,15 @@ class Values(unittest.TestCase):
         ):
             text = re.sub(r"^#.*$", "", (ROOT / compose).read_text(), flags=re.M)
             real = dict(re.findall(r"\$\{(\w+):-([^}]*)\}", text))
-            page_text = (ROOT / page).read_text()
             if page.endswith(".md"):
-                rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page_text, re.M)
+                explained = [row[:2] for row in rows(page)]
             else:
-                rows = re.findall(r"^#   ([A-Z][A-Z_, ]+?)  +[^[\n]*\[?([^]\n]*)", page_text, re.M)
+                comment = r"^#   ([A-Z][A-Z_, ]+?)  +[^[\n]*\[?([^]\n]*)"
+                explained = re.findall(comment, (ROOT / page).read_text(), re.M)
             named = {
-                name.strip("` "): default for names, default in rows for name in names.split(",")
+                name.strip("` "): default
+                for names, default in explained
+                for name in names.split(",")
             }
             with self.subTest(page):
                 self.assertEqual(set(real), set(named))
