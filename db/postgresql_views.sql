@@ -11,7 +11,7 @@ CREATE OR REPLACE VIEW book AS
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
 -- Executions, newest first. LEFT JOIN lets the planner leave out a join whose columns are not selected.
--- As in server/store/stored_text.hpp, the taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
+-- As in server/store/tables.hpp, the taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
 CREATE OR REPLACE VIEW tape AS
   SELECT executions.id, timestamptz 'epoch' + time_us * interval '1 microsecond' AS time, symbols.name AS symbol,
          trim_scale(price_e8 * 1e-8) AS price, trim_scale(executions.shares_e8 * 1e-8) AS shares,

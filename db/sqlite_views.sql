@@ -15,7 +15,7 @@ CREATE VIEW book AS
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
 -- Executions, newest first; time in UTC. LEFT JOIN makes the planner read executions in the order of their ids.
--- As in server/store/stored_text.hpp, the taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
+-- As in server/store/tables.hpp, the taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
 DROP VIEW IF EXISTS tape;
 CREATE VIEW tape AS
   SELECT executions.id, strftime('%Y-%m-%d %H:%M:%S', time_us / 1000000, 'unixepoch') || printf('.%06dZ', time_us % 1000000) AS time,

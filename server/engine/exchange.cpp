@@ -130,7 +130,7 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                 std::uint64_t(command.shares.units()));
   update_digest(now, 'O', order.id, std::uint64_t(command.limit.units()));
   if (command.reference) {
-    changes_.references.push_back({account, *command.reference, order.id, symbol, command.side,
+    changes_.references.push_back({account, order.id, *command.reference, symbol, command.side,
                                    command.shares, command.limit});
     references_.add(changes_.references.back());
     for (std::size_t at = 0; at < command.reference->words(); ++at)

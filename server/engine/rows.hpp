@@ -1,6 +1,7 @@
 #pragma once
 // Rows: the state of the engine as tables hold it. The same structs carry what changed since the
-// last hand-over to the projection and, at start, the whole image that recovery loads.
+// last hand-over to the projection and, at start, the whole image that recovery loads. Each is
+// described; the columns of the tables follow from that (store/tables.hpp).
 
 #include <cstdint>
 #include <vector>
@@ -69,14 +70,14 @@ BOOST_DESCRIBE_STRUCT(ReplacementRow, (),
 // The reference of an order, with the order as its client sent it first. Never changes.
 struct ReferenceRow {
   AccountNumber account;
-  OrderReference reference;
   OrderId order;
+  OrderReference reference;
   SymbolNumber symbol;
   Side side;
   Shares shares;
   Price limit;
 };
-BOOST_DESCRIBE_STRUCT(ReferenceRow, (), (account, reference, order, symbol, side, shares, limit))
+BOOST_DESCRIBE_STRUCT(ReferenceRow, (), (account, order, reference, symbol, side, shares, limit))
 struct ExecutionRow {
   ExecutionId id;
   SymbolNumber symbol;
@@ -99,20 +100,27 @@ struct Totals {
   std::uint64_t digest = 0;
   bool operator==(const Totals&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Totals, (), (orders, executions, cash_created, last_time))  // no digest
 struct Rows {
   std::vector<AccountRow> accounts;
   std::vector<AccountKeyRow> account_keys;
   std::vector<SymbolRow> symbols;
   std::vector<PositionRow> positions;
   std::vector<OrderRow> orders;
-  std::vector<ExecutionRow> executions;
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
+  std::vector<ExecutionRow> executions;
   Totals totals;
-  std::size_t size() const {
-    return accounts.size() + account_keys.size() + symbols.size() + positions.size() +
-           orders.size() + executions.size() + references.size() + replacements.size();
-  }
+  std::size_t size() const;  // without totals
 };
+BOOST_DESCRIBE_STRUCT(Rows, (),
+                      (accounts, account_keys, symbols, positions, orders, references, replacements,
+                       executions))
+
+inline std::size_t Rows::size() const {
+  std::size_t size = 0;
+  for_each_member<Rows>([&](auto member) { size += (this->*member.pointer).size(); });
+  return size;
+}
 
 }  // namespace exchange

@@ -157,7 +157,7 @@ class Fields {
       rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
                                  Shares::from_units(units()), Price::from_units(units()), time()});
     for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.references.push_back({number(), *reference(), chance() ? count() : i + 1, number(),
+      rows.references.push_back({number(), chance() ? count() : i + 1, *reference(), number(),
                                  side(), Shares::from_units(units()), Price::from_units(units())});
     rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
     if (!chance()) balance(rows);

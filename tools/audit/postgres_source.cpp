@@ -86,10 +86,6 @@ class PostgresSource final : public Source {
   std::unique_ptr<RowStream> tables(const std::string& select) override {
     return std::make_unique<Cursor>(*work_, select);
   }
-  bool has_table(const std::string& name) override {
-    return translated(
-        [&] { return !work_->exec("SELECT to_regclass('" + name + "')")[0][0].is_null(); });
-  }
   std::string journal_hidden() const override { return {}; }
   Epoch epoch() const override { return epoch_; }
   std::optional<Epoch> tables_epoch() const override { return {}; }

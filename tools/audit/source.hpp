@@ -46,8 +46,6 @@ class Source {
   // turns. Throws CannotRead.
   virtual std::unique_ptr<RowStream> tables(const std::string& select) = 0;
 
-  virtual bool has_table(const std::string& name) = 0;
-
   // The reason why the journal cannot be read; empty if it can.
   virtual std::string journal_hidden() const = 0;
   // The next rows with batch numbers above `after`, in order, in portions of some megabytes; empty

@@ -148,11 +148,6 @@ class SqliteSource final : public Source {
   std::unique_ptr<RowStream> tables(const std::string& select) override {
     return std::make_unique<Statement>(*tables_, select);
   }
-  bool has_table(const std::string& name) override {
-    return !one_text(*tables_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '" +
-                                   name + "'")
-                .empty();
-  }
   std::string journal_hidden() const override { return hidden_; }
   Epoch epoch() const override { return epoch_; }
   std::optional<Epoch> tables_epoch() const override {

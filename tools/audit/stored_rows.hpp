@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "engine/rows.hpp"
+#include "store/tables.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
@@ -14,13 +14,10 @@ namespace exchange::audit {
 // OrderRow, ReplacementRow, ReferenceRow or ExecutionRow.
 template <class Row>
 struct Table {
-  static const char* name();  // "orders"
-  // `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row. Stores
-  // of servers from before account keys, order references or replacements lack their tables: no
-  // rows then.
+  static constexpr const char* name() { return TableTraits<Row>::name; }  // "orders"
+  // `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row.
   static std::unique_ptr<RowStream> select(Source& source, const std::string& rest = {},
                                            const std::string& more = {});
-  static int columns();
   // Throws BadValue, with the column, for a value that no server can have written there. What no
   // column holds is left out: the place of an order, the taker of an execution.
   static Row read(const RowStream& row);
@@ -50,7 +47,7 @@ class RowCursor {
   }
   const Row* row() const { return there_ ? &row_ : nullptr; }  // nullptr: at the end
   // The first expression of `more` in the select.
-  std::int64_t more() const { return rows_->integer(Table<Row>::columns()); }
+  std::int64_t more() const { return rows_->integer(int(columns<Row>)); }
   void advance() {
     while ((there_ = rows_->next())) try {
         row_ = Table<Row>::read(*rows_);

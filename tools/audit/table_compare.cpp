@@ -5,13 +5,10 @@ namespace {
 
 constexpr std::size_t orders_at_once = 1'000;
 
-std::uint64_t key(const AccountRow& row) { return row.number; }
-std::uint64_t key(const AccountKeyRow& row) { return row.account; }
-std::uint64_t key(const SymbolRow& row) { return row.number; }
-std::uint64_t key(const ReferenceRow& row) { return row.order; }
-std::uint64_t key(const ExecutionRow& row) { return row.id; }
-std::uint64_t key(const ReplacementRow& row) { return row.number; }
-std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
+template <class Row>
+std::uint64_t key(const Row& row) {
+  return TableTraits<Row>::key_of(row);
+}
 
 }  // namespace
 

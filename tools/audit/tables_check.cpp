@@ -4,8 +4,6 @@
 #include <functional>
 #include <limits>
 
-#include "store/stored_text.hpp"
-
 namespace exchange::audit {
 namespace {
 
@@ -19,9 +17,11 @@ class ExecutionsOf {
   ExecutionsOf(Source& source, Side side, bool any_replaced, Report report)
       : side_(side),
         report_(std::move(report)),
-        rows_(Table<ExecutionRow>::select(source, std::string("ORDER BY ") + column(side) + ", id",
-                                          any_replaced ? place_then(column(opposite(side)))
-                                                       : std::string(column(opposite(side))))) {}
+        rows_(Table<ExecutionRow>::select(
+            source, std::string("ORDER BY ") + column(side) + ", id",
+            any_replaced
+                ? place_of(column(opposite(side)), " AND executions_before < executions.id")
+                : std::string(column(opposite(side))))) {}
 
   // Calls use(execution, place) for the executions of `order`, with the place of their other order
   // then; ids of orders must increase from call to call. Executions of ids in between belong to no
@@ -42,12 +42,6 @@ class ExecutionsOf {
 
  private:
   static const char* column(Side side) { return side == Side::buy ? "buy_order" : "sell_order"; }
-  static std::string place_then(const std::string& order) {
-    return "coalesce((SELECT number FROM order_replacements WHERE order_id = " + order +
-           " AND NOT keeps_place AND executions_before < executions.id"
-           " ORDER BY executions_before DESC, number DESC LIMIT 1), " +
-           order + ")";
-  }
   OrderId order_of(const ExecutionRow& row) const {
     return side_ == Side::buy ? row.buy_order : row.sell_order;
   }
@@ -133,16 +127,18 @@ class TablesCheck {
     for (const auto stream = Table<Row>::select(source_, order); stream->next(); ++rows) try {
         visit(Table<Row>::read(*stream));
       } catch (const BadValue& error) {
-        violation(key_of(*stream, Table<Row>::name()), error.what());
+        violation(key_of<Row>(*stream), error.what());
       }
     std::string what = Table<Row>::name();
     std::replace(what.begin(), what.end(), '_', ' ');
     findings_.count(what, rows);
   }
-  static std::string key_of(const RowStream& row, const char* table) try {
-    return row_name(table, std::uint64_t(row.integer(0)));
+  template <class Row>
+  static std::string key_of(const RowStream& row) try {
+    constexpr int key = std::same_as<Row, ReferenceRow> ? 1 : 0;  // its order
+    return row_name(TableTraits<Row>::name, std::uint64_t(row.integer(key)));
   } catch (const BadValue&) {
-    return std::string(table) + " (a row without a number)";
+    return std::string(TableTraits<Row>::name) + " (a row without a number)";
   }
   // Ids run from 1 without gaps; reports those that are missing between `last` and `id`.
   void expect_next(const char* table, std::uint64_t& last, std::uint64_t id,
@@ -240,8 +236,7 @@ class TablesCheck {
     std::uint64_t open = 0, replaced = 0;
     RowCursor<ReplacementRow> numbered(Table<ReplacementRow>::select(source_, "ORDER BY number"),
                                        [&](const RowStream& row, const BadValue& error) {
-                                         violation(key_of(row, Table<ReplacementRow>::name()),
-                                                   error.what());
+                                         violation(key_of<ReplacementRow>(row), error.what());
                                          ++replaced;
                                        });
     ExecutionId executions_before = 0;
@@ -341,31 +336,17 @@ class TablesCheck {
     each<ReferenceRow>("", [&](const ReferenceRow& row) {
       require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
     });
-    if (!source_.has_table(Table<ReferenceRow>::name())) return;
     for (const auto rows = Table<ReferenceRow>::select(
              source_,
              "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = order_id"
              " AND o.account = order_references.account)");
          rows->next();)
-      violation(key_of(*rows, Table<ReferenceRow>::name()), "its account has no such order");
-    for (const auto rows = source_.tables(newest_references()); rows->next();) try {
-        image_.rows.references.push_back(
-            {AccountNumber(rows->integer(0)), stored_reference(rows->text(1)),
-             OrderId(rows->integer(2)), SymbolNumber(rows->integer(3)),
-             rows->integer(4) != 0 ? Side::buy : Side::sell, Shares::from_units(rows->integer(5)),
-             Price::from_units(rows->integer(6))});
-      } catch (const std::runtime_error&) {  // reported above
+      violation(key_of<ReferenceRow>(*rows), "its account has no such order");
+    for (const auto rows = source_.tables(select_newest_references); rows->next();) try {
+        image_.rows.references.push_back(read_row<ReferenceRow>(*rows));
+      } catch (const StoreCorrupt&) {  // reported above
+      } catch (const BadValue&) {      // likewise
       }
-  }
-
-  std::string newest_references() {
-    std::string select = select_newest_references;
-    const std::string with = "WITH RECURSIVE ";
-    if (!source_.has_table(Table<ReplacementRow>::name()))  // a store of an earlier version
-      select.insert(select.find(with) + with.size(),
-                    "order_replacements AS (SELECT 0 AS number, 0 AS order_id, 0 AS shares_e8,"
-                    " 0 AS limit_e8, 0 AS executions_before WHERE 1 = 0), ");
-    return select;
   }
 
   // An order at one of its executions.

@@ -13,16 +13,12 @@ std::string bytea(std::string_view bytes);
 // Throws StoreCorrupt.
 std::string from_bytea(std::string_view hex);
 
-Cash cash(const pqxx::field& field);
-Shares shares(const pqxx::field& field);
-Price price(const pqxx::field& field);
-Timestamp timestamp(const pqxx::field& field);
-
-// What order_row() reads, of `orders o`.
-extern const std::string order_columns;
-OrderRow order_row(const pqxx::row& row);
-// Reads execution_columns (stored_text.hpp).
-ExecutionRow execution_row(const pqxx::row& row);
+// A row of a result, for read_row() (tables.hpp).
+struct PostgresRow {
+  const pqxx::row& row;
+  std::int64_t integer(int column) const { return row[column].as<std::int64_t>(); }
+  std::string_view text(int column) const { return row[column].c_str(); }
+};
 
 // What the tables have had before a projection.
 struct Projected {

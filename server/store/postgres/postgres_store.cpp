@@ -11,7 +11,7 @@
 #include "base/fail_point.hpp"
 #include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
-#include "store/stored_text.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 namespace {
@@ -187,8 +187,8 @@ Totals load_totals(pqxx::transaction_base& work, const std::string& database,
         ": table projection must have one row; restore the database from a backup (docs/recovery.md)");
   const pqxx::row row = found[0];
   projected_batch = row[0].as<BatchNumber>();
-  return {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
-          std::uint64_t(row[5].as<std::int64_t>())};
+  return {row[1].as<OrderId>(), row[2].as<ExecutionId>(), stored_cash(row[3].c_str()),
+          Timestamp{row[4].as<std::int64_t>()}, std::uint64_t(row[5].as<std::int64_t>())};
 }
 
 }  // namespace
@@ -327,36 +327,23 @@ TablesImage PostgresStore::load() {
         TablesImage image;
         Rows& rows = image.rows;
         SnapshotWork work(connection);
-        for (const auto& row :
-             work.exec("SELECT number, id, balance_e16 FROM accounts ORDER BY number"))
-          rows.accounts.push_back(
-              {row[0].as<AccountNumber>(), stored_account_id(row[1].c_str()), cash(row[2])});
-        for (const auto& row : work.exec("SELECT account, key_hash FROM account_keys"))
-          rows.account_keys.push_back({row[0].as<AccountNumber>(), stored_key(row[1].c_str())});
-        for (const auto& row :
-             work.exec("SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"))
-          rows.symbols.push_back(
-              {row[0].as<SymbolNumber>(), stored_symbol_name(row[1].c_str()), shares(row[2])});
-        for (const auto& row : work.exec("SELECT account, symbol, shares_e8 FROM positions"))
-          rows.positions.push_back(
-              {row[0].as<AccountNumber>(), row[1].as<SymbolNumber>(), shares(row[2])});
-        for (const auto& row :
-             work.exec("SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11"))
-          rows.orders.push_back(order_row(row));
+        const auto read = [&]<class Row>(std::vector<Row>& into, const std::string& select) {
+          for (const auto& row : work.exec(select)) into.push_back(read_row<Row>(PostgresRow{row}));
+        };
+        read(rows.accounts, select_all<AccountRow>("ORDER BY number"));
+        read(rows.account_keys, select_all<AccountKeyRow>());
+        read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
+        read(rows.positions, select_all<PositionRow>());
+        read(rows.orders,
+             "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
         // LATERAL makes the planner look executions up for each open order, even without
         // statistics: the time of a start follows the open orders, not the history.
-        for (const auto& row :
-             work.exec("SELECT DISTINCT " + execution_columns +
-                       " FROM orders o CROSS JOIN LATERAL ("
-                       "SELECT * FROM executions WHERE buy_order = o.id UNION ALL "
-                       "SELECT * FROM executions WHERE sell_order = o.id) e"
-                       " WHERE o.open_e8 > 0 ORDER BY 1"))
-          rows.executions.push_back(execution_row(row));
-        for (const auto& row : work.exec(select_newest_references))
-          rows.references.push_back({row[0].as<AccountNumber>(), stored_reference(row[1].c_str()),
-                                     row[2].as<OrderId>(), row[3].as<SymbolNumber>(),
-                                     row[4].as<int>() != 0 ? Side::buy : Side::sell, shares(row[5]),
-                                     price(row[6])});
+        read(rows.executions, "SELECT DISTINCT " + execution_columns +
+                                  " FROM orders o CROSS JOIN LATERAL ("
+                                  "SELECT * FROM executions WHERE buy_order = o.id UNION ALL "
+                                  "SELECT * FROM executions WHERE sell_order = o.id) e"
+                                  " WHERE o.open_e8 > 0 ORDER BY 1");
+        read(rows.references, select_newest_references);
         rows.totals = load_totals(work, describe(), image.projected_batch);
         projected_batch_ = image.projected_batch;
         return image;
@@ -372,7 +359,7 @@ std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
         for (const auto& row :
              work.exec("SELECT " + execution_columns +
                        " FROM executions e ORDER BY e.id DESC LIMIT " + std::to_string(count)))
-          rows.push_back(execution_row(row));
+          rows.push_back(read_row<ExecutionRow>(PostgresRow{row}));
         std::reverse(rows.begin(), rows.end());
         return rows;
       },
@@ -516,7 +503,7 @@ std::optional<StoredOrder> PostgresStore::read_order(OrderId order, const Execut
     if (found.empty() || found[0]["batch"].as<BatchNumber>() < projected)
       throw StoreUnavailable(describe() + " shows older tables than this server has written");
     if (found[0][0].is_null()) return {};
-    StoredOrder stored{order_row(found[0]), {}};
+    StoredOrder stored{read_row<OrderRow>(PostgresRow{found[0]}), {}};
     if (range.count == 0) return stored;
     std::uint64_t begin = 0;
     if (!range.is_all()) {
@@ -527,7 +514,9 @@ std::optional<StoredOrder> PostgresStore::read_order(OrderId order, const Execut
     const std::uint64_t count =
         range.is_all() ? range.count : range.end(stored.executions_total) - begin;
     for (const auto& row : work.exec_prepared("get_executions", order, count, begin))
-      stored.executions.push_back({shares(row[1]), price(row[2]), timestamp(row[3])});
+      stored.executions.push_back({Shares::from_units(row[1].as<std::int64_t>()),
+                                   Price::from_units(row[2].as<std::int64_t>()),
+                                   Timestamp{row[3].as<std::int64_t>()}});
     if (range.is_all()) stored.executions_total = stored.executions.size();
     return stored;
   });

@@ -95,12 +95,12 @@ const sqlite3_module module = [] {
 
 }  // namespace
 
-SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t columns,
+SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t column_count,
                        const std::string& on_conflict) {
   const std::string name = "changed_" + table;
   source_ = new Source;
-  source_->values.resize(columns);
-  for (std::size_t at = 1; at <= columns; ++at)
+  source_->values.resize(column_count);
+  for (std::size_t at = 1; at <= column_count; ++at)
     source_->declaration += (at == 1 ? "CREATE TABLE x(c" : ", c") + std::to_string(at);
   source_->declaration += ")";
   // The connection deletes the source, also if this fails.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/sqlite/sqlite.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 
@@ -18,21 +19,27 @@ class SqliteRows {
   using Values = std::vector<Value>;
 
   SqliteRows() = default;
-  // `columns`: of the table, all of them; `on_conflict`: the end of the INSERT. Adds the source
-  // changed_TABLE to the connection. Throws as SqliteDatabase.
-  SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t columns,
-             const std::string& on_conflict);
+  // Adds the source changed_TABLE to the connection. Throws as SqliteDatabase.
+  template <class Row>
+  static SqliteRows of(SqliteDatabase& database) {
+    return {database, TableTraits<Row>::name, columns<Row>, on_conflict<Row>()};
+  }
 
-  // Runs the statement over all rows. `get(row, values)` assigns the columns of one row.
-  template <class Row, class Get>
-  void run(const std::vector<Row>& rows, Get get) {
+  // Runs the statement over all rows.
+  template <class Row>
+  void run(const std::vector<Row>& rows) {
     if (rows.empty()) return;
-    run(rows.size(), [&](std::size_t at, Values& values) { get(rows[at], values); });
+    run(rows.size(), [&](std::size_t at, Values& values) {
+      std::size_t column = 0;
+      for_each_stored(rows[at], [&](auto value) { values[column++] = std::move(value); });
+    });
   }
 
   struct Source;  // the connection owns it
 
  private:
+  SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t column_count,
+             const std::string& on_conflict);
   void run(std::size_t count, std::function<void(std::size_t, Values&)> get);
 
   Source* source_ = nullptr;

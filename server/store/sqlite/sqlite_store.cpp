@@ -18,7 +18,7 @@
 #include "store/sqlite/old_journal.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 #include "store/sqlite/sqlite_schema.hpp"
-#include "store/stored_text.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 namespace {
@@ -33,45 +33,6 @@ std::string random_id() {
 std::string store_id(SqliteDatabase& database) {
   SqliteStatement statement(database, "SELECT id FROM store");
   return statement.step() ? std::string(statement.text(0)) : std::string();
-}
-
-AccountNumber account_number(const SqliteStatement& row, int column) {
-  return AccountNumber(row.integer(column));
-}
-Shares shares(const SqliteStatement& row, int column) {
-  return Shares::from_units(row.integer(column));
-}
-Price price(const SqliteStatement& row, int column) {
-  return Price::from_units(row.integer(column));
-}
-Timestamp timestamp(const SqliteStatement& row, int column) { return {row.integer(column)}; }
-Cash cash(const SqliteStatement& row, int column) { return stored_cash(row.text(column)); }
-
-const std::string order_columns =
-    "o.id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us, " +
-    place_of_order;
-OrderRow order_row(const SqliteStatement& row) {
-  return {OrderId(row.integer(0)),
-          account_number(row, 1),
-          SymbolNumber(row.integer(2)),
-          row.integer(3) != 0 ? Side::buy : Side::sell,
-          shares(row, 4),
-          price(row, 5),
-          shares(row, 6),
-          shares(row, 7),
-          timestamp(row, 8),
-          timestamp(row, 9),
-          OrderId(row.integer(10))};
-}
-ExecutionRow execution_row(const SqliteStatement& row) {
-  return {ExecutionId(row.integer(0)),
-          SymbolNumber(row.integer(1)),
-          OrderId(row.integer(2)),
-          OrderId(row.integer(3)),
-          shares(row, 4),
-          price(row, 5),
-          timestamp(row, 6),
-          row.integer(7) != 0 ? Side::buy : Side::sell};
 }
 
 }  // namespace
@@ -263,21 +224,9 @@ void SqliteStore::open_tables() {
   at.reset();
   if (tables_.checkpoint()) in_file_ = projected_;
   make_views(tables_);
-  put_accounts_ = SqliteRows(tables_, "accounts", 3,
-                             "(number) DO UPDATE SET balance_e16 = excluded.balance_e16");
-  put_account_keys_ = SqliteRows(tables_, "account_keys", 2, "(account) DO NOTHING");
-  put_symbols_ = SqliteRows(tables_, "symbols", 3,
-                            "(number) DO UPDATE SET shares_total_e8 = excluded.shares_total_e8");
-  put_positions_ = SqliteRows(tables_, "positions", 3,
-                              "(account, symbol) DO UPDATE SET shares_e8 = excluded.shares_e8");
-  put_orders_ =
-      SqliteRows(tables_, "orders", 10,
-                 "(id) DO UPDATE SET shares_e8 = excluded.shares_e8,"
-                 " limit_e8 = excluded.limit_e8, open_e8 = excluded.open_e8,"
-                 " canceled_e8 = excluded.canceled_e8, canceled_at_us = excluded.canceled_at_us");
-  put_references_ = SqliteRows(tables_, "order_references", 3, "(account, order_id) DO NOTHING");
-  put_replacements_ = SqliteRows(tables_, "order_replacements", 7, "(number) DO NOTHING");
-  put_executions_ = SqliteRows(tables_, "executions", 7, "(id) DO NOTHING");
+  std::size_t table = 0;
+  for_each_member<Rows>(
+      [&](auto rows) { put_rows_[table++] = SqliteRows::of<RowIn<decltype(rows)>>(tables_); });
   put_projection_ = SqliteStatement(
       tables_,
       "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
@@ -310,41 +259,24 @@ void SqliteStore::open_reader() {
 
 TablesImage SqliteStore::load() {
   TablesImage image;
+  const auto read = [&]<class Row>(std::vector<Row>& rows, const std::string& select) {
+    for (SqliteStatement s(tables_, select); s.step();) rows.push_back(read_row<Row>(s));
+  };
   Rows& rows = image.rows;
-  for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number");
-       s.step();)
-    rows.accounts.push_back({account_number(s, 0), stored_account_id(s.text(1)), cash(s, 2)});
-  for (SqliteStatement s(tables_, "SELECT account, key_hash FROM account_keys"); s.step();)
-    rows.account_keys.push_back({account_number(s, 0), stored_key(s.text(1))});
-  for (SqliteStatement s(tables_,
-                         "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number");
-       s.step();)
-    rows.symbols.push_back(
-        {SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
-  for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
-    rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
-  for (SqliteStatement s(
-           tables_, "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
-       s.step();)
-    rows.orders.push_back(order_row(s));
+  read(rows.accounts, select_all<AccountRow>("ORDER BY number"));
+  read(rows.account_keys, select_all<AccountKeyRow>());
+  read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
+  read(rows.positions, select_all<PositionRow>());
+  read(rows.orders, "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
   // CROSS JOIN fixes the order of the loops: from open orders to their executions. The planner
   // would choose the other order and read every execution of the history.
-  for (SqliteStatement s(
-           tables_,
-           "SELECT " + execution_columns +
-               " FROM orders o "
-               "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
-               "SELECT " +
-               execution_columns +
-               " FROM orders o "
-               "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
-       s.step();)
-    rows.executions.push_back(execution_row(s));
-  for (SqliteStatement s(tables_, select_newest_references); s.step();)
-    rows.references.push_back({account_number(s, 0), stored_reference(s.text(1)),
-                               OrderId(s.integer(2)), SymbolNumber(s.integer(3)),
-                               s.integer(4) != 0 ? Side::buy : Side::sell, shares(s, 5),
-                               price(s, 6)});
+  const auto executions_of_open = [](const char* which) {
+    return "SELECT " + execution_columns + " FROM orders o CROSS JOIN executions e ON e." + which +
+           " = o.id WHERE o.open_e8 > 0";
+  };
+  read(rows.executions, executions_of_open("buy_order") + " UNION " +
+                            executions_of_open("sell_order") + " ORDER BY 1");
+  read(rows.references, select_newest_references);
   SqliteStatement s(
       tables_,
       "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
@@ -353,8 +285,8 @@ TablesImage SqliteStore::load() {
         path_ +
         " has no row in table projection; restore the store from a backup (docs/recovery.md)");
   image.projected_batch = BatchNumber(s.integer(0));
-  rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4),
-                 std::uint64_t(s.integer(5))};
+  rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), stored_cash(s.text(3)),
+                 Timestamp{s.integer(4)}, std::uint64_t(s.integer(5))};
   return image;
 }
 
@@ -362,7 +294,7 @@ std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
   std::vector<ExecutionRow> rows;
   SqliteStatement s(
       tables_, "SELECT " + execution_columns + " FROM executions e ORDER BY e.id DESC LIMIT ?1");
-  for (s.with(count); s.step();) rows.push_back(execution_row(s));
+  for (s.with(count); s.step();) rows.push_back(read_row<ExecutionRow>(s));
   std::reverse(rows.begin(), rows.end());
   return rows;
 }
@@ -462,46 +394,11 @@ void SqliteStore::prune(BatchNumber through) {
 }
 
 void SqliteStore::upsert(const Rows& rows) {
-  using Values = SqliteRows::Values;
-  const auto integers = [](Values& values, auto... columns) {
-    std::size_t at = 0;
-    ((values[at++] = std::int64_t(columns)), ...);
-  };
-  put_accounts_.run(rows.accounts, [](const AccountRow& row, Values& values) {
-    values[0] = std::int64_t(row.number);
-    values[1] = std::string(row.id.view());
-    values[2] = units_text(row.balance.units());
-  });
-  put_account_keys_.run(rows.account_keys, [](const AccountKeyRow& row, Values& values) {
-    values[0] = std::int64_t(row.account);
-    values[1] = key_text(row.key);
-  });
-  put_symbols_.run(rows.symbols, [](const SymbolRow& row, Values& values) {
-    values[0] = std::int64_t(row.number);
-    values[1] = std::string(row.name.view());
-    values[2] = row.shares_total.units();
-  });
-  put_positions_.run(rows.positions, [&](const PositionRow& row, Values& values) {
-    integers(values, row.account, row.symbol, row.shares.units());
-  });
-  put_orders_.run(rows.orders, [&](const OrderRow& row, Values& values) {
-    integers(values, row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
-             row.limit.units(), row.open.units(), row.canceled.units(), row.opened_at.microseconds,
-             row.canceled_at.microseconds);
-  });
-  put_references_.run(rows.references, [](const ReferenceRow& row, Values& values) {
-    values[0] = std::int64_t(row.account);
-    values[1] = std::int64_t(row.order);
-    values[2] = std::string(row.reference.view());
-  });
-  put_replacements_.run(rows.replacements, [&](const ReplacementRow& row, Values& values) {
-    integers(values, row.number, row.order, row.shares.units(), row.limit.units(), row.keeps_place,
-             row.executions_before, row.time.microseconds);
-  });
-  fail_point<StoreUnavailable>("projection.amid_rows");
-  put_executions_.run(rows.executions, [&](const ExecutionRow& row, Values& values) {
-    integers(values, row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
-             row.price.units(), row.time.microseconds);
+  std::size_t table = 0;
+  for_each_member<Rows>([&](auto of_table) {
+    if constexpr (std::same_as<RowIn<decltype(of_table)>, ExecutionRow>)
+      fail_point<StoreUnavailable>("projection.amid_rows");
+    put_rows_[table++].run(rows.*of_table.pointer);
   });
 }
 
@@ -510,7 +407,7 @@ std::optional<StoredOrder> SqliteStore::read_order(OrderId order, const Executio
   reader_.run("BEGIN");
   try {
     std::optional<StoredOrder> stored;
-    if (get_order_.with(order).step()) stored = {order_row(get_order_), {}};
+    if (get_order_.with(order).step()) stored = {read_row<OrderRow>(get_order_), {}};
     get_order_.reset();
     if (stored && range.count > 0) read_executions(*stored, range);
     reader_.run("COMMIT");
@@ -540,7 +437,8 @@ void SqliteStore::read_executions(StoredOrder& stored, const ExecutionRange& ran
   SqliteStatement& get = from_newest ? get_newest_executions_ : get_executions_;
   const std::uint64_t skipped = from_newest ? stored.executions_total - begin - count : begin;
   for (get.with(order, count, skipped); get.step();)
-    stored.executions.push_back({shares(get, 1), price(get, 2), timestamp(get, 3)});
+    stored.executions.push_back({Shares::from_units(get.integer(1)),
+                                 Price::from_units(get.integer(2)), Timestamp{get.integer(3)}});
   if (from_newest) std::reverse(stored.executions.begin(), stored.executions.end());
   if (range.is_all()) stored.executions_total = stored.executions.size();
 }

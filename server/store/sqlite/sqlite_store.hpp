@@ -75,8 +75,7 @@ class SqliteStore : public Store {
   std::unique_ptr<JournalFile> journal_;  // core thread; the projector's calls are its own
   // Projector thread.
   SqliteDatabase tables_;
-  SqliteRows put_accounts_, put_account_keys_, put_symbols_, put_positions_, put_orders_,
-      put_references_, put_replacements_, put_executions_;
+  std::array<SqliteRows, boost::mp11::mp_size<MembersOf<Rows>>::value> put_rows_;  // as in Rows
   SqliteStatement put_projection_;
   bool checkpoint_failed_ = false;  // the last one failed, and that was logged
   // What the tables have; and what their file has without its log, at least.

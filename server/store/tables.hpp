@@ -1,0 +1,342 @@
+#pragma once
+// How tables hold rows, derived from the description of engine/rows.hpp, for every store and for
+// the audit: table_of<Row>() has the names, read_row() and for_each_stored() the values. db/*.sql
+// create the tables; a test compares them with this. No state; any thread.
+//
+// A column is a member of the row, in its order. Its name says the unit: shares_e8 and limit_e8
+// count 1e-8, balance_e16 1e-16, time_us microseconds since the Unix epoch. In SQL a column is an
+// integer or a text; booleans and sides (is_buy) are 0 or 1.
+
+#include <array>
+#include <concepts>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/described.hpp"
+#include "engine/rows.hpp"
+#include "store/key_text.hpp"
+
+namespace exchange {
+
+// What a table is beside its columns.
+//   name
+//   key        its columns, which name a row
+//   key_of()   the same as a number
+//   changing   columns that may change once a row is there
+//   computed   so many of the last members are no columns: others give their values
+template <class Row>
+struct TableTraits;
+
+template <>
+struct TableTraits<AccountRow> {
+  static constexpr const char *name = "accounts", *key = "number";
+  static constexpr std::array changing{"balance_e16"};
+  static constexpr std::size_t computed = 0;
+  static std::uint64_t key_of(const AccountRow& row) { return row.number; }
+};
+template <>
+struct TableTraits<AccountKeyRow> {
+  static constexpr const char *name = "account_keys", *key = "account";
+  static constexpr std::array<const char*, 0> changing{};
+  static constexpr std::size_t computed = 0;
+  static std::uint64_t key_of(const AccountKeyRow& row) { return row.account; }
+};
+template <>
+struct TableTraits<SymbolRow> {
+  static constexpr const char *name = "symbols", *key = "number";
+  static constexpr std::array changing{"shares_total_e8"};
+  static constexpr std::size_t computed = 0;
+  static std::uint64_t key_of(const SymbolRow& row) { return row.number; }
+};
+template <>
+struct TableTraits<PositionRow> {
+  static constexpr const char *name = "positions", *key = "account, symbol";
+  static constexpr std::array changing{"shares_e8"};
+  static constexpr std::size_t computed = 0;
+  static std::uint64_t key_of(const PositionRow& row) {
+    return std::uint64_t(row.account) << 32 | row.symbol;
+  }
+};
+template <>
+struct TableTraits<OrderRow> {
+  static constexpr const char *name = "orders", *key = "id";
+  static constexpr std::array changing{"shares_e8", "limit_e8", "open_e8", "canceled_e8",
+                                       "canceled_at_us"};
+  static constexpr std::size_t computed = 1;  // the place
+  static std::uint64_t key_of(const OrderRow& row) { return row.id; }
+};
+template <>
+struct TableTraits<ReferenceRow> {
+  static constexpr const char *name = "order_references", *key = "account, order_id";
+  static constexpr std::array<const char*, 0> changing{};
+  static constexpr std::size_t computed = 4;  // what its order was at first
+  static std::uint64_t key_of(const ReferenceRow& row) { return row.order; }
+};
+template <>
+struct TableTraits<ReplacementRow> {
+  static constexpr const char *name = "order_replacements", *key = "number";
+  static constexpr std::array<const char*, 0> changing{};
+  static constexpr std::size_t computed = 0;
+  static std::uint64_t key_of(const ReplacementRow& row) { return row.number; }
+};
+template <>
+struct TableTraits<ExecutionRow> {
+  static constexpr const char *name = "executions", *key = "id";
+  static constexpr std::array<const char*, 0> changing{};
+  static constexpr std::size_t computed = 1;  // the taker
+  static std::uint64_t key_of(const ExecutionRow& row) { return row.id; }
+};
+
+// --- values
+
+// What a column holds of a value: an integer, or a text.
+template <std::integral Number>
+std::int64_t to_stored(Number number) {
+  return std::int64_t(number);
+}
+inline std::int64_t to_stored(Side side) { return side == Side::buy; }
+inline std::int64_t to_stored(Shares shares) { return shares.units(); }
+inline std::int64_t to_stored(Price price) { return price.units(); }
+inline std::int64_t to_stored(Timestamp time) { return time.microseconds; }
+inline std::string to_stored(Cash cash) { return units_text(cash.units()); }
+inline std::string to_stored(const KeyHash& key) { return key_text(key); }
+template <std::size_t Max>
+std::string to_stored(const InlineText<Max>& text) {
+  return std::string(text.view());
+}
+template <class Value>
+inline constexpr bool is_stored_as_text =
+    std::same_as<decltype(to_stored(std::declval<const Value&>())), std::string>;
+template <class Value>
+inline constexpr bool is_boolean = std::same_as<Value, bool> || std::same_as<Value, Side>;
+
+// Return what is wrong with it: "is out of range"; null if a server can have written it.
+template <std::unsigned_integral Number>
+const char* from_stored(std::int64_t stored, Number& number) {
+  number = Number(stored);
+  return stored >= 0 && std::uint64_t(stored) <= std::numeric_limits<Number>::max()
+             ? nullptr
+             : "is out of range";
+}
+inline const char* from_stored(std::int64_t stored, bool& value) {
+  value = stored == 1;
+  return stored == 0 || stored == 1 ? nullptr : "is neither 0 nor 1";
+}
+inline const char* from_stored(std::int64_t stored, Side& side) {
+  bool is_buy;
+  const char* const problem = from_stored(stored, is_buy);
+  side = is_buy ? Side::buy : Side::sell;
+  return problem;
+}
+inline const char* from_stored(std::int64_t stored, Shares& shares) {
+  shares = Shares::from_units(stored);
+  return nullptr;
+}
+inline const char* from_stored(std::int64_t stored, Price& price) {
+  price = Price::from_units(stored);
+  return nullptr;
+}
+inline const char* from_stored(std::int64_t stored, Timestamp& time) {
+  time = {stored};
+  return nullptr;
+}
+inline const char* from_stored(std::string_view stored, Cash& cash) {
+  const auto units = parse_units(stored);
+  if (!units) return "is not an amount of cash";
+  cash = Cash::from_units(units.value);
+  return nullptr;
+}
+template <class Value>
+const char* take(const std::optional<Value>& parsed, Value& value, const char* problem) {
+  if (!parsed) return problem;
+  value = *parsed;
+  return nullptr;
+}
+inline const char* from_stored(std::string_view stored, AccountId& id) {
+  return take(parse_account_id(stored), id, "is not an account id");
+}
+inline const char* from_stored(std::string_view stored, SymbolName& name) {
+  return take(parse_symbol_name(stored), name, "is not a symbol");
+}
+inline const char* from_stored(std::string_view stored, OrderReference& reference) {
+  return take(parse_order_reference(stored), reference, "is not an order reference");
+}
+inline const char* from_stored(std::string_view stored, KeyHash& key) {
+  return take(parse_key_text(stored), key, "is not a key hash");
+}
+
+// The cash of a total. Throws StoreCorrupt.
+inline Cash stored_cash(std::string_view text) {
+  Cash cash;
+  if (const char* const problem = from_stored(text, cash))
+    throw StoreCorrupt("'" + std::string(text) + "' " + problem);
+  return cash;
+}
+
+// --- columns
+
+// Of a member of Rows.
+template <class Member>
+using RowIn =
+    typename std::remove_cvref_t<decltype(std::declval<Rows&>().*Member::pointer)>::value_type;
+
+template <class Row, class Member>
+using MemberType = std::remove_cvref_t<decltype(std::declval<Row&>().*Member::pointer)>;
+
+// "limit_e8" of the member `limit`.
+template <class Value>
+std::string column_name(std::string_view member) {
+  if constexpr (std::same_as<Value, Side>) return "is_buy";
+  if (member == "order") return "order_id";  // a word of SQL
+  if (std::same_as<Value, OrderReference>) return "ref";
+  std::string name(member);
+  if constexpr (std::same_as<Value, Shares> || std::same_as<Value, Price>) name += "_e8";
+  if constexpr (std::same_as<Value, Cash>) name += "_e16";
+  if constexpr (std::same_as<Value, Timestamp>) name += "_us";
+  if constexpr (std::same_as<Value, KeyHash>) name += "_hash";
+  return name;
+}
+
+// The members that are columns.
+template <class Row>
+using StoredMembers =
+    boost::mp11::mp_take_c<MembersOf<Row>, boost::mp11::mp_size<MembersOf<Row>>::value -
+                                               TableTraits<Row>::computed>;
+template <class Row>
+inline constexpr std::size_t columns = boost::mp11::mp_size<StoredMembers<Row>>::value;
+
+// Calls use(value) for the stored form of each column.
+template <class Row, class Use>
+void for_each_stored(const Row& row, Use use) {
+  boost::mp11::mp_for_each<StoredMembers<Row>>(
+      [&](auto member) { use(to_stored(row.*member.pointer)); });
+}
+
+struct Column {
+  std::string name;
+  bool boolean, text, numeric;  // numeric: a text of digits
+};
+template <class Row>
+const std::vector<Column>& columns_of() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> columns;
+    boost::mp11::mp_for_each<StoredMembers<Row>>([&](auto member) {
+      using Value = MemberType<Row, decltype(member)>;
+      columns.push_back({column_name<Value>(member.name), is_boolean<Value>,
+                         is_stored_as_text<Value>, std::same_as<Value, Cash>});
+    });
+    return columns;
+  }();
+  return all;
+}
+
+// What to select for read_row(): "o.id, ..., CAST(o.is_buy AS INTEGER), ...".
+template <class Row>
+std::string select_list(const std::string& alias = {}) {
+  std::string list;
+  for (const Column& column : columns_of<Row>()) {
+    const std::string name = alias.empty() ? column.name : alias + "." + column.name;
+    list += list.empty() ? "" : ", ";
+    list += column.boolean   ? "CAST(" + name + " AS INTEGER)"
+            : column.numeric ? "CAST(" + name + " AS TEXT)"
+                             : name;
+  }
+  return list;
+}
+
+// "(number) DO UPDATE SET balance_e16 = excluded.balance_e16": what becomes of a row that is there.
+template <class Row>
+std::string on_conflict() {
+  std::string change;
+  for (const char* const column : TableTraits<Row>::changing)
+    change +=
+        (change.empty() ? " DO UPDATE SET " : ", ") + std::string(column) + " = excluded." + column;
+  return std::string("(") + TableTraits<Row>::key + ")" + (change.empty() ? " DO NOTHING" : change);
+}
+
+// A value is no value of its column.
+struct BadColumn : StoreCorrupt {
+  using StoreCorrupt::StoreCorrupt;
+};
+
+// Reads the members of the list from `source`, whose integer(column) and text(column) are the
+// columns of a row of a result. Throws BadColumn: "is_buy is neither 0 nor 1".
+template <class Members, class Row, class Source>
+void read_members(const Source& source, Row& row) {
+  int at = 0;
+  boost::mp11::mp_for_each<Members>([&](auto member) {
+    using Value = MemberType<Row, decltype(member)>;
+    const char* problem;
+    if constexpr (is_stored_as_text<Value>)
+      problem = from_stored(source.text(at), row.*member.pointer);
+    else
+      problem = from_stored(source.integer(at), row.*member.pointer);
+    if (problem != nullptr) throw BadColumn(column_name<Value>(member.name) + " " + problem);
+    ++at;
+  });
+}
+// All members: the computed ones stand behind the columns.
+template <class Row, class Source>
+Row read_row(const Source& source) {
+  Row row;
+  try {
+    read_members<MembersOf<Row>>(source, row);
+  } catch (const BadColumn& error) {
+    throw StoreCorrupt(std::string(TableTraits<Row>::name) + ": " + error.what());
+  }
+  return row;
+}
+
+// --- what the stores select, in the SQL of both databases
+
+// A client may replace an order any number of times: each look-up reads one row of an index, since
+// executions_before never falls with the number, and places_of_order lacks the replacements that
+// keep the place. The tape of db/*_views.sql finds takers in the same way.
+
+// The place of the order `order`: its newest number, if `then` is a condition on replacements.
+inline std::string place_of(const std::string& order, const std::string& then = {}) {
+  return "coalesce((SELECT number FROM order_replacements WHERE order_id = " + order +
+         " AND NOT keeps_place" + then +
+         " ORDER BY executions_before DESC, number DESC LIMIT 1), " + order + ")";
+}
+
+// Of `orders o`.
+inline const std::string order_columns = select_list<OrderRow>("o") + ", " + place_of("o.id");
+
+// Of `executions e`: the buy is the taker if it arrived, or was replaced, after the sell.
+inline const std::string execution_columns = [] {
+  const std::string then = " AND executions_before < e.id";
+  return select_list<ExecutionRow>("e") + ", CAST(" + place_of("e.buy_order", then) + " > " +
+         place_of("e.sell_order", then) + " AS INTEGER)";
+}();
+
+// Of each account the newest references (References::kept_max), with what their orders were at
+// first. The recursion finds the accounts that have any.
+inline const std::string select_newest_references = [] {
+  const auto at_first = [](const std::string& column) {
+    return "coalesce((SELECT " + column +
+           " FROM order_replacements WHERE order_id = o.id"
+           " ORDER BY executions_before, number LIMIT 1), o." +
+           column + ")";
+  };
+  return "WITH RECURSIVE a(account) AS (SELECT min(account) FROM order_references UNION ALL"
+         " SELECT (SELECT min(account) FROM order_references WHERE account > a.account) FROM a"
+         " WHERE a.account IS NOT NULL) SELECT " +
+         select_list<ReferenceRow>("r") + ", o.symbol, CAST(o.is_buy AS INTEGER), " +
+         at_first("shares_e8") + ", " + at_first("limit_e8") +
+         " FROM a CROSS JOIN order_references r CROSS JOIN orders o"
+         " WHERE r.account = a.account AND o.id = r.order_id AND r.order_id > coalesce("
+         "(SELECT order_id FROM order_references WHERE account = a.account"
+         " ORDER BY order_id DESC LIMIT 1 OFFSET 1024), 0) ORDER BY r.order_id";
+}();
+
+// Every row of a table; `rest`: WHERE, ORDER BY.
+template <class Row>
+std::string select_all(const std::string& rest = {}) {
+  return "SELECT " + select_list<Row>() + " FROM " + TableTraits<Row>::name + " " + rest;
+}
+
+}  // namespace exchange
