@@ -4,6 +4,7 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import calibrate
 from calibrate import CalibrationError, fit_policy, load, medians, non_negative
@@ -41,6 +42,7 @@ class Fit(unittest.TestCase):
     def test_no_cost_is_negative(self):
         self.assertEqual(non_negative([[1, 1], [1, 3]], [4, 2], [1, 1])[1], 0)
 
+    @mock.patch.object(calibrate, "ROUNDS", 2)
     def test_the_costs_of_a_simulated_server_are_found_again(self):
         # Of different lengths: with equal ones, few clients stay in step, and small changes of a cost change the step.
         spread = {"alone": [40 + 6 * i for i in range(len(QUANTILES))]}
