@@ -17,9 +17,8 @@ inline const char* policy_name(Policy policy) { return name_of(policy).data(); }
 
 struct TlsFiles {
   std::string certificate, key;  // PEM; both or neither
-  // connections that one address may begin in a second at one port, and four times as many at
-  // once: the server computes a key exchange for each. A proxy that passes TLS through, and checks
-  // two ports ten times a second, is one address too. 0: any number
+  // The server computes a key exchange for each. A proxy that passes TLS through, and checks two
+  // ports ten times a second, is one address too.
   std::size_t handshakes_per_address = 50;
   bool enabled() const { return !certificate.empty(); }
 };
@@ -36,12 +35,10 @@ void add_options(TlsFiles& files, Add add) {
 struct NetLimits {
   // open connections; for one more the one idle longest is evicted, or the new one is refused
   std::size_t connections_max = 16'384;
-  // of one address (IPv6: of one /64); 0: three quarters of connections_max
   std::size_t connections_per_address = 0;
   // parts of requests, large request batches and replies not taken yet, of all clients. The server
   // lowers it to what memory allows (memory_plan.hpp)
   std::size_t buffered_bytes_max = 1u << 30;
-  // without a complete request, then the connection is ended; 0: never
   std::uint64_t idle_ms = 600'000;
   // a connection idle for so long may be evicted even if no address has more than the new one's
   std::uint32_t evictable_idle_ms = 1'000;
@@ -81,10 +78,10 @@ void add_options(NetLimits& limits, Add add) {
 }
 
 struct NetOptions {
-  std::uint16_t port = 12345;  // 0 picks a free one
+  std::uint16_t port = 12345;
   std::string bind = "127.0.0.1";
   Policy policy = Policy::loop;
-  unsigned threads = 0;  // of pool and loop; 0: as many as CPUs this process may use
+  unsigned threads = 0;
   NetLimits limits;
 };
 template <class Add>

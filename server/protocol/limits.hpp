@@ -8,7 +8,7 @@
 namespace exchange {
 
 struct ProtocolLimits {
-  // bytes of XML in one request; a larger length is refused unread
+  // a larger length is refused unread
   std::size_t frame_bytes_max = 1u << 20;
   // a newline must come within so many bytes (docs/protocol.md, F6)
   std::size_t length_line_bytes_max = 20;
