@@ -12,11 +12,10 @@ ALTER TABLE journal ALTER COLUMN payload SET STORAGE EXTERNAL;  -- it is compact
 CREATE TABLE IF NOT EXISTS fence (
   one int PRIMARY KEY CHECK (one = 1),
   epoch bigint NOT NULL,               -- counts the servers that have opened the store
-  schema_version int NOT NULL          -- 2 once an order was replaced: not for servers that know no replaces
+  ended_epoch bigint NOT NULL,         -- the newest epoch whose server said at its end that it answers nothing more
+  schema_version int NOT NULL          -- the format: server/journal/store_format.hpp
 );
--- The newest epoch whose server said at its end that it answers nothing more.
-ALTER TABLE fence ADD COLUMN IF NOT EXISTS ended_epoch bigint NOT NULL DEFAULT 0;
-INSERT INTO fence VALUES (1, 0, 1) ON CONFLICT DO NOTHING;
+INSERT INTO fence VALUES (1, 0, 0, 100) ON CONFLICT DO NOTHING;
 
 CREATE TABLE IF NOT EXISTS accounts (
   number bigint PRIMARY KEY,           -- in order of creation, from 0

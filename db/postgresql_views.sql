@@ -1,6 +1,5 @@
 -- Views for users (docs/sql.md), with exact decimals. The server replaces the views when this text has changed; REPLACE
 -- keeps grants, and views built on these. db/sqlite_views.sql has the same views.
-DROP VIEW IF EXISTS open_book;
 
 -- Open orders by price, best first.
 CREATE OR REPLACE VIEW book AS

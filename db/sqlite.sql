@@ -73,10 +73,9 @@ CREATE TABLE IF NOT EXISTS projection (
   last_time_us INTEGER NOT NULL,
   digest INTEGER NOT NULL,
   epoch INTEGER NOT NULL,              -- of the server that may change the tables
-  file_batch INTEGER NOT NULL DEFAULT 0 -- the batch that this file has without its log (-wal), at least
+  file_batch INTEGER NOT NULL          -- the batch that this file has without its log (-wal), at least
 );
-INSERT OR IGNORE INTO projection (one, batch, orders, executions, cash_created_e16, last_time_us, digest, epoch)
-  VALUES (1, 0, 0, 0, '0', 0, 0, 0);
+INSERT OR IGNORE INTO projection VALUES (1, 0, 0, 0, '0', 0, 0, 0, 0);
 CREATE TABLE IF NOT EXISTS store (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   id TEXT NOT NULL                     -- the same in both files

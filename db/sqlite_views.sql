@@ -1,6 +1,5 @@
 -- Views for users (docs/sql.md). Decimals are texts, computed with integers: exact, but cast them before you sort or add.
 -- Created again at each start. db/postgresql_views.sql has the same views.
-DROP VIEW IF EXISTS open_book;
 
 -- Open orders by price, best first. A sum may exceed 64 bits of 1e-8, so whole shares and the rest are added separately.
 DROP VIEW IF EXISTS book;

@@ -28,8 +28,8 @@ std::string where(const JournalRow& row) { return "journal batch " + std::to_str
 JournalRecord decode(const JournalRow& row) {
   try {
     return decode_journal_record(row.payload);
-  } catch (const StoreNewer& error) {
-    throw StoreNewer(where(row) + ": " + error.what() + "; start that version");
+  } catch (const StoreOtherVersion& error) {
+    throw StoreOtherVersion(where(row) + ": " + error.what());
   } catch (const StoreCorrupt& error) {
     throw StoreCorrupt(where(row) + ": " + error.what() + restore);
   }

@@ -32,8 +32,7 @@ struct AcknowledgedMark {
   BatchNumber batch = 0;
 };
 
-// `file`: descriptor of PATH.lock. Returns nothing if there is no mark, or it is damaged: a store
-// of an older server has none.
+// `file`: descriptor of PATH.lock. Returns nothing if there is no mark, or it is damaged.
 std::optional<AcknowledgedMark> read_mark(int file);
 // Best effort, so errors are ignored: without a mark less damage is detected, but nothing is lost.
 void write_mark(int file, std::string_view store, BatchNumber batch);

@@ -8,6 +8,7 @@
 #include "base/checksum.hpp"
 #include "base/ensure.hpp"
 #include "base/fail_point.hpp"
+#include "journal/store_format.hpp"
 
 namespace exchange {
 namespace {
@@ -37,13 +38,14 @@ std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
   return page_checksum(nullptr, 0, sum + word);
 }
 
-std::string file_header(std::string_view magic, const std::string& id, std::uint64_t block_bytes) {
+std::string file_header(std::string_view magic, const std::string& id, std::uint64_t block_bytes,
+                        std::uint64_t format = store_format) {
   ENSURE(id.size() == id_bytes && block_bytes % align_bytes == 0);
   std::string header = std::string(magic) + id;
   put(header, block_bytes);
+  put(header, format);
   std::string summed = header;
   summed.resize(header_used);
-  header.resize(header_used - 8);
   put(header, sum_of(summed, 0));
   header.resize(header_bytes);
   return header;
@@ -51,6 +53,13 @@ std::string file_header(std::string_view magic, const std::string& id, std::uint
 
 std::uint32_t padded(std::size_t bytes) {
   return std::uint32_t((bytes + align_bytes - 1) / align_bytes * align_bytes);
+}
+
+// Before 1.0 a journal was a SQLite database for a time; at byte 60 it has its format.
+void refuse_database(const std::string& path, const std::string& header) {
+  if (header.starts_with("SQLite format 3"))
+    require_readable_format(
+        path, boost::endian::load_big_u32(reinterpret_cast<const unsigned char*>(&header[60])));
 }
 
 bool is_zero(std::string_view bytes) {
@@ -152,8 +161,10 @@ void JournalFile::import(const JournalRow& row) {
 bool JournalFile::is_complete(const std::string& path) {
   if (!file_has_content(path)) return false;
   RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
-  std::string magic(complete_magic.size(), '\0');
-  file.read(magic.data(), magic.size(), 0);
+  std::string header(header_used, '\0');
+  file.read(header.data(), header.size(), 0);
+  refuse_database(path, header);
+  const std::string magic = header.substr(0, complete_magic.size());
   // create() syncs a header before it writes more.
   if (magic == unfinished_magic || (is_zero(magic) && file.size() <= header_bytes)) return false;
   if (magic != complete_magic)
@@ -213,6 +224,7 @@ void JournalFile::lock(Use use) {
 bool JournalFile::read_header() {
   std::string header(header_bytes, '\0');
   file_.read(header.data(), header.size(), 0);
+  refuse_database(file_path_, header);
   const std::string_view magic(header.data(), complete_magic.size());
   id_ = header.substr(magic.size(), id_bytes);
   const auto block_bytes = get<std::uint64_t>(header, magic.size() + id_bytes);
@@ -220,8 +232,10 @@ bool JournalFile::read_header() {
   const bool has_form = (magic == complete_magic || magic == unfinished_magic) &&
                         block_bytes >= block_bytes_min && block_bytes <= block_bytes_max &&
                         block_bytes % align_bytes == 0;
-  if (!has_form || header != file_header(magic, id_, block_bytes))
+  const auto format = get<std::uint64_t>(header, magic.size() + id_bytes + sizeof block_bytes);
+  if (!has_form || header != file_header(magic, id_, block_bytes, format))
     throw_damaged("its header is damaged");
+  require_readable_format(file_path_, std::int64_t(format));
   block_bytes_ = std::uint32_t(block_bytes);
   id_sum_ = sum_of(id_, 0);
   return magic == complete_magic;

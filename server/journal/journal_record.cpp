@@ -4,6 +4,7 @@
 
 #include "base/checksum.hpp"
 #include "journal/store_errors.hpp"
+#include "journal/store_format.hpp"
 
 namespace exchange {
 namespace {
@@ -50,8 +51,8 @@ void put(std::string& out, const std::optional<SymbolName>& symbol) { put(out, *
 
 // The checksum is right, so this is no damage.
 [[noreturn]] void throw_unknown(const char* name) {
-  throw StoreNewer(std::string("journal record has an unknown ") + name +
-                   ": a newer version of the server wrote it");
+  throw StoreOtherVersion(std::string("journal record has an unknown ") + name +
+                          ": a newer version of the server wrote it; start that version");
 }
 
 class Decoder {
@@ -227,7 +228,7 @@ void JournalWriter::add(const Command& command) {
 
 std::string_view JournalWriter::finish(const Totals& after) {
   payload_.clear();
-  put_byte(payload_, journal_record_version);
+  put_byte(payload_, store_format);
   put_varint(payload_, std::uint64_t(now_.microseconds));
   put_varint(payload_, count_);
   payload_ += commands_;
@@ -245,7 +246,7 @@ JournalRecord decode_journal_record(std::string_view payload) {
   if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != crc32(body))
     throw StoreCorrupt("journal record fails its checksum");
   Decoder in(body);
-  if (in.byte() != journal_record_version) throw_unknown("version");
+  require_readable_format("journal record", in.byte());
   JournalRecord record;
   record.time = Timestamp{std::int64_t(in.varint())};
   for (std::uint64_t left = in.varint(); left > 0; --left)

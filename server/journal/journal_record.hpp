@@ -4,7 +4,7 @@
 // batches), read by recovery and by the audit. No state beside the writer's buffers; one thread at
 // a time. A row's batch number and epoch are columns of their own, not part of the payload.
 //
-//   record  := version:u8       2
+//   record  := format:u8        store_format.hpp
 //              time:varint      microseconds since the Unix epoch, of all commands
 //              count:varint     number of commands
 //              command * count
@@ -39,8 +39,6 @@
 
 namespace exchange {
 
-inline constexpr std::uint8_t journal_record_version = 2;
-
 // Builds one payload at a time: begin(), add() for each command that changed state, finish().
 // Reused from batch to batch to keep its buffers.
 class JournalWriter {
@@ -67,8 +65,8 @@ struct JournalRecord {
 };
 
 // Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: what
-// is decoded encodes to the same bytes again. StoreNewer if the checksum is right and a value
-// unknown: a newer version wrote the record.
+// is decoded encodes to the same bytes again. StoreOtherVersion if the checksum is right
+// and the format or a value unknown.
 JournalRecord decode_journal_record(std::string_view payload);
 
 }  // namespace exchange

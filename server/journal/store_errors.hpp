@@ -20,9 +20,8 @@ struct StoreFenced : std::runtime_error {
 struct StoreCorrupt : std::runtime_error {
   using runtime_error::runtime_error;
 };
-
-// A newer version of the server wrote it: this one cannot read it, and it is not damaged.
-struct StoreNewer : StoreCorrupt {
+// Another version of the server wrote it: this one cannot read it, and it is not damaged.
+struct StoreOtherVersion : StoreCorrupt {
   using StoreCorrupt::StoreCorrupt;
 };
 

@@ -216,26 +216,6 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
               "8507059172922418056346.3372036799999998|17014118346046923173167|4|{}"});
 }
 
-TEST_CASE("a store from before the views gets them, and loses the one they replace") {
-  const auto place = any_sql_place();
-  fill(*place);
-  place->close();
-  place->run(
-      "DROP VIEW book; DROP VIEW tape; DROP VIEW account_summary;"
-      "CREATE VIEW open_book AS SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE "
-      "'sell' END AS side, limit_e8 / 1e8 AS price,"
-      " sum(open_e8) / 1e8 AS shares, count(*) AS orders FROM orders JOIN symbols ON "
-      "symbols.number = orders.symbol"
-      " WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy "
-      "DESC, limit_e8 DESC");
-  CHECK(place->query("SELECT * FROM open_book").size() == expected_books.size());
-  place->reopen();
-  CHECK(place->query(books) == expected_books);
-  CHECK(place->query(executions).size() == 2);
-  CHECK(place->query(summaries).size() == 3);
-  CHECK_THROWS(place->query("SELECT * FROM open_book"));
-}
-
 TEST_CASE("if a user's table has the name of a view, the server warns and opens all the same") {
   const auto place = any_sql_place();
   fill(*place);

@@ -3,8 +3,10 @@
 
 #include "journal/journal_file.hpp"
 
+#include <boost/endian/conversion.hpp>
 #include <set>
 
+#include "base/checksum.hpp"
 #include "catch.hpp"
 #include "durability/simulated_disk.hpp"
 
@@ -173,6 +175,21 @@ TEST_CASE_METHOD(JournalOnDisk,
   JournalFile journal(path, Use::write);
   CHECK(journal.newest_batch() == 0);
   CHECK(batches(journal).empty());
+}
+
+TEST_CASE_METHOD(JournalOnDisk, "a file of another format is refused") {
+  const auto write_format = [&](unsigned char format) {
+    auto* const header = bytes().data();
+    header[48] = format;
+    std::fill_n(header + 56, 8, 0);
+    boost::endian::store_little_u64(header + 56, page_checksum(header, 64, 0));
+  };
+  write_format(0);
+  CHECK_THAT(open(), contains_text("/j was written by a version before 1.0: "));
+  write_format(101);
+  CHECK(open() == "/j was written by version 1.1 or newer: start that version");
+  bytes()[48] = 100;
+  CHECK_THAT(open(), contains_text("its header is damaged"));
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a bad record with later batches behind it is damage") {

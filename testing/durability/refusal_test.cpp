@@ -120,8 +120,7 @@ TEST_CASE_METHOD(
     fs::rename(db() + ".journal", db());
     fs::rename(db("t"), db() + ".journal");
     const std::string tables = contents(db());
-    CHECK_THAT(start(), contains_text("x.db.journal has no table 'journal'") &&
-                            contains_text("put the right file back"));
+    CHECK_THAT(start(), contains_text("x.db.journal: its header is damaged, or it is no journal"));
     CHECK(contents(db()) == tables);
   }
   for (const char* const part : {"", ".journal"}) DYNAMIC_SECTION("another store's .db" << part) {
@@ -138,10 +137,25 @@ TEST_CASE_METHOD(
     CHECK_THAT(start(),
                contains_text("damaged") && contains_text("restore the store from a backup"));
   }
-  SECTION("a newer server's") {
-    SqliteDatabase(db(), SqliteDatabase::Use::write).run("PRAGMA user_version = 99");
-    CHECK_THAT(start(), contains_text("another version of the exchange (schema 99") &&
-                            contains_text("start the server that wrote it"));
+  SECTION("an older server's tables, or a newer one's") {
+    const auto [format, message] = GENERATE(
+        table<int, const char*>({{2, "x.db was written by a version before 1.0: "},
+                                 {203, "x.db was written by version 2.3 or newer: start that"}}));
+    SqliteDatabase(db(), SqliteDatabase::Use::write)
+        .run(("PRAGMA user_version = " + std::to_string(format)).c_str());
+    CHECK_THAT(start(), contains_text(message));
+  }
+  SECTION("an older server's journal") {
+    fs::remove(db() + ".journal");
+    run_shell("CREATE TABLE journal (x); PRAGMA user_version = 2", db() + ".journal");
+    CHECK_THAT(start(), contains_text("x.db.journal was written by a version before 1.0: "));
+  }
+  SECTION("tables without checksums") {
+    REQUIRE(std::system(
+                ("sqlite3 '" + db() + "' .dump | sqlite3 '" + db("dumped") + "'").c_str()) == 0);
+    run_shell("PRAGMA user_version = 100; PRAGMA journal_mode = WAL", db("dumped"));
+    fs::rename(db("dumped"), db());
+    CHECK_THAT(start(), contains_text("its pages have no checksums; restore the store from a"));
   }
   SECTION("cut in the middle") {
     fs::resize_file(db(), fs::file_size(db()) / 2);

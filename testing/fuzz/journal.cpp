@@ -12,6 +12,7 @@
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
 #include "journal/journal_record.hpp"
+#include "journal/store_format.hpp"
 #include "model/print.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/sealed_record.hpp"
@@ -279,7 +280,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 1: fuzz::run_payload(testing::sealed(std::string(bytes.rest()))); break;
     // of the right version
     case 2:
-      fuzz::run_payload(testing::sealed(char(journal_record_version) + std::string(bytes.rest())));
+      fuzz::run_payload(testing::sealed(char(store_format) + std::string(bytes.rest())));
       break;
     default: fuzz::run_store(bytes);
   }

@@ -71,10 +71,8 @@ void copy_tables(SqliteDatabase& tables, const std::string& to) {
       throw CannotRead(to + ": " + sqlite3_errmsg(handle));
   };
   check(code);
-  if (has_page_checksums(tables.handle())) {
-    int reserved = checksum_bytes;
-    check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
-  }
+  int reserved = checksum_bytes;
+  check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
   // The first page is written first, so that all others get checksums.
   check(sqlite3_exec(handle, "PRAGMA journal_mode = OFF; PRAGMA user_version = 1", nullptr, nullptr,
                      nullptr));
@@ -151,10 +149,6 @@ std::string back_up(const std::string& store, const std::string& folder) {
                  partial = target.string() + ".partial";
   const PrivateFiles is_private;
   try {
-    if (begins_as_database(path + ".journal"))
-      throw CannotRead(path +
-                       ".journal has the form of an earlier version of the exchange; start "
-                       "the server once on this store, which rewrites it");
     if (fs::exists(target) && (!fs::is_directory(target) || !fs::is_empty(target)))
       throw CannotRead(target.string() + " is no empty folder; name a new one");
     if (!fs::create_directory(partial))

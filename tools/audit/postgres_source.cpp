@@ -6,13 +6,13 @@
 #include <charconv>
 #include <iterator>
 
+#include "journal/store_format.hpp"
 #include "store/postgres/postgres_connection.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
 namespace {
 
-constexpr int schema_version_max = 2;  // 1: no order was replaced
 constexpr int rows_at_once = 5'000;
 constexpr int journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
 
@@ -26,6 +26,8 @@ auto translated(Work work) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     throw CannotRead(text);
   } catch (const StoreUnavailable& error) {
+    throw CannotRead(error.what());
+  } catch (const StoreOtherVersion& error) {
     throw CannotRead(error.what());
   }
 }
@@ -74,9 +76,8 @@ class PostgresSource final : public Source {
               "default_transaction_read_only = on");
       work_ = std::make_unique<SnapshotWork>(*connection_);
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
-      if (fence.size() != 1 || integer_of(fence[0][1]) < 1 ||
-          integer_of(fence[0][1]) > schema_version_max)
-        throw CannotRead(description_ + " is not a store of this version of the exchange");
+      if (fence.size() != 1) throw CannotRead(description_ + " is not a store of the exchange");
+      require_readable_format(description_, integer_of(fence[0][1]));
       epoch_ = Epoch(integer_of(fence[0][0]));
     });
   }

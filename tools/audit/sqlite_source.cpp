@@ -11,9 +11,9 @@
 #include "journal/acknowledged_mark.hpp"
 #include "journal/journal_file.hpp"
 #include "journal/raw_file.hpp"
+#include "journal/store_format.hpp"
 #include "store/sqlite/checksum_vfs.hpp"
 #include "store/sqlite/sqlite_log.hpp"
-#include "store/sqlite/sqlite_schema.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
@@ -125,7 +125,7 @@ class SqliteSource final : public Source {
       tables_ = std::make_unique<Database>(path_);
       Statement(*tables_, "BEGIN").next();
       id_ = one_text(*tables_, "SELECT id FROM store");  // this first read fixes the snapshot
-      check_version(*tables_, path_);
+      check_format(*tables_, path_);
     } catch (const Damaged& error) {
       if (!begins_as_database(path_)) throw;
       damaged_ = {path_, error.what()};
@@ -192,16 +192,14 @@ class SqliteSource final : public Source {
   // Runs `work` with the journal, locked for readers. Throws Busy, Damaged, CannotRead.
   template <class Work>
   void with_journal(Work work) const try {
-    if (begins_as_database(journal_path_))
-      throw CannotRead(journal_path_ +
-                       " has the form of an earlier version of the exchange; start the server once"
-                       " on this store, which rewrites it");
     if (!JournalFile::is_complete(journal_path_))
       throw CannotRead(journal_path_ + " is empty or unfinished");
     JournalFile journal(journal_path_, JournalFile::Use::read);
     work(journal);
   } catch (const StoreFenced& error) {
     throw Busy(error.what());
+  } catch (const StoreOtherVersion& error) {
+    throw CannotRead(error.what());
   } catch (const StoreCorrupt& error) {
     throw Damaged(error.what());
   } catch (const StoreUnavailable& error) {
@@ -239,13 +237,12 @@ class SqliteSource final : public Source {
     findings.violation("files", journal_path_, error.what());
     return false;
   }
-  static void check_version(const Database& database, const std::string& path) {
-    Statement version(database, "PRAGMA user_version");
-    version.next();
-    if (const std::int64_t found = version.integer(0);
-        found != schema_without_checksums && found != schema_with_checksums)
-      throw CannotRead(path + " is not a store of this version of the exchange (schema " +
-                       std::to_string(found) + ")");
+  static void check_format(const Database& database, const std::string& path) try {
+    Statement format(database, "PRAGMA user_version");
+    format.next();
+    require_readable_format(path, format.integer(0));
+  } catch (const StoreOtherVersion& error) {
+    throw CannotRead(error.what());
   }
   static bool check_structure(Findings& findings, const Database& database,
                               const std::string& path) try {

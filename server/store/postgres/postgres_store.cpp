@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/fail_point.hpp"
+#include "journal/store_format.hpp"
 #include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
 #include "store/tables.hpp"
@@ -27,8 +28,6 @@ constexpr long long schema_lock = advisory_lock + 1;
 constexpr BatchNumber kept_for_standbys_max = 200'000;
 // until PostgreSQL notices that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);
-// A store with replaced orders is not for servers of version 0.4, which would rest them by id.
-constexpr int schema_version = 1, schema_version_with_replacements = 2;
 
 // A statement without effect whose transaction must be replicated before it can commit. Needs no
 // right and no row lock.
@@ -129,20 +128,14 @@ bool try_advisory_lock(pqxx::connection& connection) {
       .as<bool>();
 }
 
-// Creates what is missing of the schema.
+// Creates the schema in a new database. Throws StoreOtherVersion if this server cannot read what is
+// there.
 void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
-  // Only if the newest table is missing, since it needs locks that a running pg_dump would deny.
-  const bool complete = !work.exec("SELECT to_regclass('order_replacements')")[0][0].is_null();
-  if (!complete) {
+  if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
   }
-  const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
-  if (found != schema_version && found != schema_version_with_replacements)
-    throw StoreCorrupt(database + " was written by another version of the exchange (schema " +
-                       std::to_string(found) + ", this server knows " +
-                       std::to_string(schema_version_with_replacements) +
-                       "); start the server that wrote it");
+  require_readable_format(database, work.exec("SELECT schema_version FROM fence")[0][0].as<int>());
 }
 
 struct TakenEpoch {
@@ -467,10 +460,6 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
                          " has lost a projection: was it restored, or failed over to an older copy?"
                          " A restart replays the journal");
     try {
-      if (!rows.replacements.empty())
-        work.exec("UPDATE fence SET schema_version = " +
-                  std::to_string(schema_version_with_replacements) + " WHERE schema_version < " +
-                  std::to_string(schema_version_with_replacements));
       put_rows(work, rows, {before[0][1].as<OrderId>(), before[0][2].as<ExecutionId>()});
     } catch (const pqxx::integrity_constraint_violation& error) {  // not retryable
       throw StoreCorrupt(one_line(error) + ": the tables do not take batch " +

@@ -392,12 +392,6 @@ const char* checksum_vfs() {
   return layer.zName;
 }
 
-bool has_page_checksums(sqlite3* handle) {
-  sqlite3_file* file = nullptr;
-  return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-         file != nullptr && file->pMethods == &methods && of(file).sealed;
-}
-
 const std::string& last_page_damage() { return damage; }
 
 }  // namespace exchange

@@ -51,8 +51,6 @@ inline constexpr int checksum_bytes = 8;
 const char* checksum_vfs();
 // Whether the pages of a file that begins with these 100 bytes must have checksums.
 bool header_wants_checksums(const unsigned char* header);
-// Whether the pages of this database have checksums; at least one page must have been read.
-bool has_page_checksums(sqlite3* handle);
 // The file, page and problem of the last damaged page that this thread read; empty if there was
 // none.
 const std::string& last_page_damage();

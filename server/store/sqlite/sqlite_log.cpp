@@ -1,26 +1,15 @@
 #include "store/sqlite/sqlite_log.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "journal/raw_file.hpp"
-#include "store/sqlite/checksum_vfs.hpp"
 #include "store/sqlite/wal_frames.hpp"
 
 namespace exchange {
 namespace {
 
-// A file too short for a header has lost it, and counts as one with checksums.
-bool has_checksums(const std::string& path) {
-  RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
-  unsigned char header[100];
-  return !file.read(header, sizeof header, 0) || header_wants_checksums(header);
-}
-
-// Returns nothing for the log of a file without page checksums.
-std::optional<WalState> examine(const std::string& path, RawFile& log) {
-  if (!has_checksums(path)) return {};
+WalState examine(RawFile& log) {
   return examine_wal(std::uint64_t(log.size()),
                      [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
                        return log.read(into, bytes, sqlite3_int64(offset));
@@ -35,20 +24,18 @@ std::string find_log_damage(const std::string& path) {
   const std::string name = log_of(path);
   if (!file_has_content(path) || !file_has_content(name)) return {};
   RawFile log(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_WAL);
-  const std::optional<WalState> state = examine(path, log);
-  return state ? state->damage : "";
+  return examine(log).damage;
 }
 
 void secure_log(const std::string& path) {
   const std::string name = log_of(path);
   if (!file_has_content(path) || !file_has_content(name)) return;
   RawFile log(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL);
-  const std::optional<WalState> state = examine(path, log);
-  if (state && !state->damage.empty())
-    throw StoreCorrupt(name + ": " + state->damage + "; " + restore_store);
+  const WalState state = examine(log);
+  if (!state.damage.empty()) throw StoreCorrupt(name + ": " + state.damage + "; " + restore_store);
   // Old frames behind the last commit must not look like later commits after the next crash. A
   // checkpoint by SQLite would remove them too, but not while another program reads the file.
-  const sqlite3_int64 size = state ? sqlite3_int64(state->committed_bytes) : log.size();
+  const sqlite3_int64 size = sqlite3_int64(state.committed_bytes);
   if (size < log.size()) log.cut(size);
   std::vector<unsigned char> chunk(64 * 1024);  // one VFS call writes less than 128 KiB
   for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {

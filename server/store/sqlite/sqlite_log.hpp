@@ -13,9 +13,7 @@ namespace exchange {
 std::string log_of(const std::string& path);
 
 // Returns the damage of a database file's log in words; empty if it is sound or does not exist.
-// Only reads. Always empty for files without page checksums: older servers did not sync each commit
-// of the tables, so that after a power cut commits may be missing before later ones, without any
-// damage. Throws StoreUnavailable if a file cannot be opened or read.
+// Only reads. Throws StoreUnavailable if a file cannot be opened or read.
 std::string find_log_damage(const std::string& path);
 
 // Makes the log of a database file safe to open; called before the first connection. Throws

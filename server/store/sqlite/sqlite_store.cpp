@@ -14,8 +14,6 @@
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
 #include "journal/acknowledged_mark.hpp"
-#include "store/schema.hpp"
-#include "store/sqlite/old_journal.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 #include "store/sqlite/sqlite_schema.hpp"
 #include "store/tables.hpp"
@@ -51,8 +49,6 @@ void SqliteStore::open() {
     pair_files();
     check_reach();
     check_mark();
-    upgrade_journal();
-    add_checksums(tables_, path_);
     open_reader();
     take_epoch();
     warn_if_public();
@@ -103,20 +99,15 @@ void SqliteStore::lock() {
 // Refuses a store with a missing file. Must come before SQLite opens the files: it would create the
 // missing one anew and delete the log that was left of it.
 void SqliteStore::check_presence() const {
-  const bool tables = file_has_content(path_),
-             journal = begins_as_database(journal_path()) ||
-                       JournalFile::is_complete(journal_path()) ||
-                       JournalFile::is_complete(new_journal_of(journal_path()));
+  const bool tables = file_has_content(path_), journal = JournalFile::is_complete(journal_path());
   if (tables && !journal)
     throw StoreCorrupt(
         journal_path() + " is missing or empty, but its tables " + path_ +
         " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
-  if (journal) return;
-  for (const std::string& log : {log_of(journal_path()), log_of(path_)})
-    if (file_has_content(log))
-      throw StoreCorrupt(
-          log +
-          " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
+  if (!journal && file_has_content(log_of(path_)))
+    throw StoreCorrupt(
+        log_of(path_) +
+        " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
 }
 
 // Refuses a file that is older than its log, such as one of a backup under a log that was left
@@ -132,7 +123,7 @@ void SqliteStore::check_log() const {
       return row.step() ? BatchNumber(row.integer(0)) : 0;
     } catch (const StoreCorrupt&) {  // a power cut in a checkpoint, or damage, as is found later
       return {};
-    } catch (const StoreUnavailable&) {  // no such table or column yet
+    } catch (const StoreUnavailable&) {  // no such table yet
       return 0;
     }
   };
@@ -148,27 +139,8 @@ void SqliteStore::check_log() const {
 
 void SqliteStore::open_journal() {
   journal_.reset();
-  const std::string path = journal_path(), copy = new_journal_of(path);
-  const bool is_old = begins_as_database(path);
-  upgrades_journal_ = is_old && copy_old_journal(path, journal_block_bytes_);
-  if (upgrades_journal_) {
-    journal_ = std::make_unique<JournalFile>(copy, JournalFile::Use::write);
-    return;
-  }
-  const bool is_complete = !is_old && JournalFile::is_complete(path);
-  if (!is_old && !is_complete && JournalFile::is_complete(copy))
-    replace_old_journal(path, journal_block_bytes_);
-  else if (!is_complete)
-    JournalFile::create(path, random_id(), 0, 0, journal_block_bytes_);
-  if (file_has_content(copy)) remove_file(copy);
-  journal_ = std::make_unique<JournalFile>(path, JournalFile::Use::write);
-}
-
-// Once all checks have passed: a store that is refused stays as it is.
-void SqliteStore::upgrade_journal() {
-  if (!upgrades_journal_) return;
-  journal_.reset();
-  replace_old_journal(journal_path(), journal_block_bytes_);
+  if (!JournalFile::is_complete(journal_path()))
+    JournalFile::create(journal_path(), random_id(), 0, 0, journal_block_bytes_);
   journal_ = std::make_unique<JournalFile>(journal_path(), JournalFile::Use::write);
 }
 
@@ -215,7 +187,7 @@ void SqliteStore::check_mark() {
 
 void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
-  create_schema(tables_, schema::sqlite, "projection", path_);
+  bring_up_schema(tables_, path_);
   SqliteStatement at(tables_, "SELECT batch, file_batch FROM projection");
   if (at.step()) {
     projected_ = BatchNumber(at.integer(0));

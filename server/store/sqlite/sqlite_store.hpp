@@ -53,7 +53,6 @@ class SqliteStore : public Store {
   void pair_files();
   void check_reach();
   void check_mark();
-  void upgrade_journal();
   void open_reader();
   void warn_if_public() const;
   void take_epoch();
@@ -71,7 +70,6 @@ class SqliteStore : public Store {
   Epoch epoch_ = 0;
   std::string id_;  // of the store; in both files and in the mark
 
-  bool upgrades_journal_ = false;
   std::unique_ptr<JournalFile> journal_;  // core thread; the projector's calls are its own
   // Projector thread.
   SqliteDatabase tables_;

@@ -105,13 +105,6 @@ CLAIMS = [
         MILLION,
     ),
     ("audit", "its journal waits # seconds", "server/store/sqlite/sqlite.cpp", "busy_ms = #", 1000),
-    (
-        "recovery",
-        "if it has at most # MiB",
-        "server/store/sqlite/sqlite_schema.cpp",
-        "rewritten_bytes_max = # * mebibyte",
-        1,
-    ),
 ]
 
 

@@ -115,7 +115,7 @@ TEST_CASE("the form of a command in the journal") {
   for (const auto& [command, bytes] : forms) {
     INFO("kind " << command.index() << ", " << bytes.size() << " bytes");
     const std::string payload = encode(Timestamp{1}, {command});
-    CHECK(payload.substr(0, 3) == "\2\1\1");
+    CHECK(payload.substr(0, 3) == "d\1\1");
     CHECK(payload.substr(3, payload.size() - 3 - 14) == bytes);
     const JournalRecord record = decode_journal_record(payload);
     CHECK(record.commands.at(0) == command);
@@ -143,10 +143,10 @@ TEST_CASE("a record with any bit flipped, cut short or grown is refused") {
 
 TEST_CASE("a record with a right checksum is refused if JournalWriter cannot have written it") {
   using namespace std::string_literals;
-  // Version, time 1, one command, then orders 0, executions 0 and a digest.
+  // Format 100, time 1, one command, then orders 0, executions 0 and a digest.
   const auto record = [](const std::string& time, const std::string& count,
                          const std::string& commands) {
-    return sealed("\2" + time + count + commands + std::string(10, '\0'));
+    return sealed("d" + time + count + commands + std::string(10, '\0'));
   };
   const std::string symbol = "\1\0\1S"s;
   CHECK(decode_journal_record(record("\1", "\1", symbol)).commands.size() == 1);
@@ -191,20 +191,26 @@ TEST_CASE("a record with a right checksum is refused if JournalWriter cannot hav
 TEST_CASE("a record with a right checksum and unknown values is of a newer version") {
   using namespace std::string_literals;
   const struct {
-    std::string head, command, what;
-  } unknown[] = {{"\3", "\1\0\1S"s, "version"},
-                 {"\2", "\x08\1\0011\1", "command"},
-                 {"\2", "\1\1\1S", "field of a command"},
-                 {"\2", "\3\xA0\1\0017\1S\3\4"s, "field of a command"},
-                 {"\2", "\3\x21\0017\1S\2\3\4"s, "value"},
-                 {"\2", "\3\x22\0017\1S\3\3\4"s, "value"}};
-  for (const auto& [head, command, what] : unknown) {
-    const std::string record = sealed(head + "\1\1" + command + std::string(10, '\0'));
-    CHECK_THROWS_AS(decode_journal_record(record), StoreNewer);
-    CHECK_THROWS_WITH(
-        decode_journal_record(record),
-        "journal record has an unknown " + what + ": a newer version of the server wrote it");
+    std::string command, what;
+  } unknown[] = {{"\x08\1\0011\1", "command"},
+                 {"\1\1\1S", "field of a command"},
+                 {"\3\xA0\1\0017\1S\3\4"s, "field of a command"},
+                 {"\3\x21\0017\1S\2\3\4"s, "value"},
+                 {"\3\x22\0017\1S\3\3\4"s, "value"}};
+  const auto record = [](const std::string& format, const std::string& command) {
+    return sealed(format + "\1\1" + command + std::string(10, '\0'));
+  };
+  for (const auto& [command, what] : unknown) {
+    CHECK_THROWS_AS(decode_journal_record(record("d", command)), StoreOtherVersion);
+    CHECK_THROWS_WITH(decode_journal_record(record("d", command)),
+                      "journal record has an unknown " + what +
+                          ": a newer version of the server wrote it; start that version");
   }
+  const std::string symbol = "\1\0\1S"s;
+  CHECK_THROWS_WITH(decode_journal_record(record("e", symbol)),
+                    "journal record was written by version 1.1 or newer: start that version");
+  CHECK_THROWS_WITH(decode_journal_record(record("\2", symbol)),
+                    contains_text("journal record was written by a version before 1.0: "));
 }
 
 TEST_CASE("random bytes are refused or decoded, and never crash") {
