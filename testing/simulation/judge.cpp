@@ -14,12 +14,6 @@ namespace {
 
 [[noreturn]] void violated(const std::string& what) { throw Violation(what); }
 
-// A placement of 0 shares is in the journal as the creation of its symbol.
-Command journaled(const Command& command) {
-  const auto* place = std::get_if<PlaceShares>(&command);
-  return place != nullptr && place->shares == Shares() ? CreateSymbol{place->symbol} : command;
-}
-
 // The journal as it was written, command by command.
 struct Step {
   BatchNumber batch;
@@ -106,7 +100,7 @@ class Judge {
           replied_now_.clear();
           return false;
         }
-        if (!(steps_[at_].command == journaled(command)))
+        if (!(steps_[at_].command == command))
           violated("batch " + std::to_string(steps_[at_].batch) +
                    " holds another command than was asked for");
         ++at_;
