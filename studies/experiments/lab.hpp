@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/described.hpp"
 #include "base/histogram.hpp"
 
 namespace exchange::experiments {
@@ -89,6 +90,7 @@ struct Table {
     rows.push_back(std::move(row));
   }
 };
+BOOST_DESCRIBE_STRUCT(Table, (), (key, title, columns, rows))
 
 struct Point {
   double x, median, low, high;
@@ -98,8 +100,9 @@ struct Series {
   std::string name;
   std::vector<Point> points = {};
 };
+BOOST_DESCRIBE_STRUCT(Series, (), (name, points))
 struct Plot {
-  std::string key, title, x_name, y_name;
+  std::string key, title, x, y;  // x, y: the names of the axes
   bool log_x = true, log_y = true;
   std::vector<Series> series = {};
 
@@ -107,9 +110,10 @@ struct Plot {
   template <class Xs, class Of>
   void add(std::string name, const Xs& xs, Of sample_of) {
     series.push_back({std::move(name)});
-    for (const auto x : xs) series.back().points.push_back(point(double(x), sample_of(x)));
+    for (const auto at : xs) series.back().points.push_back(point(double(at), sample_of(at)));
   }
 };
+BOOST_DESCRIBE_STRUCT(Plot, (), (key, title, x, y, log_x, log_y, series))
 
 // Something that must hold whatever the machine: no lost update, mutual exclusion, totals. Never a
 // time.
@@ -118,11 +122,13 @@ struct Check {
   bool holds;
   std::string seen;  // the figures behind it
 };
+BOOST_DESCRIBE_STRUCT(Check, (), (what, holds, seen))
 
 // A few lines of what a program said, shown as they are.
 struct Excerpt {
   std::string key, title, text;
 };
+BOOST_DESCRIBE_STRUCT(Excerpt, (), (key, title, text))
 
 struct Report {
   std::deque<Table> tables;
@@ -140,6 +146,7 @@ struct Report {
   // Holds if `count`, shown before `seen`, is 0.
   void check_none(std::string what, double count, const std::string& seen);
 };
+BOOST_DESCRIBE_STRUCT(Report, (), (tables, plots, checks, notes, excerpts))
 
 struct Experiment {
   std::string name;  // on the command line: "locks"

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <ranges>
 #include <sstream>
 
 #include "studies/experiments/lab.hpp"
@@ -78,37 +79,20 @@ void print(const Table& table) {
   for (const auto& row : table.rows) print_row(row);
 }
 
-Json json_of(const Experiment& experiment, const Report& report) {
-  Json json{{"name", experiment.name}, {"title", experiment.title}, {"asked", experiment.asked}};
-  json["tables"] = json["plots"] = json["checks"] = Json::array();
-  for (const Table& table : report.tables)
-    json["tables"].push_back({{"key", table.key},
-                              {"title", table.title},
-                              {"columns", table.columns},
-                              {"rows", table.rows}});
-  for (const Plot& plot : report.plots) {
-    Json series = Json::array();
-    for (const Series& one : plot.series) {
-      Json points = Json::array();
-      for (const Point& point : one.points)
-        points.push_back({point.x, point.median, point.low, point.high});
-      series.push_back({{"name", one.name}, {"points", std::move(points)}});
-    }
-    json["plots"].push_back({{"key", plot.key},
-                             {"title", plot.title},
-                             {"x", plot.x_name},
-                             {"y", plot.y_name},
-                             {"log_x", plot.log_x},
-                             {"log_y", plot.log_y},
-                             {"series", std::move(series)}});
-  }
-  for (const Check& check : report.checks)
-    json["checks"].push_back({{"what", check.what}, {"holds", check.holds}, {"seen", check.seen}});
-  json["notes"] = report.notes;
-  json["excerpts"] = Json::array();
-  for (const Excerpt& excerpt : report.excerpts)
-    json["excerpts"].push_back(
-        {{"key", excerpt.key}, {"title", excerpt.title}, {"text", excerpt.text}});
+// A described struct as an object, a point as its figures, a list as a list.
+template <class Value>
+Json json_of(const Value& value) {
+  Json json;
+  if constexpr (std::is_same_v<Value, Point>)
+    json = {value.x, value.median, value.low, value.high};
+  else if constexpr (boost::describe::has_describe_members<Value>::value)
+    exchange::for_each_member<Value>(
+        [&](auto member) { json[member.name] = json_of(value.*member.pointer); });
+  else if constexpr (std::ranges::range<Value> && !std::is_same_v<Value, std::string>) {
+    json = Json::array();
+    for (const auto& one : value) json.push_back(json_of(one));
+  } else
+    json = value;
   return json;
 }
 
@@ -212,7 +196,9 @@ int main(int argc, char** argv) {
                 << check.seen << ")\n";
       all_hold &= check.holds;
     }
-    json["experiments"].push_back(json_of(*experiment, report));
+    Json known{{"name", experiment->name}, {"title", experiment->title}};
+    known.update(json_of(report));
+    json["experiments"].push_back(std::move(known));
   }
   if (!json_path.empty()) {
     std::ofstream file(json_path);
