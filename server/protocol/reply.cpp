@@ -11,17 +11,19 @@ void append_number(std::string& out, std::int64_t number) {
 }
 
 void append_id(std::string& out, OrderId order) {
-  out += " id=\"";
-  append_number(out, std::int64_t(order));
-  out += '"';
+  constexpr std::string_view opening = " id=\"";
+  char text[opening.size() + 21];
+  char* end = std::copy(opening.begin(), opening.end(), text);
+  end = std::to_chars(end, std::end(text) - 1, order).ptr;
+  *end++ = '"';
+  out.append(text, end);
 }
 
-// `raw` is well-formed attribute text that may have stood between apostrophes.
-void append_raw_attribute(std::string& out, std::string_view name, std::string_view raw) {
+// `opening`: the name, as in ` id="`. `raw` is well-formed attribute text that may have stood
+// between apostrophes.
+void append_raw_attribute(std::string& out, std::string_view opening, std::string_view raw) {
   if (raw.data() == nullptr) return;
-  out += ' ';
-  out += name;
-  out += "=\"";
+  out += opening;
   for (std::size_t quote; (quote = raw.find('"')) != std::string_view::npos;
        raw.remove_prefix(quote + 1)) {
     out += raw.substr(0, quote);
@@ -44,51 +46,44 @@ void append_sentence(std::string& out, std::string_view sentence) {
   }
 }
 
-void append_new_terms(std::string& out, const RequestElement& replace) {
-  append_raw_attribute(out, "ref", replace.echo[1]);
-  append_raw_attribute(out, "amount", replace.echo[2]);
-  append_raw_attribute(out, "limit", replace.echo[3]);
+// ` name="`, of the attribute at this place.
+template <class AnyCommand, std::size_t place>
+constexpr auto opening_of = [] {
+  constexpr std::string_view name = attributes_of<AnyCommand>[place].name;
+  std::array<char, name.size() + 3> text{' '};
+  *std::copy(name.begin(), name.end(), text.begin() + 1) = '=';
+  text.back() = '"';
+  return text;
+}();
+
+template <class AnyCommand, Repeated repeated>
+void append_repeated(std::string& out, const RequestElement& element) {
+  for_each_attribute<AnyCommand>([&](auto place) {
+    constexpr auto& opening = opening_of<AnyCommand, place>;
+    if constexpr (attributes_of<AnyCommand>[place].repeated == repeated)
+      append_raw_attribute(out, {opening.data(), opening.size()}, element.values[place]);
+  });
 }
 
-void append_echo(std::string& out, const RequestElement& element) {
-  switch (element.kind) {
-    case RequestElement::Kind::account: return append_raw_attribute(out, "id", element.echo[0]);
-    case RequestElement::Kind::query:
-    case RequestElement::Kind::cancel:
-      append_raw_attribute(out, "id", element.echo[0]);
-      return append_raw_attribute(out, "ref", element.echo[1]);
-    case RequestElement::Kind::symbol:
-    case RequestElement::Kind::cancel_all: return append_raw_attribute(out, "sym", element.echo[0]);
-    case RequestElement::Kind::placement:
-      append_raw_attribute(out, "sym", element.echo[0]);
-      return append_raw_attribute(out, "id", element.echo[1]);
-    case RequestElement::Kind::order:
-      append_raw_attribute(out, "sym", element.echo[0]);
-      append_raw_attribute(out, "amount", element.echo[1]);
-      return append_raw_attribute(out, "limit", element.echo[2]);
-    case RequestElement::Kind::replace:
-      append_raw_attribute(out, "id", element.echo[0]);
-      return append_new_terms(out, element);
-    case RequestElement::Kind::unknown: return;
-  }
-}
-
-// What an order may have beside the attributes of the course protocol.
-void append_terms(std::string& out, const RequestElement& order) {
-  append_raw_attribute(out, "ref", order.echo[3]);
-  append_raw_attribute(out, "tif", order.echo[4]);
-  append_raw_attribute(out, "post", order.echo[5]);
-  append_raw_attribute(out, "type", order.echo[6]);
-  append_raw_attribute(out, "stp", order.echo[7]);
+// `order`: its number, or 0 for a reply without one.
+void append_attributes(std::string& out, const RequestElement& element, Repeated first,
+                       OrderId order) {
+  if (element.kind == RequestElement::unknown) return;
+  boost::mp11::mp_with_index<RequestElement::unknown>(element.kind, [&](auto kind) {
+    using Asked = boost::mp11::mp_at<Command, decltype(kind)>;
+    if (first == Repeated::in_errors) append_repeated<Asked, Repeated::in_errors>(out, element);
+    append_repeated<Asked, Repeated::before_id>(out, element);
+    if (order != 0) append_id(out, order);
+    append_repeated<Asked, Repeated::behind_id>(out, element);
+  });
 }
 
 // `code`: empty if the client has not asked for it.
 void append_error(std::string& out, const RequestElement& element, std::string_view code,
                   std::string_view sentence) {
   out += "<error";
-  append_echo(out, element);
-  if (element.kind == RequestElement::Kind::order) append_terms(out, element);
-  if (!code.empty()) append_raw_attribute(out, "code", code);
+  append_attributes(out, element, Repeated::in_errors, 0);
+  if (!code.empty()) append_raw_attribute(out, " code=\"", code);
   out += '>';
   append_sentence(out, sentence);
   out += "</error>";
@@ -98,8 +93,7 @@ void append_status(std::string& out, std::string_view element, const RequestElem
                    const Status& status) {
   out += '<';
   out += element;
-  append_id(out, status.order);
-  append_raw_attribute(out, "ref", request.echo[1]);
+  append_attributes(out, request, Repeated::before_id, status.order);
   if (status.next != 0) {
     out += " next=\"";
     append_number(out, std::int64_t(status.next));
@@ -147,13 +141,9 @@ struct OutcomeWriter {
     else
       append_error(out, element, code, describe(rejected.reason));
   }
-  void operator()(const Created&) const {
-    out += "<created";
-    append_echo(out, element);
-    out += "/>";
-  }
-  void operator()(const Opened& opened) const { append_opened(opened.order); }
-  void operator()(const OpenedBefore& opened) const { append_opened(opened.order); }
+  void operator()(const Created&) const { append_empty("<created", 0); }
+  void operator()(const Opened& opened) const { append_empty("<opened", opened.order); }
+  void operator()(const OpenedBefore& opened) const { append_empty("<opened", opened.order); }
   void operator()(const Status& status) const { append_status(out, "status", element, status); }
   void operator()(const Canceled& canceled) const {
     append_status(out, "canceled", element, canceled.status);
@@ -161,17 +151,10 @@ struct OutcomeWriter {
   void operator()(const CanceledAll& canceled) const {
     for (const Status& status : canceled.orders) append_status(out, "canceled", element, status);
   }
-  void operator()(const Replaced& replaced) const {
-    out += "<replaced";
-    append_id(out, replaced.order);
-    append_new_terms(out, element);
-    out += "/>";
-  }
-  void append_opened(OrderId order) const {
-    out += "<opened";
-    append_echo(out, element);
-    append_id(out, order);
-    append_terms(out, element);
+  void operator()(const Replaced& replaced) const { append_empty("<replaced", replaced.order); }
+  void append_empty(std::string_view tag, OrderId order) const {
+    out += tag;
+    append_attributes(out, element, Repeated::before_id, order);
     out += "/>";
   }
   void operator()(const NotInMemory&) const {
@@ -188,8 +171,7 @@ std::size_t append_results(std::string& out, const Request& request,
   std::size_t used = 0;
   out += "<results>";
   const auto code = [&](ErrorCode error) { return request.codes ? code_of(error) : ""; };
-  if (!request.error.empty())
-    append_error(out, {.kind = RequestElement::Kind::unknown}, code(request.code), request.error);
+  if (!request.error.empty()) append_error(out, {}, code(request.code), request.error);
   for (const RequestElement& element : elements) {
     if (element.error.empty())
       std::visit(OutcomeWriter{out, element, request.codes}, outcomes[used++]);

@@ -7,32 +7,25 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/commands.hpp"
 #include "protocol/credentials.hpp"
-#include "protocol/error_code.hpp"
+#include "protocol/elements.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange {
 
 struct RequestElement {
-  enum class Kind : std::uint8_t {
-    account,
-    symbol,
-    placement,
-    order,
-    query,
-    cancel,
-    cancel_all,
-    replace,
-    unknown
-  };
-  Kind kind;
-  // As the client wrote them, character references not resolved; null where absent. What they are
-  // follows from the kind: account id / sym, id / sym, amount, limit, ref, tif, post, type, stp /
-  // id, ref / sym / id, ref, amount, limit.
-  std::array<std::string_view, 8> echo{};
+  // What it is read into, as index of Command; unknown if it is none of the known elements.
+  std::uint8_t kind = unknown;
+  // The attributes as the client wrote them, character references not resolved, at their places in
+  // the table (elements.hpp); null where absent.
+  std::array<std::string_view, attributes_max> values{};
   std::string error;  // a sentence; empty where a command was added for this element
   ErrorCode code{};   // of the error, if there is one
+
+  static constexpr std::uint8_t unknown = std::variant_size_v<Command>;
+  template <class AnyCommand>
+  static constexpr std::uint8_t kind_of = boost::mp11::mp_find<Command, AnyCommand>::value;
+  bool has(std::size_t place) const { return values[place].data() != nullptr; }
 };
 
 struct Request {

@@ -7,7 +7,8 @@ using namespace exchange;
 
 namespace {
 
-using Kind = RequestElement::Kind;
+template <class AnyCommand>
+constexpr std::uint8_t asked = RequestElement::kind_of<AnyCommand>;
 
 std::string reply(const std::vector<RequestElement>& elements, const std::vector<Outcome>& outcomes,
                   bool length_first = false) {
@@ -30,12 +31,12 @@ std::string error(RequestElement element, const std::string& sentence) {
   return text.substr(9, text.size() - 9 - 11);
 }
 
-const RequestElement account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}},
-    placement{Kind::placement, {"S", "1"}}, order{Kind::order, {"S", "-10", "2.50"}},
-    query{Kind::query, {"007"}}, cancel{Kind::cancel, {"007"}}, unknown{Kind::unknown};
+const RequestElement account{asked<CreateAccount>, {"1"}}, symbol{asked<CreateSymbol>, {"S"}},
+    placement{asked<PlaceShares>, {"S", "1"}}, order{asked<PlaceOrder>, {"S", "-10", "2.50"}},
+    query{asked<QueryOrder>, {"007"}}, cancel{asked<CancelOrder>, {"007"}}, unknown;
 const std::string_view absent;
-const RequestElement replace{Kind::replace, {"007", absent, "-10", "2.50"}},
-    replace_by_reference{Kind::replace, {absent, "a&#66;", "+1", "it's"}};
+const RequestElement replace{asked<ReplaceOrder>, {"007", absent, "-10", "2.50"}},
+    replace_by_reference{asked<ReplaceOrder>, {absent, "a&#66;", "+1", "it's"}};
 const Shares five = Shares::whole(5);
 const Timestamp then = {123'999'999};
 
@@ -74,24 +75,24 @@ TEST_CASE("errors repeat what identifies the request, where it was given") {
   CHECK(element(replace_by_reference, Rejected{Reason::executed_more}) ==
         R"(<error ref="a&#66;" amount="+1" limit="it's">)"
         "the order has executed that much already</error>");
-  CHECK(error({Kind::replace, {"1", "a", absent, "2"}}, "wrong") ==
+  CHECK(error({asked<ReplaceOrder>, {"1", "a", absent, "2"}}, "wrong") ==
         R"(<error id="1" ref="a" limit="2">wrong</error>)");
-  CHECK(error({Kind::replace}, "wrong") == "<error>wrong</error>");
+  CHECK(error({asked<ReplaceOrder>}, "wrong") == "<error>wrong</error>");
   CHECK(error(unknown, "unknown element 'x'") == "<error>unknown element 'x'</error>");
-  CHECK(error({Kind::order, {"S", absent, ""}}, "wrong") ==
+  CHECK(error({asked<PlaceOrder>, {"S", absent, ""}}, "wrong") ==
         R"(<error sym="S" limit="">wrong</error>)");
-  CHECK(error({Kind::account}, "wrong") == "<error>wrong</error>");
-  CHECK(error({Kind::placement, {absent, "1"}}, "wrong") == R"(<error id="1">wrong</error>)");
+  CHECK(error({asked<CreateAccount>}, "wrong") == "<error>wrong</error>");
+  CHECK(error({asked<PlaceShares>, {absent, "1"}}, "wrong") == R"(<error id="1">wrong</error>)");
 }
 
 TEST_CASE("attributes are repeated as written, whatever quotes they stood in") {
-  CHECK(error({Kind::account, {R"(a"b"c)"}}, "wrong") ==
+  CHECK(error({asked<CreateAccount>, {R"(a"b"c)"}}, "wrong") ==
         R"(<error id="a&quot;b&quot;c">wrong</error>)");
-  CHECK(error({Kind::account, {R"(")"}}, "wrong") == R"(<error id="&quot;">wrong</error>)");
-  CHECK(error({Kind::account, {"it's"}}, "wrong") == R"(<error id="it's">wrong</error>)");
-  CHECK(error({Kind::account, {"&#65;&lt;&amp;&quot;"}}, "wrong") ==
+  CHECK(error({asked<CreateAccount>, {R"(")"}}, "wrong") == R"(<error id="&quot;">wrong</error>)");
+  CHECK(error({asked<CreateAccount>, {"it's"}}, "wrong") == R"(<error id="it's">wrong</error>)");
+  CHECK(error({asked<CreateAccount>, {"&#65;&lt;&amp;&quot;"}}, "wrong") ==
         R"(<error id="&#65;&lt;&amp;&quot;">wrong</error>)");
-  CHECK(error({Kind::account, {"ä€😀>"}}, "wrong") == R"(<error id="ä€😀>">wrong</error>)");
+  CHECK(error({asked<CreateAccount>, {"ä€😀>"}}, "wrong") == R"(<error id="ä€😀>">wrong</error>)");
 }
 
 TEST_CASE("markup in an error's sentence is escaped") {
@@ -146,7 +147,7 @@ TEST_CASE("only the outcomes of the request at hand are used") {
 TEST_CASE("a length line counts the document and its newline") {
   CHECK(reply({}, {}, true) == "20\n<results></results>\n");
   // bytes, not characters
-  CHECK(reply({{Kind::account, {"ä"}}}, {Created{}}, true) ==
+  CHECK(reply({{asked<CreateAccount>, {"ä"}}}, {Created{}}, true) ==
         "38\n<results><created id=\"ä\"/></results>\n");
   const std::string text =
       reply({account, symbol, placement}, {Created{}, Created{}, Created{}}, true);

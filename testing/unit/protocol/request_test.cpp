@@ -9,13 +9,20 @@ using Lines = std::vector<std::string>;
 namespace {
 
 std::string print(const RequestElement& element) {
-  static const char* const kinds[] = {"account", "symbol",     "placement", "order",  "query",
-                                      "cancel",  "cancel all", "replace",   "unknown"};
-  std::string text = kinds[int(element.kind)];
-  std::size_t echoes = element.echo.size();
-  while (echoes > 0 && element.echo[echoes - 1].data() == nullptr) --echoes;
-  for (std::size_t i = 0; i < echoes; ++i)
-    text += element.echo[i].data() == nullptr ? " -" : " [" + std::string(element.echo[i]) + "]";
+  static const char* const kinds[] = {"account", "symbol",     "placement", "order",  "cancel",
+                                      "query",   "cancel all", "replace",   "unknown"};
+  std::string text = kinds[element.kind];
+  if (element.kind == RequestElement::unknown) return text;
+  std::vector<std::string_view> repeated;
+  boost::mp11::mp_with_index<RequestElement::unknown>(element.kind, [&](auto kind) {
+    using Asked = boost::mp11::mp_at<Command, decltype(kind)>;
+    for (std::size_t i = 0; i < std::size(attributes_of<Asked>); ++i)
+      if (attributes_of<Asked>[i].repeated != Repeated::never)
+        repeated.push_back(element.values[i]);
+  });
+  while (!repeated.empty() && repeated.back().data() == nullptr) repeated.pop_back();
+  for (const std::string_view value : repeated)
+    text += value.data() == nullptr ? " -" : " [" + std::string(value) + "]";
   return text;
 }
 
@@ -23,8 +30,7 @@ std::string print(const RequestElement& element) {
 // the error. One line "refused: ..." if the whole request is refused.
 Lines read(std::string xml, const ProtocolLimits& limits = {}) {
   XmlDocument document;
-  std::vector<RequestElement> elements{
-      RequestElement{RequestElement::Kind::unknown}};  // of an earlier request of the request batch
+  std::vector<RequestElement> elements{RequestElement()};  // of an earlier request of the batch
   std::vector<Command> commands{CreateSymbol{SymbolName("EARLIER")}};
   const Request request =
       read_request(xml.data(), xml.size(), limits, document, elements, commands);

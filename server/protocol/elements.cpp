@@ -1,0 +1,114 @@
+#include "protocol/elements.hpp"
+
+namespace exchange {
+namespace {
+
+using enum ErrorCode;
+
+Problem number_problem(NumberError error, std::string_view name, std::string_view why) {
+  const bool is_number =
+      error == NumberError::out_of_range || error == NumberError::too_many_decimals;
+  return {is_number ? number_out_of_range : malformed_number,
+          std::string(name) + " " + std::string(why)};
+}
+
+template <class Parsed, class Value>
+Problem take(const std::optional<Parsed>& parsed, Value& value, ErrorCode code,
+             std::string_view sentence) {
+  if (!parsed) return {code, std::string(sentence)};
+  value = *parsed;
+  return {};
+}
+
+// A number of at least 0.
+template <class Number>
+Problem take(const Parsed<Number>& parsed, Number& value, std::string_view name,
+             std::string_view (*describe)(NumberError)) {
+  if (!parsed) return number_problem(parsed.error, name, describe(parsed.error));
+  if (parsed.value < Number()) return {number_out_of_range, std::string(name) + " is negative"};
+  value = parsed.value;
+  return {};
+}
+
+}  // namespace
+
+Problem read_value(std::string_view text, AccountId& value, std::string_view) {
+  return take(parse_account_id(text), value, malformed_id, "account id must be 1 to 64 digits");
+}
+
+Problem read_value(std::string_view text, SymbolName& value, std::string_view) {
+  return take(parse_symbol_name(text), value, malformed_symbol,
+              "symbol must be 1 to 32 letters and digits");
+}
+
+Problem read_value(std::string_view text, OptionalReference& value, std::string_view) {
+  return take(parse_order_reference(text), value, malformed_reference,
+              "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+}
+
+Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name) {
+  const auto number = parse_order_id(text);
+  const bool is_id = name == "id";
+  if (!number)
+    return {is_id ? malformed_id : malformed_number,
+            (is_id ? "transaction id" : std::string(name)) + " must be a whole number from 1"};
+  value = *number;
+  return {};
+}
+
+Problem read_value(std::string_view text, Cash& value, std::string_view name) {
+  return take(parse_cash(text, Rounding::towards_zero), value, name, describe_cash_error);
+}
+
+Problem read_value(std::string_view text, Shares& value, std::string_view name) {
+  return take(parse_shares(text, Rounding::towards_zero), value, name, describe_shares_error);
+}
+
+template <class Order>
+Problem read_amount(std::string_view text, Order& order, std::string_view name) {
+  const auto amount = parse_shares(text, Rounding::towards_zero);
+  if (!amount) return number_problem(amount.error, name, describe_shares_error(amount.error));
+  if (amount.value == Shares()) return {number_out_of_range, "amount is zero"};
+  const bool buy = amount.value > Shares();
+  order.side = buy ? Side::buy : Side::sell;
+  order.shares = buy ? amount.value : Shares() - amount.value;
+  return {};
+}
+template Problem read_amount(std::string_view, PlaceOrder&, std::string_view);
+template Problem read_amount(std::string_view, ReplaceOrder&, std::string_view);
+
+// In its owner's favour: no execution at a price that the order did not allow.
+template <class Order>
+Problem read_limit(std::string_view text, Order& order, std::string_view name) {
+  const bool buy = order.side == Side::buy;
+  const auto limit = parse_price(text, buy ? Rounding::towards_zero : Rounding::up);
+  if (!limit) return number_problem(limit.error, name, describe_shares_error(limit.error));
+  if (limit.value <= Price()) return {number_out_of_range, "limit must be above zero"};
+  order.limit = limit.value;
+  return {};
+}
+template Problem read_limit(std::string_view, PlaceOrder&, std::string_view);
+template Problem read_limit(std::string_view, ReplaceOrder&, std::string_view);
+
+Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name) {
+  if (Problem problem = read_value(text, order.lifetime, name)) return problem;
+  if (order.is_market() && order.lifetime != Lifetime::immediate_or_cancel)
+    return {conflicting_attributes, "a market order cannot have tif gtc or fok"};
+  return {};
+}
+
+Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name) {
+  if (Problem problem = read_value(text, order.post_only, name)) return problem;
+  if (order.post_only && order.is_market())
+    return {conflicting_attributes, "a market order cannot have post"};
+  if (order.post_only && order.lifetime != Lifetime::until_canceled)
+    return {conflicting_attributes, "an order with post cannot have tif ioc or fok"};
+  return {};
+}
+
+Problem read_all(std::string_view text, CancelAll&, std::string_view) {
+  if (text != "true") return {unknown_value, "all must be true"};
+  return {};
+}
+
+}  // namespace exchange

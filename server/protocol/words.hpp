@@ -1,0 +1,56 @@
+#pragma once
+// The words of attribute values (docs/protocol.md), and what they mean: reading, errors and clients
+// take them from here.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "engine/commands.hpp"
+
+namespace exchange {
+
+enum class OrderType : bool { limit, market };
+
+template <class Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+template <class Value>
+inline constexpr std::array<Word<Value>, 0> words{};
+template <>
+inline constexpr std::array words<bool>{Word{"true", true}, Word{"false", false}};
+template <>
+inline constexpr std::array words<Lifetime>{Word{"gtc", Lifetime::until_canceled},
+                                            Word{"ioc", Lifetime::immediate_or_cancel},
+                                            Word{"fok", Lifetime::fill_or_kill}};
+template <>
+inline constexpr std::array words<OrderType>{Word{"limit", OrderType::limit},
+                                             Word{"market", OrderType::market}};
+template <>
+inline constexpr std::array words<SelfTrade>{Word{"none", SelfTrade::allowed},
+                                             Word{"cancel-resting", SelfTrade::cancel_resting},
+                                             Word{"cancel-taking", SelfTrade::cancel_taking}};
+
+static_assert(words<Lifetime>.size() == enumerators<Lifetime> &&
+              words<SelfTrade>.size() == enumerators<SelfTrade>);
+
+template <class Value>
+std::string_view word_of(Value value) {
+  return std::find_if(words<Value>.begin(), words<Value>.end(),
+                      [&](const auto& one) { return one.value == value; })
+      ->word;
+}
+// All of them in a sentence: "gtc, ioc or fok".
+template <class Value>
+std::string all_words() {
+  constexpr auto& all = words<Value>;
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < all.size() ? ", " : " or ") + std::string(all[i].word);
+  return text;
+}
+
+}  // namespace exchange
