@@ -1,6 +1,7 @@
 // docs/protocol.md against the tests: every rule names a script or a test case that exists, every
-// script is named by a rule, and sources refer to rules that exist.
+// script is named by a rule, and sources refer to rules that exist. Its tables against the server.
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -11,7 +12,7 @@
 
 #include "catch.hpp"
 #include "engine/commands.hpp"
-#include "protocol/error_code.hpp"
+#include "protocol/reply.hpp"
 #include "wire/script.hpp"
 
 namespace fs = std::filesystem;
@@ -78,6 +79,32 @@ std::set<std::string> case_names() {
   return names;
 }
 
+// The letters of the tables of elements stand for these values; others may stay.
+std::string with_values(std::string text) {
+  for (const auto& [letter, value] : {std::pair("\"A\"", "\"7\""),
+                                      {"\"B\"", "\"5\""},
+                                      {"\"N\"", "\"10\""},
+                                      {">N<", ">10<"},
+                                      {"\"P\"", "\"2.5\""},
+                                      {"\"T\"", "\"9\""},
+                                      {"…", ""}})
+    for (std::size_t at; (at = text.find(letter)) != std::string::npos;)
+      text.replace(at, std::strlen(letter), value);
+  return text;
+}
+
+// What a command leads to where all is well.
+struct Accepted {
+  Outcome operator()(const CreateAccount&) const { return Created(); }
+  Outcome operator()(const CreateSymbol&) const { return Created(); }
+  Outcome operator()(const PlaceShares&) const { return Created(); }
+  Outcome operator()(const PlaceOrder&) const { return Opened{9}; }
+  Outcome operator()(const CancelOrder&) const { return Canceled{{.order = 9}}; }
+  Outcome operator()(const QueryOrder&) const { return Status{.order = 9}; }
+  Outcome operator()(const CancelAll&) const { return CanceledAll{{{.order = 9}}}; }
+  Outcome operator()(const ReplaceOrder&) const { return Replaced{9}; }
+};
+
 }  // namespace
 
 TEST_CASE("every rule of the protocol names its tests, and every script is named by a rule") {
@@ -121,6 +148,46 @@ TEST_CASE("the page of the protocol lists the error codes, each once") {
     codes.emplace_back(code_of(ErrorCode(i)));
   CHECK(listed == codes);
   CHECK(std::set<std::string>(codes.begin(), codes.end()).size() == codes.size());
+}
+
+TEST_CASE("replies repeat what the tables of the page say, which have each such attribute") {
+  const std::string page = text_of(root / "docs" / "protocol.md");
+  // | `<request/>` | `<reply/>` and more, or words | `<error>…</error>` |
+  static const std::regex row(
+      R"re(\n\| `(<[^`]+)` \| (?:`(<[^`]+)`)?[^|]*\|(?: `(<error[^>]*>))?)re");
+  std::set<std::pair<int, std::size_t>> shown;  // of a kind, attributes by their places
+  for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at) {
+    INFO((*at)[0]);
+    const std::string element = with_values((*at)[1]);
+    const bool creates = element.starts_with("<account") || element.starts_with("<symbol");
+    std::string text = creates ? "<create>" + element + "</create>"
+                               : "<transactions id=\"7\">" + element + "</transactions>";
+    XmlDocument document;
+    std::vector<RequestElement> elements;
+    std::vector<Command> commands;
+    const Request request =
+        read_request(text.data(), text.size(), ProtocolLimits(), document, elements, commands);
+    REQUIRE(commands.size() == 1);
+    for (std::size_t place = 0; place < attributes_max; ++place)
+      if (elements[0].has(place)) shown.emplace(elements[0].kind, place);
+    const auto reply = [&](const Outcome& outcome) {
+      std::string out;
+      append_results(out, request, elements, {&outcome, 1}, false);
+      return out;
+    };
+    const std::string accepted = reply(std::visit(Accepted(), commands[0])),
+                      refused = reply(Rejected{Reason::unknown_account});
+    CHECK(accepted.starts_with("<results>" + with_values((*at)[2])));
+    if ((*at)[3].matched) CHECK(refused.starts_with("<results>" + with_values((*at)[3])));
+  }
+  boost::mp11::mp_for_each<boost::mp11::mp_iota_c<RequestElement::unknown>>([&](auto kind) {
+    const auto& attributes = attributes_of<boost::mp11::mp_at<Command, decltype(kind)>>;
+    for (std::size_t place = 0; place < std::size(attributes); ++place)
+      if (attributes[place].repeated != Repeated::never) {
+        INFO("no table shows " << attributes[place].name << " of element " << kind());
+        CHECK(shown.contains({kind(), place}));
+      }
+  });
 }
 
 TEST_CASE("sources refer to rules of the protocol that exist") {
