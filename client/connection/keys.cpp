@@ -4,16 +4,20 @@
 
 namespace exchange::client {
 
-std::string create_tag(std::string_view operator_key) {
-  if (operator_key.empty()) return "<create>";
-  std::string tag = "<create key=\"";
-  for (const char c : operator_key) switch (c) {
-      case '&': tag += "&amp;"; break;
-      case '<': tag += "&lt;"; break;
-      case '"': tag += "&quot;"; break;
-      default: tag += c;
+std::string key_attribute(std::string_view key) {
+  if (key.empty()) return {};
+  std::string text = " key=\"";
+  for (const char c : key) switch (c) {
+      case '&': text += "&amp;"; break;
+      case '<': text += "&lt;"; break;
+      case '"': text += "&quot;"; break;
+      default: text += c;
     }
-  return tag + "\">";
+  return text + '"';
+}
+
+std::string create_tag(std::string_view operator_key) {
+  return "<create" + key_attribute(operator_key) + ">";
 }
 
 // A quote in a value is escaped, so that nothing else reads like a key.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "client/connection/command_line.hpp"
-#include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
 #include "client/loadgen/audit/audit_input.hpp"
@@ -56,10 +56,10 @@ std::string Bench::unused_prefix() try {
   constexpr unsigned tries_max = 8;
   for (unsigned tries = 0; tries < tries_max; ++tries) {
     const std::string prefix = std::to_string(100 + (std::stoull(clock) + tries * 271) % 900),
-                      key = options_.workload.keys ? "\" key=\"loadgen-" + prefix : "";
-    const std::string reply =
-        ask_server(client::create_tag(options_.workload.operator_key) + "<account id=\"" + prefix +
-                   key + "\" balance=\"1\"/></create>\n");
+                      key = options_.workload.keys ? "loadgen-" + prefix : "";
+    const CreateAccount create(AccountId(prefix), Cash::whole(1));
+    const std::string reply = ask_server(
+        client::creations(client::element_of(create, key), options_.workload.operator_key) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     if (!elements.next(element) || element.name == "created") return prefix;

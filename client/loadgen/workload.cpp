@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 #include "client/loadgen/order_ids.hpp"
 
 namespace exchange::loadgen {
@@ -437,7 +438,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
 }
 
 std::string set_up_query(const Workload& workload) {
-  return "<transactions id=\"" + workload.account_id(0) + "\"><query id=\"1\"/></transactions>\n";
+  return client::transactions(workload.account_id(0), "<query id=\"1\"/>") + "\n";
 }
 
 }  // namespace exchange::loadgen

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/loadgen/audit/balance_probe.hpp"
 #include "client/loadgen/audit/evidence.hpp"
@@ -314,10 +315,10 @@ void Audit::ask_for_final_states() {
 // unless the reply contained none at all.
 void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders) {
   while (!orders.empty()) {
-    std::string request = "<transactions id=\"" + account.id + "\">";
+    std::string queries;
     for (const std::uint32_t order : orders)
-      request += "<query id=\"" + evidence_.text_of_id(evidence_.orders[order].id) + "\"/>";
-    const std::string reply = ask_(request + "</transactions>\n");
+      queries += "<query id=\"" + evidence_.text_of_id(evidence_.orders[order].id) + "\"/>";
+    const std::string reply = ask_(client::transactions(account.id, queries) + "\n");
 
     const std::size_t fills_before = evidence_.fills.size();
     std::vector<std::uint32_t> refused;

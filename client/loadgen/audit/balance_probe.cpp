@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::loadgen {
@@ -85,9 +86,9 @@ void BalanceProbe::run() {
   if (input_.accounts.empty()) return;
   // Not every server creates a symbol without shares, or takes an order of one that was not
   // created.
-  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"><account id=\"" +
-                             input_.accounts.front().id + "\">1</account></symbol></create>\n",
-                    reply = ask_(create);
+  const PlaceShares share{SymbolName(input_.probe_symbol), AccountId(input_.accounts.front().id),
+                          Shares::whole(1)};
+  const std::string reply = ask_(client::creations(client::element_of(share), "") + "\n");
   client::ReplyElements elements(reply);
   client::ReplyElement element;
   if (!elements.next(element) || element.name != "created")
@@ -122,7 +123,7 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
     const std::size_t end = std::min(probes_.size(), first + probes_per_request);
     std::string orders;
     for (std::size_t i = first; i < end; ++i) orders += probes_[i].order;
-    const std::string reply = ask_(request(account, orders));
+    const std::string reply = ask_(client::transactions(account.id, orders) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     std::size_t i = first;
@@ -182,10 +183,9 @@ void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
 
 void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_units,
                        std::int64_t price_units, bool must_open) {
-  probes_.push_back({"<order sym=\"" + symbol + "\" amount=\"" + (buy ? "" : "-") +
-                         to_string(Shares::from_units(shares_units)) + "\" limit=\"" +
-                         to_string(Price::from_units(price_units)) + "\"/>",
-                     must_open, claim_});
+  const PlaceOrder order({}, SymbolName(symbol), buy ? Side::buy : Side::sell,
+                         Shares::from_units(shares_units), Price::from_units(price_units));
+  probes_.push_back({client::element_of(order), must_open, claim_});
 }
 
 void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::string>& ids) {
@@ -193,7 +193,7 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
     const std::size_t end = std::min(ids.size(), first + probes_per_request);
     std::string cancels;
     for (std::size_t i = first; i < end; ++i) cancels += "<cancel id=\"" + ids[i] + "\"/>";
-    const std::string reply = ask_(request(account, cancels));
+    const std::string reply = ask_(client::transactions(account.id, cancels) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     Status state;
@@ -205,10 +205,6 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
                           ", which no other order could match, was not canceled as a whole: " +
                           std::string(element.content));
   }
-}
-
-std::string BalanceProbe::request(const AuditAccount& account, const std::string& elements) const {
-  return "<transactions id=\"" + account.id + "\">" + elements + "</transactions>\n";
 }
 
 }  // namespace exchange::loadgen

@@ -44,7 +44,6 @@ class BalanceProbe {
   void add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units,
            bool must_open);
   void cancel(const AuditAccount& account, const std::vector<std::string>& ids);
-  std::string request(const AuditAccount& account, const std::string& elements) const;
 
   const AuditInput& input_;
   const Evidence& evidence_;

@@ -1,0 +1,85 @@
+#include "client/connection/requests.hpp"
+
+#include "client/connection/keys.hpp"
+#include "protocol/words.hpp"
+
+namespace exchange::client {
+namespace {
+
+// Names are letters and digits, numbers plain decimals: nothing needs escaping.
+std::string attribute(const char* name, std::string_view value) {
+  return std::string(" ") + name + "=\"" + std::string(value) + '"';
+}
+std::string amount(Side side, Shares shares) {
+  return attribute("amount", (side == Side::sell ? "-" : "") + to_string(shares));
+}
+std::string reference(const OptionalReference& reference) {
+  return reference ? attribute("ref", reference->view()) : "";
+}
+// Of a CancelOrder, QueryOrder or ReplaceOrder.
+template <class AnyCommand>
+std::string order(const AnyCommand& command) {
+  return command.reference ? reference(command.reference)
+                           : attribute("id", std::to_string(command.order));
+}
+
+struct ElementWriter {
+  std::string_view key;
+
+  std::string operator()(const CreateAccount& create) const {
+    return "<account" + attribute("id", create.account.view()) +
+           attribute("balance", to_string(create.balance)) + key_attribute(key) + "/>";
+  }
+  std::string operator()(const CreateSymbol& create) const {
+    return "<symbol" + attribute("sym", create.symbol.view()) + "/>";
+  }
+  std::string operator()(const PlaceShares& place) const {
+    return "<symbol" + attribute("sym", place.symbol.view()) + "><account" +
+           attribute("id", place.account.view()) + ">" + to_string(place.shares) +
+           "</account></symbol>";
+  }
+  std::string operator()(const PlaceOrder& place) const {
+    return "<order" + attribute("sym", place.symbol.view()) + amount(place.side, place.shares) +
+           (place.is_market() ? attribute("type", word_of(OrderType::market))
+                              : attribute("limit", to_string(place.limit))) +
+           reference(place.reference) +
+           (place.is_market() || place.lifetime == Lifetime::until_canceled
+                ? ""
+                : attribute("tif", word_of(place.lifetime))) +
+           (place.post_only ? attribute("post", word_of(true)) : "") +
+           (place.self_trade == SelfTrade::allowed ? ""
+                                                   : attribute("stp", word_of(place.self_trade))) +
+           "/>";
+  }
+  std::string operator()(const CancelOrder& cancel) const {
+    return "<cancel" + order(cancel) + "/>";
+  }
+  std::string operator()(const QueryOrder& query) const { return "<query" + order(query) + "/>"; }
+  std::string operator()(const CancelAll& cancel) const {
+    return "<cancel" +
+           (cancel.symbol ? attribute("sym", cancel.symbol->view()) : attribute("all", "true")) +
+           "/>";
+  }
+  std::string operator()(const ReplaceOrder& replace) const {
+    return "<replace" + order(replace) + amount(replace.side, replace.shares) +
+           attribute("limit", to_string(replace.limit)) + "/>";
+  }
+};
+
+}  // namespace
+
+std::string element_of(const Command& command, std::string_view key) {
+  return std::visit(ElementWriter{key}, command);
+}
+
+std::string creations(std::string_view elements, std::string_view operator_key) {
+  return create_tag(operator_key) + std::string(elements) + "</create>";
+}
+
+std::string transactions(std::string_view account, std::string_view elements,
+                         std::string_view key) {
+  return "<transactions" + attribute("id", account) + key_attribute(key) + ">" +
+         std::string(elements) + "</transactions>";
+}
+
+}  // namespace exchange::client
