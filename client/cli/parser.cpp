@@ -14,11 +14,20 @@
 #include "client/cli/words.hpp"
 #include "client/connection/option_checks.hpp"
 #include "engine/decimal.hpp"
+#include "protocol/words.hpp"
 
 namespace exchange::cli {
 namespace {
 
 enum class Place { command_line, shell };
+
+// The option is one of the words of an attribute.
+template <class Value>
+void takes_words(CLI::Option* option) {
+  std::vector<std::string> known;
+  for (const auto& one : exchange::words<Value>) known.emplace_back(one.word);
+  option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
+}
 
 // A command: its name, the words that follow, its heading in the help, and what it is for.
 struct Entry {
@@ -277,19 +286,15 @@ class Parser {
           ->add_option("--ref", reference_,
                        "your name for the order: if it is sent again, it is executed once")
           ->type_name("REF");
-      order
-          ->add_option("--tif", tif_,
-                       "ioc: cancel at once what is not executed at once; fok: execute in full at "
-                       "once, or refuse it")
-          ->check(CLI::IsMember({"gtc", "ioc", "fok"}))
-          ->type_name("gtc|ioc|fok");
+      takes_words<Lifetime>(order->add_option(
+          "--tif", tif_,
+          "ioc: cancel at once what is not executed at once; fok: execute in full at "
+          "once, or refuse it"));
       order->add_flag("--post", post_, "refuse it if it would be executed at once");
-      order
-          ->add_option("--stp", stp_,
-                       "where it would meet an order of your own: cancel-resting: cancel that one; "
-                       "cancel-taking: cancel what is open of this one; none: execute both")
-          ->check(CLI::IsMember({"none", "cancel-resting", "cancel-taking"}))
-          ->type_name("none|cancel-resting|cancel-taking");
+      takes_words<SelfTrade>(order->add_option(
+          "--stp", stp_,
+          "where it would meet an order of your own: cancel-resting: cancel that one; "
+          "cancel-taking: cancel what is open of this one; none: execute both"));
       order
           ->add_option("SHARES PRICE", list_,
                        "also as SHARES@PRICE; market: at the best prices there are, at once")
