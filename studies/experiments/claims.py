@@ -158,9 +158,9 @@ def hardly_overlapped(t):
     """A sentence for the page: where the figures of `collections` are not what they look like."""
     slow = {key: cpus for key, cpus in cpus_busy(t).items() if cpus < BUSY_CPUS}
     listed = "; ".join(f"{mix}, {name}: {cpus:.1f}" for (mix, name), cpus in slow.items())
-    return slow and (
-        f"**Threads hardly overlapped** in these cells (CPUs that 8 threads kept busy): {listed}. There the figures are those of threads that take turns."
-    )
+    if not slow:
+        return ""
+    return f"**Threads hardly overlapped** in these cells (CPUs that 8 threads kept busy): {listed}. There the figures are those of threads that take turns."
 
 
 CLAIMS = read(Path(__file__).with_suffix(".txt"))
