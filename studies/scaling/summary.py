@@ -5,7 +5,7 @@ from dataclasses import asdict
 from statistics import median
 
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
-from figures import counted, rounded
+from figures import counted
 from fit import fit_with_interval, projection
 
 BUSY = 0.85  # of what it could use: from here on it is what limits
@@ -59,29 +59,27 @@ def figures_of(records):
     if not answering:
         return figures
     results = [report["result"] for report in answering]
-    return rounded(
-        {
-            **figures,
-            "rates": [r["requests_per_s"] for r in results],
-            "totals_ms": [r["seconds"] * 1000 for r in results],
-            "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
-            "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
-            "cpu_us": {
-                process: spread([(r.get(name) or {}).get("cpu_us_per_request") for r in answering])
-                for process, name in PROCESSES.items()
-            },
-            "stages_us": stages([report.get("server_stages_us") for report in answering]),
-            "switches_per_request": middle([switches(report) for report in answering]),
-            "core_thread_share": middle([record.get("core_thread_share") for record in records]),
-            "machine_busy": middle([record.get("machine_busy") for record in records]),
-            "waits": waits([record.get("waits") for record in records]),
-            "workers": answering[0]["load"].get("workers", 1),
-        }
-    )
+    return {
+        **figures,
+        "rates": [r["requests_per_s"] for r in results],
+        "totals_ms": [r["seconds"] * 1000 for r in results],
+        "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
+        "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
+        "cpu_us": {
+            process: spread([(r.get(name) or {}).get("cpu_us_per_request") for r in answering])
+            for process, name in PROCESSES.items()
+        },
+        "stages_us": stages([report.get("server_stages_us") for report in answering]),
+        "switches_per_request": middle([switches(report) for report in answering]),
+        "core_thread_share": middle([record.get("core_thread_share") for record in records]),
+        "machine_busy": middle([record.get("machine_busy") for record in records]),
+        "waits": waits([record.get("waits") for record in records]),
+        "workers": answering[0]["load"].get("workers", 1),
+    }
 
 
-def describe(cell, figures, cpus, settings):
-    """The summary of one cell; `figures` is None if no trial of it was finished."""
+def describe(cell, records, cpus, settings):
+    """The summary of one cell; `records` is None if no trial of it was finished."""
     placement = place(cell, cpus)
     summary = {
         **asdict(cell),
@@ -104,11 +102,11 @@ def describe(cell, figures, cpus, settings):
 
     if reason := why_not(cell, cpus):
         return not_run(reason, placement="", trials_wanted=0)
-    if figures is None:
+    if records is None:
         return not_run("no trial of it was finished")
-    summary.update(figures)
-    if "refused" in figures:
-        return not_run(figures["refused"], trials_wanted=0)
+    summary.update(figures_of(records))
+    if "refused" in summary:
+        return not_run(summary["refused"], trials_wanted=0)
     if summary["errors"]:
         summary["status"] = "errors"
     if not summary["rates"]:
@@ -293,30 +291,22 @@ def grouped(cells, names):
     return sorted(groups.items(), key=lambda item: [order.get(value, value) for value in item[0]])
 
 
-def results_of(head, records):
-    """What was measured in each cell, without anything that follows from it."""
+def summarise(head, records):
+    """Everything that tables and plots show."""
+    settings = Settings(**{**head["settings"], "only": tuple(head["settings"]["only"])})
     of_cell = {}
     for record in records:
         of_cell.setdefault(record["cell"], []).append(record)
-    return {
-        **head,
-        "trials_finished": len(records),
-        "measuring_s": rounded(sum(float(record.get("wall_s", 0)) for record in records)),
-        "stolen": rounded(spread([record.get("machine_stolen") for record in records])),
-        "cells": {cell: figures_of(own) for cell, own in sorted(of_cell.items())},
-    }
-
-
-def summarise(results):
-    """Everything that tables, plots and the page show."""
-    settings = Settings(**{**results["settings"], "only": tuple(results["settings"]["only"])})
-    cpus = tuple(results["cpus"])
     cells = [
-        describe(cell, results["cells"].get(cell.key), cpus, settings) for cell in choose(settings)
+        describe(cell, of_cell.get(cell.key), tuple(head["cpus"]), settings)
+        for cell in choose(settings)
     ]
     sweep = [cell for cell in cells if cell["part"] == "sweep"]
     return {
-        **results,
+        **head,
+        "trials_finished": len(records),
+        "measuring_s": sum(float(record.get("wall_s", 0)) for record in records),
+        "stolen": spread([record.get("machine_stolen") for record in records]),
         "trials_wanted": sum(cell["trials_wanted"] for cell in cells),
         "errors": [cell for cell in cells if cell["errors"]],
         "cells": cells,

@@ -8,7 +8,7 @@ from progress import Progress
 from studies.report.claims import markdown_tables
 from studies.report.documents import fill
 from studies.report.tables import number
-from summary import find, results_of, summarise
+from summary import find, summarise
 from tables import PAGES, all_tables, blocks, fits_clients_table, headline, markdown_page, table_a
 from waits import count_waits, parse_samples
 
@@ -27,7 +27,7 @@ def summary_of(change=lambda cell, trial: {}, cpus=(0, 1), wanted=lambda cell: T
         if cell.cores <= len(cpus) and wanted(cell)
         for trial in (1, 2)
     ]
-    return summarise(results_of(made_head(SETTINGS, cpus), records))
+    return summarise(made_head(SETTINGS, cpus), records)
 
 
 class Tables(unittest.TestCase):
