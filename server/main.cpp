@@ -1,10 +1,9 @@
-// The server: wiring and the life of the process. Start reading here; then engine/exchange.hpp,
-// core/core.hpp, protocol/session.hpp.
+// The life of the process: options, signals, one Server. Start reading here; then server.hpp,
+// engine/exchange.hpp, core/core.hpp, protocol/session.hpp.
 
 #include <openssl/crypto.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -15,38 +14,26 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <iterator>
-#include <random>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
-#include "auth/authenticator.hpp"
 #include "auth/scrypt.hpp"
 #include "base/fail_point.hpp"
 #include "base/key_file.hpp"
 #include "base/memory.hpp"
 #include "base/process.hpp"
-#include "core/core.hpp"
-#include "core/spare_pages.hpp"
-#include "core/standby.hpp"
-#include "http/http_server.hpp"
-#include "market_data/market_feed.hpp"
-#include "market_data/market_view.hpp"
-#include "memory_plan.hpp"
 #include "net/listener.hpp"
-#include "net/transport.hpp"
 #include "options.hpp"
-#include "store/store.hpp"
+#include "resource_plan.hpp"
+#include "server.hpp"
 
 using namespace exchange;
 
 namespace {
 
 constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
-// At full load the engine needs five a second.
-constexpr std::size_t spare_pages_kept = 4;
 
 [[noreturn]] void die(const std::string& why) {
   spdlog::critical("{}", why);
@@ -99,34 +86,6 @@ bool stop_requested() {
                      [&](int signal) { return sigismember(&pending, signal) == 1; });
 }
 
-// Every connection needs a descriptor: takes as many as the process may have, and divides them.
-// Throws std::invalid_argument if they are too few.
-void fit_descriptor_limit(Options& options) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const auto all = std::size_t(limit.rlim_cur);
-  std::size_t& for_http = options.http.connections_max;
-  for_http = options.http_port ? std::min(for_http, all / 8) : 0;
-  std::size_t& closing = options.net.limits.closing_max;
-  closing = std::min(closing, std::max<std::size_t>(all / 16, 1));
-  // Files, databases and the reserve; the event queue and the listener of each loop.
-  constexpr std::size_t of_process = 40, of_loop = 4, clients_min = 8;
-  const std::size_t loops = options.net.policy == Policy::loop ? options.net.threads : 0;
-  const std::size_t own = of_process + of_loop * loops + for_http + closing;
-  if (all < own + clients_min)
-    throw std::invalid_argument("the limit of " + std::to_string(all) +
-                                " file descriptors is too low, " +
-                                std::to_string(own + clients_min) +
-                                " are needed; raise it (ulimit -n, LimitNOFILE= of systemd)");
-  if (all - own >= options.net.limits.connections_max) return;
-  spdlog::warn("the limit of {} file descriptors allows {} connections, not {}", all, all - own,
-               options.net.limits.connections_max);
-  options.net.limits.connections_max = all - own;
-}
-
 void arm_fail_points_of_environment() {
   const char* text = std::getenv("EXCHANGE_FAIL_POINT");
   if (text == nullptr || *text == '\0') return;
@@ -157,17 +116,6 @@ bool open_store(Store& store, const Options& options) {
   }
 }
 
-// Runs a function at the end of its scope, however that comes.
-class ScopeExit {
- public:
-  explicit ScopeExit(std::function<void()> function) : function_(std::move(function)) {}
-  ~ScopeExit() { function_(); }
-  ScopeExit(const ScopeExit&) = delete;
-
- private:
-  const std::function<void()> function_;
-};
-
 // On SIGHUP: a certificate that was renewed; with what cannot be used the server goes on as it was.
 void reload(Certificate* certificate) try {
   if (certificate == nullptr) {
@@ -197,10 +145,6 @@ KeyHash operator_key_hash(const AuthLimits& limits) {
   return hash;
 }
 
-void add_keys(KeyRing& keys, const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
-  for (const auto& [account, key] : of_accounts) keys.add(account, key);
-}
-
 // For a server that listens only once it takes over. Throws if it never could; the port may be that
 // of the active server on this machine.
 void check_port(const NetOptions& options) try {
@@ -212,25 +156,20 @@ void check_port(const NetOptions& options) try {
 }
 
 // Returns whether this server is the active one now; false: a signal stopped it.
-bool follow_until_active(Standby& standby, KeyRing* keys, const sigset_t& signals,
-                         Certificate* certificate) {
+bool follow_until_active(Server& server, const sigset_t& signals) {
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
   for (bool available = true;;) {
     const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
-    if (signal == SIGHUP) reload(certificate);
+    if (signal == SIGHUP) reload(server.certificate());
     if (is_stop(signal)) {
       spdlog::info("stopping on signal {}", signal);
       return false;
     }
     try {
-      const bool active = standby.follow();
-      if (keys != nullptr) add_keys(*keys, standby.take_keys());
+      const bool active = server.follow();
       if (!available) spdlog::warn("the store is available again");
       available = true;
-      if (!active) continue;
-      spdlog::warn("no other server is alive: this one takes over at batch {}",
-                   standby.last_batch());
-      return true;
+      if (active) return true;
     } catch (const StoreUnavailable& error) {
       if (available) spdlog::error("the store is unavailable, trying again: {}", error.what());
       available = false;
@@ -238,136 +177,59 @@ bool follow_until_active(Standby& standby, KeyRing* keys, const sigset_t& signal
   }
 }
 
-ServerInfo server_info(const Options& options) {
-  return {.policy = policy_name(options.net.policy),
-          .threads = options.net.policy == Policy::thread ? "per-client"
-                                                          : std::to_string(options.net.threads),
-          .store = options.store.substr(0, options.store.find(':')),
-          .version = EXCHANGE_VERSION,
-          .started_s = ::time(nullptr),
-          .replicas_required = options.store_limits.replicas_required,
-          .state = options.state};
-}
-
 int run(Options options) {
-  // 1. The process: logs to stderr, signals for this thread only.
+  // 1. The process: logs to stderr, signals for this thread only, its share of the machine.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   const sigset_t signals = take_signals();
   ::umask(077);  // a store holds key hashes
   plan_memory(options, usable_memory());
   if (options.net.threads == 0) options.net.threads = usable_cpus();
-  fit_descriptor_limit(options);
+  plan_descriptors(options);
   arm_fail_points_of_environment();
 
-  Metrics metrics;
-  const auto certificate =
-      options.tls.enabled() ? std::make_unique<Certificate>(options.tls, metrics) : nullptr;
+  // 2. The HTTP port, which shows that the server lives while it waits for its store.
+  const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
+  if (options.standby && !store->allows_standby())
+    throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
+                                " has one server at a time");
   KeyRing keys;
   if (options.auth.required)
     keys.add(operator_id, operator_key_hash(options.auth));
   else if (!options.auth.operator_key_file.empty())
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
+  Metrics metrics;
+  Server server(options, {*store, system_clock(), metrics, keys}, die);
+  if (options.http_port) spdlog::info("HTTP on port {}", server.http_port());
+  const std::string http_port =
+      options.http_port ? " http-port=" + std::to_string(server.http_port()) : "";
 
-  const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
-  if (options.standby && !store->allows_standby())
-    throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
-                                " has one server at a time");
-  SparePages spare_pages(spare_pages_kept, die);
-
-  // 2. The HTTP port, which shows that the server lives while it waits for its store.
-  MarketFeed feed(options.http.unread_rows_max);
-  OnProjected on_projected;
-  if (options.http_port)
-    on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
-  std::unique_ptr<Core> core;
-  std::unique_ptr<Authenticator> authenticator;
-  std::unique_ptr<HttpServer> http;
-  std::unique_ptr<Transport> transport;
-  if (options.auth.required)
-    authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
-  if (options.http_port) {
-    http = std::make_unique<HttpServer>(
-        HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
-        server_info(options), feed, *store, metrics, authenticator.get(), certificate.get());
-    spdlog::info("HTTP on port {}", http->port());
-  }
-  // However the start ends: no thread may use then what is gone.
-  const ScopeExit stop([&] {
-    if (authenticator) authenticator->stop();
-    if (http) http->stop();
-    if (transport) transport->stop();
-    const bool served = core != nullptr;
-    core.reset();  // all outlive it: it may be inside of one of their sinks
-    if (served) store->end_lease();
-    spdlog::info("stopped");
-  });
-  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
-
-  // 3. The store, and from it the exchange as it was promised to clients.
+  // 3. The store, and from it the exchange; while another server is active, follow that one.
   const bool active = open_store(*store, options);
   if (options.store == "memory:")
     spdlog::warn("memory store: everything is lost when this process ends");
   if (!active) store->keep_journal_from(store->projected_batch());
-  Recovered recovered = recover(*store, std::random_device()());
-  recovered.exchange.take_pages_from(spare_pages);
-  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
-               options.store == "memory:" ? "memory store" : store->describe(),
-               recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
-               recovered.last_batch, recovered.batches_replayed);
-  MarketView view(options.http.trades_kept_max, options.http.trades_in_all_max,
-                  std::random_device()());
-  if (options.http_port) {
-    std::vector<ExecutionRow> trades = store->newest_executions(options.http.trades_loaded_max);
-    // An active server may have projected more since the tables were loaded: they come as changes.
-    std::erase_if(trades, [&](const ExecutionRow& row) {
-      return row.id > recovered.tables.totals.executions;
-    });
-    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
-  }
-  view.take_pages_from(spare_pages);
-  recovered.tables = {};
-
-  // 4. While another server is active: follow it.
+  server.load();
   if (!active) {
     check_port(options.net);
     std::printf("standby%s\n", http_port.c_str());
     std::fflush(stdout);
-    Standby standby(std::move(recovered), *store, system_clock(), options.core, metrics,
-                    on_projected);
-    if (http) http->show(std::move(view), standby.health());
-    if (!follow_until_active(standby, options.auth.required ? &keys : nullptr, signals,
-                             certificate.get()))
-      return 0;
-    recovered = standby.take();
-  } else if (http) {
-    http->show(std::move(view));
+    server.begin_standby();
+    if (!follow_until_active(server, signals)) return 0;
   }
 
-  // 5. The core and the XML port.
-  if (options.auth.required) add_keys(keys, std::exchange(recovered.keys, {}));
-  recovered.exchange.set_limits(options.state);
-  core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
-                                die, on_projected);
-  transport = make_transport({.options = options.net,
-                              .protocol = options.protocol,
-                              .service = *core,
-                              .metrics = metrics,
-                              .authenticator = authenticator.get(),
-                              .certificate = certificate.get()});
-  if (http) http->attach(*core);
+  // 4. Clients, until a stop signal; then what was accepted is answered, and the journal projected,
+  // unless a standby server does that.
+  server.serve();
   fail_point("start.before_ready");
-  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()),
-              policy_name(options.net.policy), server_info(options).threads.c_str(),
+  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(server.port()),
+              policy_name(options.net.policy), threads_name(options.net).c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
-
-  // 6. Wait for a stop signal; then answer accepted requests, and project the journal unless a
-  // standby server does.
   int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(certificate.get());
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(server.certificate());
   spdlog::info("stopping on signal {}", signal);
-  if (signal == SIGUSR2 && store->allows_standby()) core->leave_projection();
+  if (signal == SIGUSR2) server.leave_projection();
   end_if_stop_takes_too_long();
   return 0;
 }

@@ -100,7 +100,7 @@ class AddOption {
 Options parse_options(int argc, char** argv) {
   Options options;
   options.net.limits.buffered_bytes_max = options.net.limits.connections_max =
-      0;  // memory_plan.hpp
+      0;  // resource_plan.hpp
   CLI::App app(
       "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
       "Each option can also be given as the environment variable in brackets.",

@@ -25,7 +25,7 @@ struct Options {
   std::string log_level = "info";
   StoreLimits store_limits;
   bool standby = false;  // wait while another server is active
-  // 0: as memory allows (memory_plan.hpp)
+  // 0: as memory allows (resource_plan.hpp)
   StateLimits state{.accounts_max = 0,
                     .symbols_max = 0,
                     .positions_max = 0,

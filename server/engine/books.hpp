@@ -80,7 +80,7 @@ class Books {
   std::size_t open() const { return open_; }
   std::size_t in_memory() const { return orders_.used(); }
   std::size_t executions() const { return executions_.used(); }
-  // Of the index of ids: each has the memory of some 12 orders (memory_plan.cpp).
+  // Of the index of ids: each has the memory of some 12 orders (resource_plan.cpp).
   std::size_t index_pages() const { return order_index_.pages(); }
   const OpenOrders& open_orders() const { return open_orders_; }
   // Builds it, if it is not in use.

@@ -37,7 +37,7 @@ struct NetLimits {
   std::size_t connections_max = 16'384;
   std::size_t connections_per_address = 0;
   // parts of requests, large request batches and replies not taken yet, of all clients. The server
-  // lowers it to what memory allows (memory_plan.hpp)
+  // lowers it to what memory allows (resource_plan.hpp)
   std::size_t buffered_bytes_max = 1u << 30;
   std::uint64_t idle_ms = 600'000;
   // a connection idle for so long may be evicted even if no address has more than the new one's
@@ -84,6 +84,10 @@ struct NetOptions {
   unsigned threads = 0;
   NetLimits limits;
 };
+// "2", or "per-client".
+inline std::string threads_name(const NetOptions& options) {
+  return options.policy == Policy::thread ? "per-client" : std::to_string(options.threads);
+}
 template <class Add>
 void add_options(NetOptions& options, Add add) {
   add("--port", options.port, "TCP port for clients; 0 picks a free one", Range{0, 65'535});

@@ -5,8 +5,8 @@
 #include "store/postgres/postgres_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "store/tables.hpp"
-#include "support/postgres_cluster.hpp"
 #include "support/folder.hpp"
+#include "support/postgres_cluster.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -19,7 +19,8 @@ void for_each_table(Check check) {
   for_each_member<Rows>([&](auto rows) {
     using Row = RowIn<decltype(rows)>;
     std::string names;
-    for (const Column& column : columns_of<Row>()) names += (names.empty() ? "" : ",") + column.name;
+    for (const Column& column : columns_of<Row>())
+      names += (names.empty() ? "" : ",") + column.name;
     INFO(TableTraits<Row>::name);
     check(std::string(TableTraits<Row>::name), names);
     for (const char* const changing : TableTraits<Row>::changing)

@@ -83,8 +83,10 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   auto part = path.begin();
   const std::string top = *part;
   if (top == "testing" || top == "studies" || ++part == path.end()) return top;
-  const bool fills_limits = path.stem() == "options" || path.stem() == "memory_plan";
-  if (fills_limits && std::next(part) == path.end()) return "server/options";
+  const bool fills_limits = path.stem() == "options" || path.stem() == "resource_plan";
+  const bool in_top = std::next(part) == path.end();
+  if (fills_limits && in_top) return "server/options";
+  if (path.stem() == "server" && in_top) return "server/main.cpp";
   return top + "/" + part->string();
 }
 

@@ -122,7 +122,7 @@ TEST_CASE(
   TcpClient before(server.port(), {.secure = true});
   CHECK(before.serial() == 1);
   files.renew();
-  server.certificate->reload();
+  server.server->certificate()->reload();
   CHECK(TcpClient(server.port(), {.secure = true}).serial() == 2);
   REQUIRE(before.send(create));
   CHECK(before.reply() == created);

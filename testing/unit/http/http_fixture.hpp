@@ -36,7 +36,6 @@ inline http::request<http::empty_body> get_request(const std::string& target) {
 class HttpFixture : public InProcessServer {
  public:
   HttpFixture() { options.core.projection_interval_ms = 0; }
-  void start() { InProcessServer::start({.http = true}); }
 
   asio::ip::tcp::socket connect() {
     asio::ip::tcp::socket socket(context);

@@ -356,6 +356,6 @@ TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reas
   Socket socket = follow();
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
-  http->stop();
+  server->http().stop();
   CHECK(closed(socket) == websocket::close_code::going_away);
 }

@@ -1,6 +1,10 @@
-#include "memory_plan.hpp"
+#include "resource_plan.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace exchange {
 namespace {
@@ -49,6 +53,32 @@ void plan_memory(Options& options, std::uint64_t memory) {
   lower(options.http.buffered_bytes_max, memory / 16, 1);
   if (options.net.limits.buffered_bytes_max == 0)
     options.net.limits.buffered_bytes_max = std::min<std::size_t>(memory / 8, 1u << 30);
+}
+
+void plan_descriptors(Options& options) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const auto all = std::size_t(limit.rlim_cur);
+  std::size_t& for_http = options.http.connections_max;
+  for_http = options.http_port ? std::min(for_http, all / 8) : 0;
+  std::size_t& closing = options.net.limits.closing_max;
+  closing = std::min(closing, std::max<std::size_t>(all / 16, 1));
+  // Files, databases and the reserve; the event queue and the listener of each loop.
+  constexpr std::size_t of_process = 40, of_loop = 4, clients_min = 8;
+  const std::size_t loops = options.net.policy == Policy::loop ? options.net.threads : 0;
+  const std::size_t own = of_process + of_loop * loops + for_http + closing;
+  if (all < own + clients_min)
+    throw std::invalid_argument("the limit of " + std::to_string(all) +
+                                " file descriptors is too low, " +
+                                std::to_string(own + clients_min) +
+                                " are needed; raise it (ulimit -n, LimitNOFILE= of systemd)");
+  if (all - own >= options.net.limits.connections_max) return;
+  spdlog::warn("the limit of {} file descriptors allows {} connections, not {}", all, all - own,
+               options.net.limits.connections_max);
+  options.net.limits.connections_max = all - own;
 }
 
 }  // namespace exchange

@@ -1,0 +1,111 @@
+#include "server.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <ctime>
+#include <random>
+
+namespace exchange {
+namespace {
+
+// At full load the engine needs five a second.
+constexpr std::size_t spare_pages_kept = 4;
+
+ServerInfo server_info(const Options& options) {
+  return {.policy = policy_name(options.net.policy),
+          .threads = threads_name(options.net),
+          .store = options.store.substr(0, options.store.find(':')),
+          .version = EXCHANGE_VERSION,
+          .started_s = ::time(nullptr),
+          .replicas_required = options.store_limits.replicas_required,
+          .state = options.state};
+}
+
+}  // namespace
+
+Server::Server(const Options& options, const Surroundings& surroundings, OnFatal on_fatal)
+    : options_(options),
+      store_(surroundings.store),
+      clock_(surroundings.clock),
+      metrics_(surroundings.metrics),
+      keys_(surroundings.keys),
+      on_fatal_(std::move(on_fatal)),
+      spare_pages_(spare_pages_kept, on_fatal_),
+      feed_(options.http.unread_rows_max) {
+  if (options.tls.enabled()) certificate_ = std::make_unique<Certificate>(options.tls, metrics_);
+  if (options.auth.required)
+    authenticator_ = std::make_unique<Authenticator>(options.auth, keys_, metrics_);
+  if (!options.http_port) return;
+  on_projected_ = [this](const Rows& rows, BatchNumber batch) { feed_.push(rows, batch); };
+  http_ = std::make_unique<HttpServer>(
+      HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
+      server_info(options), feed_, store_, metrics_, authenticator_.get(), certificate_.get());
+}
+
+void Server::load() {
+  recovered_ = std::make_unique<Recovered>(recover(store_, std::random_device()()));
+  Recovered& recovered = *recovered_;
+  recovered.exchange.take_pages_from(spare_pages_);
+  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
+               options_.store == "memory:" ? "memory store" : store_.describe(),
+               recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
+               recovered.last_batch, recovered.batches_replayed);
+  if (http_) {
+    view_ = std::make_unique<MarketView>(options_.http.trades_kept_max,
+                                         options_.http.trades_in_all_max, std::random_device()());
+    std::vector<ExecutionRow> trades = store_.newest_executions(options_.http.trades_loaded_max);
+    // An active server may have projected more since the tables were loaded: they come as changes.
+    std::erase_if(trades, [&](const ExecutionRow& row) {
+      return row.id > recovered.tables.totals.executions;
+    });
+    view_->load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
+    view_->take_pages_from(spare_pages_);
+  }
+  recovered.tables = {};
+}
+
+void Server::begin_standby() {
+  standby_ = std::make_unique<Standby>(std::move(*recovered_), store_, clock_, options_.core,
+                                       metrics_, on_projected_);
+  if (http_) http_->show(std::move(*view_), standby_->health());
+}
+
+bool Server::follow() {
+  const bool active = standby_->follow();
+  if (options_.auth.required) add_keys(standby_->take_keys());
+  if (!active) return false;
+  spdlog::warn("no other server is alive: this one takes over at batch {}", standby_->last_batch());
+  *recovered_ = standby_->take();
+  return true;
+}
+
+void Server::serve() {
+  if (http_ && standby_ == nullptr) http_->show(std::move(*view_));
+  standby_.reset();
+  view_.reset();
+  if (options_.auth.required) add_keys(recovered_->keys);
+  recovered_->exchange.set_limits(options_.state);
+  core_ = std::make_unique<Core>(std::move(*recovered_), store_, clock_, options_.core, metrics_,
+                                 on_fatal_, on_projected_);
+  recovered_.reset();
+  transport_ = make_transport({.options = options_.net,
+                               .protocol = options_.protocol,
+                               .service = *core_,
+                               .metrics = metrics_,
+                               .authenticator = authenticator_.get(),
+                               .certificate = certificate_.get()});
+  if (http_) http_->attach(*core_);
+}
+
+void Server::stop() {
+  if (std::exchange(stopped_, true)) return;
+  if (authenticator_) authenticator_->stop();
+  if (http_) http_->stop();
+  if (transport_) transport_->stop();
+  const bool served = core_ != nullptr;
+  core_.reset();  // all outlive it: it may be inside of one of their sinks
+  if (served) store_.end_lease();
+  spdlog::info("stopped");
+}
+
+}  // namespace exchange

@@ -1,0 +1,91 @@
+#pragma once
+// Server owns the parts of a running server, wires them, and stops them in one order. main() calls
+// it in steps, since it waits for the store and for signals between them; tests run it in their own
+// process:
+//   Server server(options, {store, system_clock(), metrics, keys}, die);  // HTTP: not ready
+//   server.load();                                                        // the store is open
+//   server.serve();                                                       // clients are served
+// Thread: the caller's; the parts have their own. Errors: each step throws what its parts throw.
+
+#include <memory>
+
+#include "auth/authenticator.hpp"
+#include "core/core.hpp"
+#include "core/recovery.hpp"
+#include "core/spare_pages.hpp"
+#include "core/standby.hpp"
+#include "http/http_server.hpp"
+#include "market_data/market_feed.hpp"
+#include "market_data/market_view.hpp"
+#include "net/certificate.hpp"
+#include "net/transport.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+class Server {
+ public:
+  // What it works with, and what outlives it.
+  struct Surroundings {
+    Store& store;
+    Clock& clock;
+    Metrics& metrics;
+    KeyRing& keys;  // with the operator's; those of accounts are added
+  };
+  // Reads the certificate, and opens the HTTP port. `options` outlives it; `on_fatal` is that of
+  // its threads.
+  Server(const Options& options, const Surroundings& surroundings, OnFatal on_fatal);
+  ~Server() { stop(); }
+  Server(const Server&) = delete;
+
+  // Loads the exchange, as it was promised to clients, from the store, which is open, or attached.
+  void load();
+  // Instead of serve(), while another server is active: shows what that one has committed.
+  void begin_standby();
+  // Reads what the active server has committed since. Returns whether this server is the active one
+  // now, and may serve(). Throws StoreUnavailable: call it again later.
+  bool follow();
+  // Opens the XML port, and answers there and over HTTP.
+  void serve();
+  // Answers what was accepted, brings the tables up to date and ends all threads. Further calls do
+  // nothing.
+  void stop();
+
+  std::uint16_t port() const { return transport_->port(); }                         // after serve()
+  std::uint16_t http_port() const { return http_ == nullptr ? 0 : http_->port(); }  // 0: none
+  // After serve(): leaves projection to a standby server, if one may follow.
+  void leave_projection() {
+    if (store_.allows_standby()) core_->leave_projection();
+  }
+  Core& core() { return *core_; }
+  HttpServer& http() { return *http_; }
+  Certificate* certificate() { return certificate_.get(); }  // null: no TLS
+
+ private:
+  void add_keys(const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
+    for (const auto& [account, key] : of_accounts) keys_.add(account, key);
+  }
+
+  // In the order of their lives: core threads may be inside of what stands before the core.
+  const Options& options_;
+  Store& store_;
+  Clock& clock_;
+  Metrics& metrics_;
+  KeyRing& keys_;
+  const OnFatal on_fatal_;
+  std::unique_ptr<Certificate> certificate_;
+  SparePages spare_pages_;
+  MarketFeed feed_;
+  OnProjected on_projected_;
+  std::unique_ptr<Authenticator> authenticator_;
+  std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<MarketView> view_;      // from load() until HTTP shows it
+  std::unique_ptr<Recovered> recovered_;  // from load() until the core, or the standby, has it
+  std::unique_ptr<Standby> standby_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Core> core_;
+  bool stopped_ = false;
+};
+
+}  // namespace exchange
