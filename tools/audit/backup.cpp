@@ -14,8 +14,10 @@
 #include "journal/acknowledged_mark.hpp"
 #include "journal/journal_file.hpp"
 #include "journal/raw_file.hpp"
-#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/page_checksums.hpp"
+#include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite.hpp"
+#include "store/sqlite/store_vfs.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
@@ -64,7 +66,7 @@ void copy_tables(SqliteDatabase& tables, const std::string& to) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(to.c_str(), &handle,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                                   checksum_vfs());
+                                   store_vfs());
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> copy(handle, sqlite3_close);
   const auto check = [&](int result) {
     if (result != SQLITE_OK && result != SQLITE_DONE)

@@ -12,8 +12,9 @@
 #include "journal/journal_file.hpp"
 #include "journal/raw_file.hpp"
 #include "journal/store_format.hpp"
-#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite_log.hpp"
+#include "store/sqlite/store_vfs.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
@@ -28,7 +29,7 @@ class Database {
  public:
   explicit Database(const std::string& path) : path_(path) {
     const int code = sqlite3_open_v2(path.c_str(), &handle_,
-                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, store_vfs());
     if (code != SQLITE_OK) {
       const std::string problem = what_is_wrong(code);
       sqlite3_close_v2(handle_);

@@ -2,8 +2,10 @@
 
 #include "base/fail_point.hpp"
 #include "journal/raw_file.hpp"
-#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/page_checksums.hpp"
+#include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite_log.hpp"
+#include "store/sqlite/store_vfs.hpp"
 
 namespace exchange {
 
@@ -51,7 +53,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
                                         : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   const std::string name = use == Use::without_log ? uri(path) + "?immutable=1" : path;
   const int code =
-      sqlite3_open_v2(name.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+      sqlite3_open_v2(name.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, store_vfs());
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);

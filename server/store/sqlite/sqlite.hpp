@@ -33,10 +33,10 @@ class SqliteDatabase {
   SqliteDatabase() = default;
   enum class Use { write, read, without_log };
   // Use::write opens or creates the file; the caller ensures that it is the only writer. Each
-  // commit is synced before it returns. New files get page checksums (checksum_vfs.hpp). Checks the
-  // log first (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the file.
-  // Use::read opens an existing file, while another connection may write. Use::without_log reads
-  // the file as if it had no log; nothing may write meanwhile.
+  // commit is synced before it returns. New files get page checksums (page_checksums.hpp). Checks
+  // the log first (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the
+  // file. Use::read opens an existing file, while another connection may write. Use::without_log
+  // reads the file as if it had no log; nothing may write meanwhile.
   SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {

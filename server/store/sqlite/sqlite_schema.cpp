@@ -4,7 +4,7 @@
 
 #include "journal/store_format.hpp"
 #include "store/schema.hpp"
-#include "store/sqlite/checksum_vfs.hpp"
+#include "store/sqlite/page_checksums.hpp"
 
 namespace exchange {
 namespace {

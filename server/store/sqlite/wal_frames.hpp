@@ -1,7 +1,7 @@
 #pragma once
 // SQLite's write-ahead log as a file format, as far as the server checks it
 // (sqlite.org/fileformat2.html, "The Write-Ahead Log"): to detect a damaged page, and to tell a log
-// that was damaged from one that a crash cut short. Called by checksum_vfs.cpp for single frames
+// that was damaged from one that a crash cut short. Called by frame_check.cpp for single frames
 // while SQLite reads, and by sqlite_log.cpp for a whole log before SQLite opens the file. Pure
 // functions; any thread.
 //

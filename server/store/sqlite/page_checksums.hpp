@@ -1,21 +1,12 @@
 #pragma once
-// A VFS (SQLite's file-system interface) between SQLite and the default VFS that detects damage to
-// a database file: each page has a checksum in the bytes that SQLite reserves for extensions, set
-// when the page is written to the file and compared when it is read. Pages that are still in the
-// write-ahead log are compared with the log's own sums (wal_frames.hpp) when they are read. A page
-// that fails is an SQLITE_IOERR_DATA for SQLite; last_page_damage() has the details. Used by
-// SqliteDatabase and by the audit. Any thread; a connection stays on one thread. No state but the
-// registration and the last damage of each thread.
-//
-// It also joins writes: SQLite writes the header and the page of each frame of the log for
-// themselves; this layer holds them back until the last frame of a commit is complete (at most
-// 64 KiB of them), so that a commit is one system call. It counts on synchronous=FULL: then SQLite
-// releases its write lock with nothing held back but what it has rolled back.
+// PageChecksums keeps a checksum in each page of a database file, in the bytes that SQLite reserves
+// for extensions: set when the page is written, compared when it is read. Owns what the header of
+// its file says of the pages. Used by store_vfs.cpp. One thread at a time.
 //
 //   page     := content             page size - 8 bytes, as SQLite writes it
 //               checksum:u64        little-endian; 0: none
 //
-//   page 1 begins with SQLite's header of 100 bytes, of which this layer reads:
+//   page 1 begins with SQLite's header of 100 bytes, of which this reads:
 //        0  "SQLite format 3\0"
 //       16  page size               2 bytes, big-endian; 1 stands for 65,536
 //       20  reserved bytes a page   8 in files with checksums
@@ -37,7 +28,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 namespace exchange {
 
@@ -46,13 +37,27 @@ namespace exchange {
 inline constexpr std::uint32_t checksum_application_id = 0x45584348;
 inline constexpr int checksum_bytes = 8;
 
-// Registers the layer, once per process, and returns its name for sqlite3_open_v2. Each file uses
-// the VFS below it that is the default when the file is opened.
-const char* checksum_vfs();
-// Whether the pages of a file that begins with these 100 bytes must have checksums.
-bool header_wants_checksums(const unsigned char* header);
-// The file, page and problem of the last damaged page that this thread read; empty if there was
-// none.
-const std::string& last_page_damage();
+class PageChecksums {
+ public:
+  explicit PageChecksums(const char* name) : name_(name) {}
+
+  // Notes from a page 1, or its first 100 bytes, what pages the file has.
+  void read_header(const unsigned char* header);
+  // Whether a read of so many bytes there is one of a page that must have a checksum.
+  bool must_have(int amount, sqlite3_int64 offset) const;
+  // Compares the checksum of such a page and zeroes it, as SQLite wrote it. Returns SQLITE_OK, or
+  // SQLITE_IOERR_DATA (page_damage.hpp).
+  int check(unsigned char* page, sqlite3_int64 offset);
+  // What to write for a page of the file: the page with its checksum, until the next call.
+  const unsigned char* seal(const unsigned char* bytes, int amount, sqlite3_int64 offset);
+
+ private:
+  std::uint64_t sum_of(const unsigned char* page, sqlite3_int64 number);
+
+  const char* const name_;
+  bool sealed_ = false, has_reserved_bytes_ = false;
+  int page_bytes_ = 0;
+  std::vector<unsigned char> first_, written_;  // copies of page 1, and of a page to write
+};
 
 }  // namespace exchange

@@ -1,0 +1,17 @@
+#pragma once
+// The last damaged page that this thread has read: SQLite's error codes do not name it. Set below
+// SQLite, read above it.
+
+#include <sqlite3.h>
+
+#include <string>
+
+namespace exchange {
+
+// File, page and problem; empty if there was none.
+const std::string& last_page_damage();
+// Returns SQLITE_IOERR_DATA, which SQLite passes on.
+int report_page_damage(const char* file, sqlite3_int64 page, sqlite3_int64 offset,
+                       const char* problem);
+
+}  // namespace exchange
