@@ -11,7 +11,7 @@
 #include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
-#include "client/loadgen/audit/audit_input.hpp"
+#include "client/loadgen/audit_input.hpp"
 #include "client/loadgen/report/report.hpp"
 
 namespace exchange::loadgen {

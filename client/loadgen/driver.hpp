@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "client/connection/servers.hpp"
-#include "client/loadgen/audit/id_set.hpp"
+#include "client/loadgen/id_set.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/pacer.hpp"
 #include "client/loadgen/recorder.hpp"

@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "client/loadgen/expectation.hpp"
+#include "judge/replay/audit.hpp"
 
 namespace exchange::loadgen {
 
 enum class WorkloadKind { create, transactions, mix, reads };
 enum class ConnectionUse { persistent, per_request };
 enum class Arrivals { uniform, poisson };
-// How exactly the audit looks at balances: to the last unit, or to a cent, for servers that keep
-// cents or floating point.
-enum class AuditPrecision : std::uint8_t { unit, cent };
 
 const char* name_of(WorkloadKind kind);
 const char* name_of(ConnectionUse use);

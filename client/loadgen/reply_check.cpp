@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/loadgen/order_ids.hpp"
+#include "judge/replay/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {

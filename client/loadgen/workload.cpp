@@ -7,7 +7,7 @@
 
 #include "client/connection/keys.hpp"
 #include "client/connection/requests.hpp"
-#include "client/loadgen/order_ids.hpp"
+#include "judge/replay/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/random.hpp"
-#include "client/loadgen/terms.hpp"
+#include "judge/replay/terms.hpp"
 
 namespace exchange::loadgen {
 

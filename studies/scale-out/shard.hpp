@@ -10,7 +10,7 @@
 
 #include <map>
 
-#include "model/naive_exchange.hpp"
+#include "judge/model/naive_exchange.hpp"
 #include "studies/scale-out/node.hpp"
 
 namespace exchange::scale_out {

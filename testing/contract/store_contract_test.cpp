@@ -6,7 +6,7 @@
 
 #include "contract/places.hpp"
 #include "durability/same_rows.hpp"
-#include "model/print.hpp"
+#include "judge/model/print.hpp"
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "support/wait_for.hpp"

@@ -14,7 +14,7 @@
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
 #include "model/market_state.hpp"
-#include "model/naive_exchange.hpp"
+#include "judge/model/naive_exchange.hpp"
 #include "store/memory/memory_store.hpp"
 
 namespace exchange::fuzz {

@@ -13,7 +13,7 @@
 #include "fuzz/fuzz.hpp"
 #include "journal/journal_record.hpp"
 #include "journal/store_format.hpp"
-#include "model/print.hpp"
+#include "judge/model/print.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/sealed_record.hpp"
 

@@ -12,7 +12,7 @@
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/xml_judge.hpp"
-#include "model/elements.hpp"
+#include "judge/model/elements.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 #include "unit/protocol/well_formed.hpp"

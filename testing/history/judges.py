@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exchange_server import BIN
 
-PORCUPINE = Path(__file__).resolve().parent / "porcupine"
+PORCUPINE = Path(__file__).resolve().parents[2] / "judge/history/porcupine"
 GO_ENVIRONMENT = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
 
 

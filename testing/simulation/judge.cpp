@@ -5,8 +5,8 @@
 #include <span>
 
 #include "journal/journal_record.hpp"
-#include "model/elements.hpp"
-#include "model/naive_exchange.hpp"
+#include "judge/model/elements.hpp"
+#include "judge/model/naive_exchange.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {

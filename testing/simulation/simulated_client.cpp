@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "journal/journal_record.hpp"
-#include "model/elements.hpp"
+#include "judge/model/elements.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {

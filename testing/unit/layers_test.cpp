@@ -1,5 +1,5 @@
 // The rules of DESIGN.md, "Layers", as a test: reads every #include and every forward declaration
-// under server/, client/, tools/, testing/ and studies/ and names file:line of each that breaks
+// under server/, client/, judge/, testing/ and studies/ and names file:line of each that breaks
 // them.
 
 #include <algorithm>
@@ -55,19 +55,25 @@ const std::map<std::string, std::set<std::string>> allowed = {
      {"client/connection", "server/engine", "server/protocol/words.hpp", "server/protocol/xml.hpp",
       "server/net/any_stream.hpp", "server/base"}},
     {"client/loadgen",
-     {"client/loadgen", "client/connection", "client/report", "server/engine", "server/base"}},
+     {"client/loadgen", "client/connection", "client/report", "judge/replay", "server/engine",
+      "server/base"}},
     {"client/report", {"client/report", "server/base"}},
     {"client/cli",
      {"client/cli", "client/connection", "server/engine", "server/protocol",
       "server/net/any_stream.hpp", "server/base"}},
     {"client/bots", {"client/bots", "client/connection", "server/engine", "server/base"}},
-    {"tools/audit",
-     {"server/engine", "server/journal", "server/store", "server/base", "tools/audit"}},
-    {"tools/conformance",
+    {"judge/audit",
+     {"server/engine", "server/journal", "server/store", "server/base", "judge/audit"}},
+    {"judge/model", {"server/engine", "judge/model"}},
+    {"judge/replay", {"client/connection", "server/engine", "server/base", "judge/replay"}},
+    {"judge/history",
+     {"client/connection", "server/engine", "server/journal", "server/store", "server/base",
+      "judge/model", "judge/history"}},
+    {"judge/conformance",
      {"client/connection", "client/loadgen", "client/report", "server/engine", "server/base",
-      "tools/conformance"}},
-    {"testing", {"server/*", "client/*", "tools/*", "testing"}},
-    {"studies", {"server/*", "client/*", "testing", "studies"}},
+      "judge/replay", "judge/conformance"}},
+    {"testing", {"server/*", "client/*", "judge/*", "testing"}},
+    {"studies", {"server/*", "client/*", "judge/*", "testing", "studies"}},
 };
 
 // The engine is pure (DESIGN.md, "The engine").
@@ -136,7 +142,7 @@ class Inspector {
   explicit Inspector(fs::path root) : root_(std::move(root)) {}
 
   Lines violations() {
-    for (const char* top : {"server", "client", "tools", "testing", "studies"})
+    for (const char* top : {"server", "client", "judge", "testing", "studies"})
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
         if (entry.is_regular_file() && is_source(entry.path()))
           sources_.push_back(read(entry.path()));
@@ -291,7 +297,7 @@ class Copy {
       : root_(fs::temp_directory_path() /
               ("layers_test." + std::to_string(std::random_device()()))) {
     fs::create_directories(root_);
-    for (const char* top : {"server", "client", "tools", "testing", "studies"})
+    for (const char* top : {"server", "client", "judge", "testing", "studies"})
       fs::copy(fs::path(PROJECT_ROOT) / top, root_ / top, fs::copy_options::recursive);
   }
   ~Copy() { fs::remove_all(root_); }

@@ -6,7 +6,7 @@ import unittest
 
 from tree import ROOT, tracked
 
-FOLDERS = "server|client|testing|studies|tools|docs|db|ops"
+FOLDERS = "server|client|judge|testing|studies|tools|docs|db|ops"
 # Made by a command that the page names, or an example.
 NOT_IN_TREE = re.compile(r"/NAME|/what_it_was|\.\.\.|…")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
-#include "model/print.hpp"
+#include "judge/model/print.hpp"
 #include "model/tables.hpp"
 
 namespace Catch {

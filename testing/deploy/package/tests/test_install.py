@@ -69,7 +69,7 @@ class Install(unittest.TestCase):
     def test_pages_lead_to_files_that_are_there(self):
         pages = self.prefix / "share/doc/exchange"
         sources = re.compile(
-            r"(server|client|tools|testing|studies)\b(?!/python)|.*\.sh$|LICENSE|CONTRIBUTING|CMakePresets"
+            r"(server|client|judge|tools|testing|studies)\b(?!/python)|.*\.sh$|LICENSE|CONTRIBUTING|CMakePresets"
         )
         missing = set()
         for page in (*pages.glob("docs/*.md"), pages / "README.md"):

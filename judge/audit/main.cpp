@@ -1,0 +1,59 @@
+// exchange-audit: checks from outside that a store is sound, and copies one for a backup. Only
+// reads the store; takes no epoch and no lock of a server.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/process.hpp"
+#include "base/version.hpp"
+#include "judge/audit/audit.hpp"
+#include "judge/audit/backup.hpp"
+#include "judge/audit/source.hpp"
+
+using namespace exchange::audit;
+
+namespace {
+enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
+}
+
+int main(int argc, char** argv) {
+  exchange::prepare_process("exchange-audit");
+  AuditOptions options;
+  std::string backup_folder;
+  bool json = false;
+  CLI::App app(
+      "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged "
+      "orders.\n"
+      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command "
+      "line.",
+      "exchange-audit");
+  app.set_version_flag("--version", std::string("exchange-audit ") + exchange::version());
+  app.option_defaults()->always_capture_default();
+  app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")
+      ->required();
+  app.add_option("--acknowledged", options.acknowledged_file,
+                 "file of orders that were acknowledged to clients, one a line (docs/audit.md)");
+  app.add_flag(
+      "--complete", options.complete,
+      "the file has every order that its accounts ever sent: none may be in the store twice");
+  app.add_option("--backup", backup_folder,
+                 "copy a SQLite store, tables and journal of one moment, into this new folder, and "
+                 "audit the copy; a server may run meanwhile");
+  app.add_option("--violations-max", options.violations_kept,
+                 "violations reported one by one; all are counted");
+  app.add_flag("--json", json, "the result as one JSON document");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_clean : exit_unusable;
+  }
+  try {
+    if (!backup_folder.empty()) options.store = back_up(options.store, backup_folder);
+    const Audit result = audit(options);
+    std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
+    return result.findings.violations() == 0 ? exit_clean : exit_violations;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "exchange-audit: %s\n", error.what());
+    return exit_unusable;
+  }
+}

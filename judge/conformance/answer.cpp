@@ -1,0 +1,143 @@
+#include "judge/conformance/answer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "client/connection/framing.hpp"
+#include "engine/decimal.hpp"
+#include "judge/replay/deviations.hpp"
+
+namespace exchange::conformance {
+namespace {
+
+constexpr unsigned depth_max = 16;  // the deepest reply of the protocol has 3
+
+Element read(const pugi::xml_node& node, unsigned depth = 0) {
+  if (depth == depth_max) throw BadAnswer("the elements of the reply nest too deeply");
+  Element element{.name = node.name()};
+  for (const pugi::xml_attribute& attribute : node.attributes())
+    element.attributes.emplace_back(attribute.name(), attribute.value());
+  for (const pugi::xml_node& child : node.children())
+    if (child.type() == pugi::node_element)
+      element.children.push_back(read(child, depth + 1));
+    else
+      element.text += child.value();
+  const std::size_t begin = client::skip_blanks(element.text);
+  element.text.erase(0, begin);
+  while (!element.text.empty() && client::is_blank(element.text.back())) element.text.pop_back();
+  return element;
+}
+
+constexpr std::array<std::string_view, 6> reply_elements{"created", "opened",   "status",
+                                                         "error",   "canceled", "replaced"};
+
+// With each '<' escaped that begins no tag: a server may quote "0 < 1" in an error.
+std::string without_stray_brackets(std::string_view document) {
+  std::string out;
+  for (std::size_t i = 0; i < document.size(); ++i) {
+    const auto next = static_cast<unsigned char>(i + 1 < document.size() ? document[i + 1] : ' ');
+    const bool stray =
+        document[i] == '<' && !std::isalpha(next) && next != '/' && next != '!' && next != '?';
+    out += stray ? "&lt;" : std::string(1, document[i]);
+  }
+  return out;
+}
+
+Answer read_with(std::string_view document, unsigned options) {
+  pugi::xml_document parsed;
+  const pugi::xml_parse_result result =
+      parsed.load_buffer(document.data(), document.size(), options);
+  if (!result) {
+    const std::string again = without_stray_brackets(document);
+    parsed.load_buffer(again.data(), again.size(), options);
+  }
+  Answer answer;
+  const pugi::xml_node root = parsed.document_element();
+  const std::string_view name = root.name();
+  if (!result)
+    answer.problem = std::string("the reply is not well-formed XML: ") + result.description();
+  else if (name != "results")
+    answer.problem = "the root of the reply is <" + std::string(name) + ">, not <results>";
+  if (!root) throw BadAnswer(answer.problem);
+  Element all = read(root);
+  if (std::ranges::find(reply_elements, name) == reply_elements.end())
+    answer.elements = std::move(all.children);
+  else
+    answer.elements.push_back(std::move(all));
+  return answer;
+}
+
+constexpr std::array<std::string_view, 9> attribute_order{
+    "sym", "amount", "limit", "shares", "price", "time", "id", "ref", "key"};
+// Of an element without a symbol: in a reply to a replace, the order comes first.
+constexpr std::array<std::string_view, 9> order_without_symbol{
+    "id", "ref", "amount", "limit", "shares", "price", "time", "sym", "key"};
+
+void write_canonical(const Element& element, bool computed, std::string& out) {
+  out += "<" + element.name;
+  const auto write = [&](const std::string& name, const std::string& value) {
+    out += " " + name + "=\"";
+    const auto units = computed && name != "time" ? units_of(value) : std::nullopt;
+    out += units ? to_string(Shares::from_units(*units)) : value;
+    out += "\"";
+  };
+  const auto& order = element.find("sym") != nullptr ? attribute_order : order_without_symbol;
+  for (const std::string_view known : order)
+    if (const std::string* value = element.find(known)) write(std::string(known), *value);
+  for (const auto& [name, value] : element.attributes) {
+    bool known = false;
+    for (const std::string_view other : order) known |= name == other;
+    if (!known) write(name, value);
+  }
+  if (element.children.empty() && element.text.empty()) {
+    out += "/>";
+    return;
+  }
+  out += ">" + element.text;
+  for (const Element& child : element.children) write_canonical(child, true, out);
+  out += "</" + element.name + ">";
+}
+
+}  // namespace
+
+const std::string* Element::find(std::string_view attribute) const {
+  for (const auto& [name_, value] : attributes)
+    if (name_ == attribute) return &value;
+  return nullptr;
+}
+
+std::string Element::attribute(std::string_view attribute_name) const {
+  const std::string* const value = find(attribute_name);
+  return value ? *value : std::string();
+}
+
+std::string Element::print() const {
+  std::string out = "<" + name;
+  for (const auto& [attribute_name, value] : attributes)
+    out += " " + attribute_name + "=\"" + value + "\"";
+  if (children.empty() && text.empty()) return out + "/>";
+  out += ">" + text;
+  for (const Element& child : children) out += child.print();
+  return out + "</" + name + ">";
+}
+
+Answer read_answer(std::string_view document) { return read_with(document, pugi::parse_default); }
+
+std::optional<std::int64_t> units_of(std::string_view text) { return loadgen::lenient_units(text); }
+
+bool same_value(const std::string& a, const std::string& b) {
+  const auto units = units_of(a);
+  return a == b || (units && units == units_of(b));
+}
+
+std::string canonical(std::string_view document) {
+  std::string out = "<results>";
+  for (const Element& element : read_with(document, pugi::parse_cdata).elements)
+    write_canonical(element, false, out);
+  return out + "</results>";
+}
+
+}  // namespace exchange::conformance

@@ -1,0 +1,81 @@
+// check-history: judges what clients saw by the journal of the exchange. Start reading here; then
+// check.hpp, matching.hpp.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+
+#include "base/process.hpp"
+#include "judge/history/check.hpp"
+
+using namespace exchange::history;
+
+namespace {
+
+enum ExitCode { exit_ok = 0, exit_impossible = 1, exit_unusable = 2 };
+
+void print(const Verdict& verdict, std::size_t findings_max) {
+  std::printf(
+      "%zu requests, %zu of them unanswered (%zu of these committed); %zu commits in %zu "
+      "batches, %zu executions\n",
+      verdict.requests, verdict.unanswered, verdict.unanswered_but_committed, verdict.commits,
+      verdict.batches, verdict.executions);
+  std::printf("%zu reply elements compared; a place found for %zu requests that changed nothing",
+              verdict.compared, verdict.placed);
+  if (verdict.not_compared > 0)
+    std::printf("; %zu refusals of long replies not compared", verdict.not_compared);
+  std::printf("\n");
+  for (std::size_t i = 0; i < std::min(findings_max, verdict.findings.size()); ++i) {
+    const Finding& finding = verdict.findings[i];
+    std::printf("%s%s%s\n", finding.line.c_str(), finding.line.empty() ? "" : ": ",
+                finding.sentence.c_str());
+  }
+  if (verdict.findings.size() > findings_max)
+    std::printf("… and %zu more\n", verdict.findings.size() - findings_max);
+  std::printf(
+      "%s\n",
+      verdict.findings.empty()
+          ? "possible: every reply fits the commit order and real time"
+          : ("IMPOSSIBLE: " + std::to_string(verdict.findings.size()) + " findings").c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  exchange::prepare_process("check-history");
+  CLI::App app(
+      "Judges histories of `loadgen --history` by the whole journal of the store (server "
+      "--keep-journal), which no server may hold meanwhile.\n"
+      "Exit code: 0 every reply is possible, 1 some are not, 2 usage or something that cannot be "
+      "read.",
+      "check-history");
+  std::string store;
+  std::vector<std::string> files;
+  std::size_t findings_max = 20;
+  app.add_option("--store", store, "sqlite:PATH or postgresql://USER@HOST/DATABASE; only read")
+      ->required();
+  app.add_option("files", files, "histories; all that was asked of this store from its beginning")
+      ->required()
+      ->check(CLI::ExistingFile);
+  app.add_option("--findings-max", findings_max, "findings that are printed")
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_ok : exit_unusable;
+  }
+  try {
+    std::vector<Request> requests;
+    std::uint64_t runs = 0;
+    for (const std::string& file : files) {
+      std::ifstream in(file);
+      read_history(in, file, runs, requests);
+    }
+    const Verdict verdict = check(requests, read_journal(store));
+    print(verdict, findings_max);
+    return verdict.findings.empty() ? exit_ok : exit_impossible;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "check-history: %s\n", error.what());
+    return exit_unusable;
+  }
+}

@@ -1,0 +1,49 @@
+#pragma once
+// Which request made which command of the journal. A command that was acknowledged must be there
+// once, and no command may be there that no request asked for. A request's commands stand together
+// and in one batch, without others between them.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/history/history_file.hpp"
+#include "judge/history/journal_file.hpp"
+
+namespace exchange::history {
+
+inline constexpr std::size_t no_request = SIZE_MAX;
+
+// A command of the journal, in the order of commits.
+struct Commit {
+  Command command;
+  Timestamp time;
+  BatchNumber batch;
+  OrderId order = 0;                 // the id that an order got
+  std::size_t request = no_request;  // that asked for it
+  std::size_t element = 0;
+};
+std::vector<Commit> commits_of(const std::vector<Batch>& journal);
+// "batch 17, command 203: order 12 of account 5, buy 100 of SPY at 99.5"
+std::string describe(const std::vector<Commit>& commits, std::size_t commit);
+
+struct Finding {
+  std::string line;  // of the history; empty if it is about the journal alone
+  std::string sentence;
+};
+
+// Fills in the request of each commit. Adds a finding for each acknowledged command that is missing
+// or there twice, for each that differs from what was asked, for requests whose commands do not
+// stand together, and for commits that no request asked for.
+// Returns the elements, by request and number, that were answered as an earlier sending of the same
+// order, with the same reference, was: they have no commit of their own.
+using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
+Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+              std::vector<Finding>& findings);
+
+// The name of a reply element: "opened".
+std::string_view name_of(const std::string& element);
+// Whether the reply element says that something was changed.
+bool acknowledges_change(const std::string& element);
+
+}  // namespace exchange::history

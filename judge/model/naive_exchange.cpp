@@ -1,0 +1,495 @@
+#include "judge/model/naive_exchange.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace exchange {
+namespace {
+
+// Sums run over all history and wrap alike on both sides; the result is in range again.
+UInt128 money(Shares shares, Price price) {
+  return UInt128(shares.units()) * UInt128(price.units());
+}
+
+template <class Map, class Id>
+auto* find(Map& map, const Id& id) {
+  const auto found = map.find(id.view());
+  return found == map.end() ? nullptr : &found->second;
+}
+
+template <class Placements>
+UInt128 sum(const Placements& placements, Version version) {
+  UInt128 sum = 0;
+  for (const auto& placement : placements)
+    if (placement.from <= version) sum += UInt128(placement.shares.units());
+  return sum;
+}
+
+}  // namespace
+
+// --- looking ---
+
+const NaiveExchange::Account* NaiveExchange::account(const AccountId& id, Version version) const {
+  const Account* const known = find(accounts_, id);
+  return known && known->created <= version ? known : nullptr;
+}
+
+const NaiveExchange::Order* NaiveExchange::order(const AccountId& account, OrderId id,
+                                                 Version version, bool of_any_account) const {
+  if (id == 0 || id > orders_.size()) return nullptr;
+  const Order& order = orders_[id - 1];
+  const bool may_see = of_any_account || order.placed.account == account;
+  return order.opened <= version && may_see ? &order : nullptr;
+}
+
+const NaiveExchange::Terms& NaiveExchange::terms(const Order& order, Version version) {
+  auto at = order.terms.rbegin();
+  while (at->from > version) ++at;
+  return *at;
+}
+
+Shares NaiveExchange::executed(const Order& order, Version version) {
+  Shares shares;
+  for (const Executed& one : order.executions)
+    if (one.from <= version) shares += one.execution.shares;
+  return shares;
+}
+
+Shares NaiveExchange::open(const Order& order, Version version) {
+  if (order.opened > version || order.canceled <= version) return Shares();
+  return terms(order, version).shares - executed(order, version);
+}
+
+Status NaiveExchange::status(OrderId id, Version version, std::uint64_t from) const {
+  const Order& order = orders_[id - 1];
+  Status status{.order = id, .open = open(order, version)};
+  if (order.canceled <= version) {
+    status.canceled = order.canceled_shares;
+    status.canceled_at = order.canceled_at;
+  }
+  std::uint64_t number = 0;
+  for (const Executed& executed : order.executions) {
+    if (executed.from > version) continue;
+    if (++number < from)
+      ++status.skipped;
+    else if (number < from + 100'000)
+      status.executions.push_back(executed.execution);
+    else if (status.next == 0)
+      status.next = number;
+  }
+  return status;
+}
+
+OrderId NaiveExchange::referenced(const AccountId& id, const OrderReference& reference,
+                                  Version version) const {
+  const Account* const of = account(id, version);
+  if (!of) return 0;
+  std::size_t newer = 0;
+  for (auto at = of->orders.rbegin(); at != of->orders.rend() && newer < 1'024; ++at) {
+    const Order& order = orders_[*at - 1];
+    if (order.opened > version || !order.placed.reference) continue;
+    if (*order.placed.reference == reference) return *at;
+    ++newer;
+  }
+  return 0;
+}
+
+Cash NaiveExchange::balance(const Account& account, Version version) const {
+  auto balance = UInt128(account.deposit.units());
+  for (const OrderId id : account.orders) {
+    const Order& order = orders_[id - 1];
+    const bool buys = order.placed.side == Side::buy;
+    if (const Shares reserved = open(order, version); buys && reserved > Shares())
+      balance -= money(reserved, terms(order, version).limit);
+    for (const auto& [from, execution] : order.executions) {
+      const UInt128 paid = from <= version ? money(execution.shares, execution.price) : 0;
+      balance += buys ? -paid : paid;
+    }
+  }
+  return Cash::from_units(Int128(balance));
+}
+
+Shares NaiveExchange::position(const Account& account, const SymbolName& symbol,
+                               Version version) const {
+  const auto* const placements = find(account.placements, symbol);
+  UInt128 shares = placements ? sum(*placements, version) : 0;
+  for (const OrderId id : account.orders) {
+    const Order& order = orders_[id - 1];
+    if (!(order.placed.symbol == symbol)) continue;
+    const bool buys = order.placed.side == Side::buy;
+    if (!buys) shares -= UInt128(open(order, version).units());
+    for (const auto& [from, execution] : order.executions) {
+      const UInt128 moved = from <= version ? UInt128(execution.shares.units()) : 0;
+      shares += buys ? moved : -moved;
+    }
+  }
+  return Shares::from_units(std::int64_t(shares));
+}
+
+Cash NaiveExchange::balance(const AccountId& id) const {
+  const Account* const known = account(id, version_);
+  return known ? balance(*known, version_) : Cash();
+}
+
+Shares NaiveExchange::position(const AccountId& id, const SymbolName& symbol) const {
+  const Account* const known = account(id, version_);
+  return known ? position(*known, symbol, version_) : Shares();
+}
+
+std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side side) const {
+  std::map<Price, Exchange::Depth> levels;
+  const Symbol* const symbol = find(symbols_, name);
+  for (const OrderId id : symbol ? symbol->open : std::vector<OrderId>()) {
+    const Order& order = orders_[id - 1];
+    if (order.placed.side != side || !is_open(id)) continue;
+    const Price limit = terms(order, version_).limit;
+    Exchange::Depth& level = levels.try_emplace(limit, Exchange::Depth{limit, 0, 0}).first->second;
+    level.shares_units += open(order, version_).units();
+    ++level.orders;
+  }
+  std::vector<Exchange::Depth> depth;
+  for (const auto& [price, level] : levels) depth.push_back(level);
+  if (side == Side::buy) std::reverse(depth.begin(), depth.end());
+  return depth;
+}
+
+// --- the rules ---
+
+Outcome NaiveExchange::outcome(const Command& command, Version version) const {
+  return std::visit([&](const auto& c) { return at(c, version); }, command);
+}
+
+Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
+  if (account(command.account, version)) return Rejected{Reason::account_exists};
+  auto total = UInt128(command.balance.units());
+  for (const auto& [id, account] : accounts_)
+    if (account.created <= version) total += UInt128(account.deposit.units());
+  if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const CreateSymbol&, Version) const { return Created{}; }
+
+Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  const Symbol* const symbol = find(symbols_, command.symbol);
+  const UInt128 placed = symbol ? sum(symbol->placements, version) : 0;
+  if (placed + UInt128(command.shares.units()) > UInt128(shares_total_max.units()))
+    return Rejected{Reason::shares_total_overflow};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
+  const Account* const by = account(command.account, version);
+  if (!by) return Rejected{Reason::unknown_account};
+  if (command.reference)
+    if (const OrderId used = referenced(command.account, *command.reference, version)) {
+      const PlaceOrder& first = orders_[used - 1].placed;
+      if (first.symbol == command.symbol && first.side == command.side &&
+          first.shares == command.shares && first.limit == command.limit)
+        return OpenedBefore{used};
+      return Rejected{Reason::reference_used, used};
+    }
+  const Symbol* const symbol = find(symbols_, command.symbol);
+  if (command.symbol_must_exist && (!symbol || symbol->created > version))
+    return Rejected{Reason::unknown_symbol};
+  if (command.side == Side::buy) {  // a market buy costs nothing yet: its limit is 0
+    if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
+      return Rejected{Reason::insufficient_funds};
+  } else if (position(*by, command.symbol, version) < command.shares) {
+    return Rejected{Reason::insufficient_shares};
+  }
+  if (command.lifetime == Lifetime::fill_or_kill &&
+      executable(command, command.self_trade, version) < UInt128(command.shares.units()))
+    return Rejected{Reason::cannot_fill};
+  if (command.post_only && executable(command, SelfTrade::allowed, version) > 0)
+    return Rejected{Reason::would_execute};
+  return Opened{0};
+}
+
+Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  const Order* const named = order(command.account, meant(command, version), version);
+  if (!named) return Rejected{Reason::unknown_order};
+  if (open(*named, version) == Shares()) return Rejected{Reason::nothing_open};
+  return Canceled{};
+}
+
+Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
+  const Account* const by = account(command.account, version);
+  if (!by) return Rejected{Reason::unknown_account};
+  const OrderId id = meant(command, version);
+  const Order* const named = order(command.account, id, version);
+  if (!named) return Rejected{Reason::unknown_order};
+  const Shares was_open = open(*named, version);
+  if (was_open == Shares()) return Rejected{Reason::nothing_open};
+  if (named->placed.side != command.side) return Rejected{Reason::other_side};
+  if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
+  const Shares open = command.shares - executed(*named, version);
+  if (command.side == Side::buy) {
+    const UInt128 reserved = money(was_open, terms(*named, version).limit);
+    if (UInt128(balance(*by, version).units()) + reserved < money(open, command.limit))
+      return Rejected{Reason::insufficient_funds};
+  } else {
+    const Shares free = position(*by, named->placed.symbol, version);
+    if (UInt128(free.units()) + UInt128(was_open.units()) < UInt128(open.units()))
+      return Rejected{Reason::insufficient_shares};
+  }
+  return Replaced{id};
+}
+
+Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  const OrderId id = meant(command, version);
+  if (!order(command.account, id, version, command.of_any_account))
+    return Rejected{Reason::unknown_order};
+  return status(id, version, command.from);
+}
+
+Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  if (canceled_by(command, version).empty()) return Rejected{Reason::no_open_orders};
+  return CanceledAll{};
+}
+
+std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Version version) const {
+  std::map<OrderId, OrderId> by_place;
+  for (const OrderId id : find(accounts_, command.account)->orders) {
+    const Order& order = orders_[id - 1];
+    const bool named = !command.symbol || order.placed.symbol == *command.symbol;
+    if (named && open(order, version) > Shares()) by_place[terms(order, version).place] = id;
+  }
+  std::vector<OrderId> ids;
+  std::size_t executions = 0;
+  for (const auto& [place, id] : by_place) {
+    if (ids.size() == 1'000 || executions >= 100'000) break;
+    ids.push_back(id);
+    executions += status(id, version).executions.size();
+  }
+  return ids;
+}
+
+Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
+  const Outcome expected = outcome(command, version_);
+  ++version_;
+  if (!changed_state(expected)) return expected;
+  return std::visit([&](const auto& c) { return execute(c, now); }, command);
+}
+
+Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
+  accounts_[std::string(command.account.view())] = {version_, command.balance, {}, {}};
+  return Created{};
+}
+
+NaiveExchange::Symbol& NaiveExchange::symbol_to_change(const SymbolName& name) {
+  return symbols_.try_emplace(std::string(name.view()), Symbol{.created = version_}).first->second;
+}
+
+Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
+  symbol_to_change(command.symbol);
+  return Created{};
+}
+
+Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
+  const std::string symbol(command.symbol.view());
+  const Placement placement{version_, command.shares};
+  symbol_to_change(command.symbol).placements.push_back(placement);
+  find(accounts_, command.account)->placements[symbol].push_back(placement);
+  return Created{};
+}
+
+Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
+  const OrderId id = orders_.size() + 1;
+  orders_.push_back({.placed = command,
+                     .opened = version_,
+                     .terms = {{version_, command.shares, command.limit, id}}});
+  find(accounts_, command.account)->orders.push_back(id);
+  Symbol& symbol = symbol_to_change(command.symbol);
+  symbol.open.push_back(id);
+  symbol.orders.push_back(id);
+  match(id, command, now);
+  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id))
+    cancel_open(orders_[id - 1], now);
+  return Opened{id};
+}
+
+Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
+  const OrderId id = meant(command, version_);
+  orders_.emplace_back();  // takes a number
+  Order& order = orders_[id - 1];
+  const Terms before = order.terms.back();
+  const bool stays = command.limit == before.limit && command.shares <= before.shares;
+  const OrderId number = orders_.size();
+  replacements_[number] = {number, id, before.shares, before.limit, stays, takers_.size(), now};
+  order.terms.push_back({version_, command.shares, command.limit, stays ? before.place : number});
+  if (stays) return Replaced{id};
+  match(id, {command.account, order.placed.symbol, command.side, command.shares, command.limit},
+        now);
+  return Replaced{id};
+}
+
+void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now) {
+  Order& taker = orders_[id - 1];
+  for (Order* maker; is_open(id) && (maker = best_match(arriving)) != nullptr;) {
+    const Price price = terms(*maker, version_).limit;
+    const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
+    Shares shares = wanted;
+    if (arriving.is_market() && arriving.side == Side::buy) {
+      const auto cash = UInt128(balance(*find(accounts_, arriving.account), version_).units());
+      if (money(wanted, price) > cash)
+        shares = Shares::from_units(std::int64_t(cash / UInt128(price.units())));
+    }
+    if (shares == Shares()) {
+      cancel_open(taker, now);
+    } else if (arriving.self_trade != SelfTrade::allowed &&
+               maker->placed.account == arriving.account) {
+      cancel_open(arriving.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
+    } else {
+      for (Order* const order : {&taker, maker})
+        order->executions.push_back({version_, {shares, price, now}});
+      takers_.push_back(arriving.side);
+      if (shares < wanted) cancel_open(taker, now);
+    }
+  }
+}
+
+namespace {
+
+bool crosses(const PlaceOrder& arriving, Side side, Price limit) {
+  if (arriving.side == side) return false;
+  return arriving.is_market() ||
+         (side == Side::sell ? limit <= arriving.limit : arriving.limit <= limit);
+}
+
+}  // namespace
+
+UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
+                                  Version version) const {
+  const Symbol* const symbol = find(symbols_, taker.symbol);
+  std::vector<const Order*> makers;
+  for (const OrderId id : symbol ? symbol->orders : std::vector<OrderId>())
+    if (const Order& maker = orders_[id - 1];
+        open(maker, version) > Shares() &&
+        crosses(taker, maker.placed.side, terms(maker, version).limit))
+      makers.push_back(&maker);
+  std::sort(makers.begin(), makers.end(), [&](const Order* left, const Order* right) {
+    const Terms &a = terms(*left, version), &b = terms(*right, version);
+    if (a.limit == b.limit) return a.place < b.place;
+    return taker.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
+  });
+  UInt128 sum = 0;
+  std::set<Price> prices;
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    prices.insert(terms(*makers[i], version).limit);
+    const bool own = makers[i]->placed.account == taker.account;
+    if (self_trade == SelfTrade::allowed ? prices.size() > 1'000 : i == 1'000) break;
+    if (own && self_trade == SelfTrade::cancel_taking) break;
+    if (own && self_trade == SelfTrade::cancel_resting) continue;
+    sum += UInt128(open(*makers[i], version).units());
+  }
+  return sum;
+}
+
+void NaiveExchange::cancel_open(Order& order, Timestamp now) {
+  order.canceled_shares = open(order, version_);
+  order.canceled = version_;
+  order.canceled_at = now;
+}
+
+NaiveExchange::Order* NaiveExchange::best_match(const PlaceOrder& arriving) {
+  Symbol* const symbol = find(symbols_, arriving.symbol);
+  std::erase_if(symbol->open, [&](OrderId id) { return !is_open(id); });
+  Order* best = nullptr;
+  for (const OrderId id : symbol->open) {
+    Order& maker = orders_[id - 1];
+    if (!crosses(arriving, maker.placed.side, terms(maker, version_).limit)) continue;
+    const auto comes_before = [&](const Terms& a, const Terms& b) {
+      if (a.limit == b.limit) return a.place < b.place;
+      return arriving.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
+    };
+    if (best == nullptr || comes_before(terms(maker, version_), terms(*best, version_)))
+      best = &maker;
+  }
+  return best;
+}
+
+Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
+  const OrderId id = meant(command, version_);
+  cancel_open(orders_[id - 1], now);
+  return Canceled{status(id, version_)};
+}
+
+Outcome NaiveExchange::execute(const CancelAll& command, Timestamp now) {
+  CanceledAll canceled;
+  for (const OrderId id : canceled_by(command, version_ - 1)) {
+    cancel_open(orders_[id - 1], now);
+    canceled.orders.push_back(status(id, version_));
+  }
+  return canceled;
+}
+
+Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
+
+// --- versions ---
+
+Version NaiveExchange::next_change(const Command& command, Version at) const {
+  Version next = never;
+  const auto consider = [&](Version version) {
+    if (version > at) next = std::min(next, version);
+  };
+  const auto consider_placements = [&](const std::vector<Placement>& placements) {
+    for (const Placement& placement : placements) consider(placement.from);
+  };
+  const auto consider_order = [&](OrderId id) {
+    if (id == 0 || id > orders_.size()) return;
+    const Order& order = orders_[id - 1];
+    consider(order.opened);
+    consider(order.canceled);
+    for (const Terms& terms : order.terms) consider(terms.from);
+    for (const Executed& executed : order.executions) consider(executed.from);
+  };
+  const auto consider_account = [&](const AccountId& id) {
+    const Account* const account = find(accounts_, id);
+    if (account) consider(account->created);
+    return account;
+  };
+  // all that the account has
+  const auto consider_holdings = [&](const AccountId& id) {
+    const Account* const by = consider_account(id);
+    if (!by) return;
+    for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
+    for (const OrderId order : by->orders) consider_order(order);
+  };
+  const auto consider_meant = [&](const auto& query_or_cancel) {
+    const Account* const by = consider_account(query_or_cancel.account);
+    if (!query_or_cancel.reference)
+      consider_order(query_or_cancel.order);
+    else if (by)
+      for (const OrderId id : by->orders) consider_order(id);
+  };
+  if (std::holds_alternative<CreateAccount>(command)) {
+    for (const auto& [id, account] : accounts_) consider(account.created);
+  } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
+    consider_account(place->account);
+    if (const Symbol* const symbol = find(symbols_, place->symbol))
+      consider_placements(symbol->placements);
+  } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
+    consider_holdings(order->account);
+    if (const Symbol* const symbol = find(symbols_, order->symbol)) consider(symbol->created);
+    if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
+      if (const Symbol* const symbol = find(symbols_, order->symbol))
+        for (const OrderId id : symbol->orders) consider_order(id);
+  } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
+    consider_meant(*cancel);
+  } else if (const auto* query = std::get_if<QueryOrder>(&command)) {
+    consider_meant(*query);
+  } else if (const auto* all = std::get_if<CancelAll>(&command)) {
+    if (const Account* const by = consider_account(all->account))
+      for (const OrderId id : by->orders) consider_order(id);
+  } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
+    consider_holdings(replace->account);
+  }
+  return next;
+}
+
+}  // namespace exchange

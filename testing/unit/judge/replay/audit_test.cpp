@@ -1,0 +1,883 @@
+// The audit passes what an honest server did, and finds one lie among much that is true.
+#include "judge/replay/audit.hpp"
+
+#include <cstdio>
+#include <map>
+#include <regex>
+
+#include "catch.hpp"
+#include "judge/replay/order_ids.hpp"
+#include "unit/judge/replay/audit_support.hpp"
+
+using namespace exchange;
+using namespace exchange::loadgen;
+
+namespace {
+
+template <class Server>
+AuditInput run_against(Server& server, std::uint64_t seed, const Habits& habits = {}) {
+  std::mt19937_64 random(seed);
+  constexpr unsigned symbols = 2;
+  AuditInput input = random_accounts(random, 8, symbols);
+  // the audit relies on it that market buys do not run out of cash
+  const bool market = std::count(habits.terms.begin(), habits.terms.end(), Terms::market) > 0;
+  for (AuditAccount& account : input.accounts)
+    if (market || habits.replaces) account.cash = 1'000'000'000'000;
+  // and that the order beside each replace is opened
+  for (AuditAccount& account : input.accounts)
+    if (habits.replaces) account.shares = {{1, 1'000'000}, {2, 1'000'000}};
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  create(input, ask);
+  RandomRun(input, ask, random, symbols, habits).run(2'000);
+  return input;
+}
+
+template <class Server>
+AuditResult audited(Server& server, AuditInput input) {
+  return audit(std::move(input), [&](std::string_view document) { return server.ask(document); });
+}
+
+// A server whose replies are edited.
+template <class Server>
+struct EditedReplies {
+  Server server;
+  std::function<std::string(std::string)> edit;
+  std::string ask(std::string_view document) { return edit(server.ask(document)); }
+};
+
+std::string replaced(std::string text, std::string_view old, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += by.size())
+    text.replace(at, old.size(), by);
+  return text;
+}
+
+// The states of orders, with what is in each of them listed by `list`.
+std::string listed(const std::string& reply,
+                   const std::function<void(std::vector<std::string>&)>& list) {
+  std::string text = "<results>";
+  client::ReplyElements elements(reply);
+  for (client::ReplyElement element; elements.next(element);) {
+    std::vector<std::string> parts;
+    client::ReplyElements inner = client::ReplyElements::within(element);
+    for (client::ReplyElement part; inner.next(part);)
+      parts.push_back("<" + std::string(part.name) + std::string(part.attributes) + ">");
+    if (element.name == "error") parts = {std::string(element.content)};
+    if (element.name == "status" || element.name == "canceled") list(parts);
+    const std::string name(element.name);
+    text += "<" + name + std::string(replaced(std::string(element.attributes), "/", "")) + ">";
+    for (const std::string& part : parts) text += part;
+    text += "</" + name + ">";
+  }
+  return text + "</results>\n";
+}
+
+// What the audit finds of a server that lies like this.
+std::string found(Lie lie, bool self_match = true, const Habits& habits = {}) {
+  LyingServer server(lie, self_match);
+  AuditInput input = run_against(server, test_seed(), habits);
+  server.end_of_run();
+  const AuditResult result = audited(server, std::move(input));
+  CHECK(result.passed == result.findings.empty());
+  CHECK(result.findings.size() <= 21);
+  return text_of(result);
+}
+
+std::string found(Lie lie, const Habits& habits) { return found(lie, true, habits); }
+std::string found(Lie lie, const std::vector<Terms>& terms) { return found(lie, Habits{terms}); }
+
+const std::vector<Terms> some_terms{Terms::ioc, Terms::fok, Terms::post},
+    stp{Terms::cancel_resting, Terms::cancel_taking},
+    all_terms{Terms::ioc,          Terms::fok, Terms::post, Terms::market, Terms::cancel_resting,
+              Terms::cancel_taking};
+const Habits replaces{.replaces = true}, replaces_of_all_terms{all_terms, true};
+
+}  // namespace
+
+TEST_CASE("an honest server passes, whatever was asked of it") {
+  for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
+    HonestServer server;
+    AuditInput input =
+        run_against(server, seed, Habits{seed % 2 ? some_terms : std::vector<Terms>()});
+    const std::size_t orders = input.history.orders.size();
+    const AuditResult result = audited(server, std::move(input));
+    CHECK(text_of(result) == "");
+    CHECK(result.passed);
+    CHECK(result.orders == orders);
+    CHECK(result.executions > 100);
+    CHECK(result.accounts == 8);
+    CHECK(result.cash_moved != "0");
+  }
+}
+
+TEST_CASE("the audit leaves orders and accounts as they were, so that a second one passes") {
+  HonestServer server;
+  const AuditInput input = run_against(server, test_seed());
+  CHECK(text_of(audited(server, input)) == "");
+  CHECK(text_of(audited(server, input)) == "");
+}
+
+TEST_CASE("the server that lies in other tests passes while it does not") {
+  CHECK(found(Lie::none) == "");
+  for (const std::vector<Terms>& terms : {some_terms, stp, {Terms::market}, all_terms})
+    for (std::uint64_t seed = test_seed(); seed < test_seed() + 5; ++seed) {
+      LyingServer server(Lie::none);
+      AuditInput input = run_against(server, seed, Habits{terms});
+      CHECK(text_of(audited(server, std::move(input))) == "");
+    }
+}
+
+TEST_CASE("an honest server passes with replaces and cancels of all orders") {
+  for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
+    HonestServer honest;
+    LyingServer naive(Lie::none), without_self_match(Lie::none, false);
+    const Habits& habits = seed % 2 ? replaces : replaces_of_all_terms;
+    const auto check = [&](auto& server) {
+      AuditInput input = run_against(server, seed, habits);
+      CHECK(input.history.replaces.size() > 50);
+      CHECK(input.history.cancels_of_all.size() > 20);
+      const AuditResult result = audited(server, std::move(input));
+      INFO("seed " << seed);
+      CHECK(text_of(result) == "");
+      CHECK(result.passed);
+      CHECK(result.executions > 100);
+    };
+    check(honest);
+    check(naive);
+    if (seed % 2) check(without_self_match);
+  }
+}
+
+TEST_CASE("a replace that keeps or loses its place against the rules is found") {
+  for (const Lie lie : {Lie::place_kept, Lie::place_lost})
+    for (const Habits& habits : {replaces, replaces_of_all_terms})
+      CHECK_THAT(found(lie, habits),
+                 contains_text("The order that arrived first at that price was passed over (M4") ||
+                     contains_text("behind a younger order (E17, E31)"));
+}
+
+TEST_CASE("a replace that is not executed at once is found") {
+  CHECK_THAT(found(Lie::rests_anew, replaces),
+             contains_text(", replaced by ") && contains_text("passed over"));
+}
+
+TEST_CASE("a replace that does not count what was executed is found") {
+  CHECK_THAT(found(Lie::amount_is_open, replaces),
+             contains_text("shares that are not what it was replaced by (E27)") ||
+                 contains_text("has more shares than were ordered"));
+}
+
+TEST_CASE("a replace without effect is found") {
+  CHECK_THAT(found(Lie::replace_without_effect, replaces),
+             contains_text("that are not what it was replaced by (E27)"));
+}
+
+TEST_CASE("a replace that keeps the smallest unit of what was reserved is found") {
+  CHECK_THAT(found(Lie::reservation_kept, replaces),
+             contains_text("in cash free; but the server refused"));
+}
+
+TEST_CASE("an order that is replaced after it was canceled is found") {
+  CHECK_THAT(found(Lie::replaced_after_cancel, replaces),
+             contains_text("were not what it was replaced by then (E27); reported then: 0 open, "));
+}
+
+TEST_CASE("a cancel of all that is not of all is found") {
+  CHECK_THAT(
+      found(Lie::cancel_of_all_incomplete, replaces),
+      contains_text("A cancel of all orders of account 7") && contains_text(" left out order "));
+  CHECK_THAT(found(Lie::cancel_of_all_refused, replaces),
+             contains_text(" was refused, but order ") && contains_text(" was open (E19)"));
+}
+
+TEST_CASE("a cancel of all of one symbol that cancels others is found") {
+  CHECK_THAT(found(Lie::symbol_ignored, replaces), contains_text("or of another symbol (E17)"));
+}
+
+TEST_CASE("a cancel of all that lists a younger order first is found") {
+  CHECK_THAT(found(Lie::youngest_first, replaces),
+             contains_text("behind a younger order (E17, E31)"));
+}
+
+TEST_CASE("lies are found among replaces and cancels of all too") {
+  CHECK_THAT(found(Lie::passed_over, replaces), contains_text("passed over"));
+  CHECK_THAT(found(Lie::price_priority, replaces), contains_text("passed over (M4"));
+  CHECK_THAT(found(Lie::takers_price, replaces), contains_text("(M6)"));
+  CHECK_THAT(found(Lie::canceled_unasked, replaces),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::refund_dropped, replaces),
+             contains_text("in cash free; but the server refused"));
+  CHECK_THAT(found(Lie::stale_query, replaces), contains_text("A query was stale"));
+}
+
+TEST_CASE(
+    "replaces whose requests opened no order leave the rest to be checked, and are reported") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed(), replaces);
+  ReplaceRecord* last = nullptr;
+  int replaced = 0;
+  for (ReplaceRecord& replace : input.history.replaces)
+    for (const OrderRecord& order : input.history.orders)
+      if (order.id == replace.id && order.symbol == 1) {
+        replace.place = {};
+        last = &replace;
+        ++replaced;
+      }
+  REQUIRE(replaced > 10);
+  const AuditResult result = audited(server, input);
+  CHECK(result.findings.empty());
+  CHECK(result.passed);
+  CHECK(result.accounts == 8);
+  CHECK(result.not_checked ==
+        std::to_string(replaced) +
+            " replaces were in requests that opened no order, so that it is not known when they "
+            "happened: whether the executions of these symbols are the right ones was not checked: "
+            "SYM1");
+  // Sums and balances still are.
+  last->amount += last->amount > 0 ? 1 : -1;
+  CHECK(!audited(server, input).passed);
+}
+
+TEST_CASE("a server that does not match orders of one account passes, and is reported") {
+  LyingServer server(Lie::none, false);
+  AuditInput input = run_against(server, test_seed());
+  server.end_of_run();
+  const AuditResult result = audited(server, std::move(input));
+  CHECK(text_of(result) == "");
+  CHECK(result.passed);
+  CHECK(result.deviations.sentences() ==
+        std::vector<std::string>{"orders of one account were not matched with each other (M11)"});
+  for (const Lie lie : {Lie::price_priority, Lie::time_priority, Lie::takers_price})
+    CHECK_THAT(found(lie, false), contains_text("by the rules they execute"));
+}
+
+TEST_CASE("a server whose replies differ in form alone passes, and its deviations are reported") {
+  std::mt19937_64 random(test_seed());
+  const auto newest_first = [](std::vector<std::string>& parts) {
+    std::reverse(parts.begin(), parts.end());
+  };
+  const auto in_any_order = [&](std::vector<std::string>& parts) {
+    std::shuffle(parts.begin(), parts.end(), random);
+  };
+  const auto with_open_zero = [](std::vector<std::string>& parts) {
+    if (parts.empty() || parts.front().starts_with("<executed"))
+      parts.insert(parts.begin(), "<open shares=\"0\"/>");
+  };
+  const std::vector<std::pair<const char*, std::function<std::string(std::string)>>> forms{
+      {"R12",
+       [](std::string reply) {
+         for (std::size_t at = 0; (at = reply.find("time=\"", at)) != std::string::npos;)
+           reply.insert(at = reply.find('"', at + 6), "123");
+         return reply;
+       }},
+      {"R12", [](std::string reply) { return replaced(reply, "time=\"", "time=\"at "); }},
+      {"R11", [](std::string reply) { return replaced(reply, "price=\"", "price=\"$"); }},
+      {"R10",
+       [](std::string reply) { return replaced(reply, "<open shares=\"", "<open shares=\"-"); }},
+      {"T9", [&](const std::string& reply) { return listed(reply, newest_first); }},
+      {"T9", [&](const std::string& reply) { return listed(reply, in_any_order); }},
+      {"T9", [&](const std::string& reply) { return listed(reply, with_open_zero); }},
+  };
+  const auto check = [](auto&& server, const char* rule) {
+    AuditInput input = run_against(server, test_seed());
+    if constexpr (requires { server.server.end_of_run(); }) server.server.end_of_run();
+    const AuditResult result = audited(server, std::move(input));
+    INFO(rule);
+    CHECK(text_of(result) == "");
+    CHECK(result.passed);
+    CHECK(result.accounts == 8);
+    REQUIRE(result.deviations.sentences().size() == 1);
+    CHECK_THAT(result.deviations.sentences().front(), contains_text(rule));
+  };
+  for (const auto& [rule, edit] : forms) {
+    check(EditedReplies<HonestServer>{{}, edit}, rule);  // all in one second
+    check(EditedReplies<LyingServer>{LyingServer(Lie::none), edit}, rule);
+    EditedReplies<LyingServer> lying{LyingServer(Lie::takers_price), edit};
+    AuditInput input = run_against(lying, test_seed());
+    lying.server.end_of_run();
+    CHECK_THAT(text_of(audited(lying, std::move(input))),
+               contains_text("by the rules they execute"));
+  }
+}
+
+// What the server of `input` did, as if it had given these ids; one that has them, to ask.
+using Rename = std::function<std::string(std::uint64_t)>;
+AuditInput renamed(AuditInput input, const Rename& rename) {
+  for (OrderRecord& order : input.history.orders) order.id = number_of_id(rename(order.id));
+  for (Observation& observation : input.history.observations)
+    observation.id = number_of_id(rename(observation.id));
+  return input;
+}
+template <class Server>
+struct RenamingServer {
+  Server& server;
+  Rename rename;
+  std::map<std::string, std::string> ids;
+  std::string ask(std::string_view document) {
+    const std::regex asked("<(query|cancel) id=\"([^\"]*)"),
+        replied("<(status|canceled|error) id=\"([0-9]+)|<(opened) [^>]*id=\"([0-9]+)");
+    return replace_all(server.ask(replace_all(std::string(document), asked, false)), replied, true);
+  }
+  // The id is the last group that matched.
+  std::string replace_all(const std::string& text, const std::regex& where, bool forth) {
+    std::string out;
+    auto rest = text.begin();
+    for (std::sregex_iterator at(text.begin(), text.end(), where), end; at != end; ++at) {
+      const auto& id = (*at)[(*at)[2].matched ? 2 : 4];
+      out.append(rest, id.first);
+      if (forth) {
+        const std::string renamed = rename(std::stoull(id.str()));
+        ids[renamed] = id.str();
+        out += renamed;
+      } else {
+        out += ids.contains(id.str()) ? ids[id.str()] : "0";
+      }
+      rest = id.second;
+    }
+    return out.append(rest, text.end());
+  }
+};
+
+TEST_CASE("ids may be any texts; where they do not rise, what came at once is not replayed") {
+  const Rename hexadecimal = [](std::uint64_t id) {
+    char text[16];
+    std::snprintf(text, sizeof text, "x%06x", unsigned(id));
+    return std::string(text);
+  };
+  const Rename from_0 = [](std::uint64_t id) { return std::to_string(id - 1); };
+  const Rename random = [](std::uint64_t id) {
+    return std::to_string(id * 0x9E3779B97F4A7C15u % 1'000'000'007);
+  };
+  const Rename random_text = [&](std::uint64_t id) { return "t" + random(id); };
+  struct Ids {
+    const char* what;
+    const Rename& rename;
+    bool rise;
+  };
+  for (const Ids& ids : {Ids{"hexadecimal", hexadecimal, true},
+                         {"from 0", from_0, true},
+                         {"random", random, false},
+                         {"random text", random_text, false}})
+    for (const Lie lie : {Lie::none, Lie::takers_price, Lie::lost_execution}) {
+      INFO(ids.what << ", lie " << int(lie));
+      LyingServer server(lie);
+      AuditInput input = run_against(server, test_seed());
+      server.end_of_run();
+      input.precision = AuditPrecision::cent;
+      RenamingServer<LyingServer> renaming{server, ids.rename, {}};
+      for (const OrderRecord& order : input.history.orders)
+        renaming.ids[ids.rename(order.id)] = std::to_string(order.id);
+      const AuditResult result = audited(renaming, renamed(std::move(input), ids.rename));
+      CHECK(result.passed == (lie == Lie::none || (lie == Lie::takers_price && !ids.rise)));
+      CHECK(result.not_checked.empty() == ids.rise);
+      CHECK(result.deviations.sentences().size() == (ids.rise ? 0 : 1));
+      if (lie == Lie::takers_price && ids.rise)
+        CHECK_THAT(text_of(result), contains_text("by the rules they execute"));
+    }
+}
+
+TEST_CASE("an audit of nothing does not pass") {
+  const Ask ask = [](std::string_view) { return std::string("<results/>\n"); };
+  AuditInput input{.symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  AuditResult result = audit(input, ask);
+  CHECK(!result.passed);
+  CHECK(text_of(result) == "");
+  input.accounts = {{"1", 7, {}}};
+  input.history.unanswered = 500;
+  result = audit(input, ask);
+  CHECK(!result.passed);
+  CHECK_THAT(text_of(result), contains_text("500 requests went without a reply"));
+}
+
+TEST_CASE("the audit needs no symbol without shares, and no order of an unknown symbol") {
+  HonestServer server;
+  AuditInput input{
+      .accounts = {{"1", 7, {{1, 5}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  bool placed = false;
+  const Ask ask = [&](std::string_view document) -> std::string {
+    const bool names_probe = document.find("PROBE") != std::string_view::npos;
+    placed |= names_probe && document.find("</symbol>") != std::string_view::npos;
+    if (names_probe && !placed) return "<results><error>no such symbol</error></results>\n";
+    return server.ask(document);
+  };
+  create(input, ask);
+  CHECK(text_of(audit(input, ask)) == "");
+}
+
+TEST_CASE("an execution missing from a status is found") {
+  CHECK_THAT(found(Lie::lost_execution),
+             contains_text("open, canceled and executed shares that are not what was ordered"));
+  CHECK_THAT(found(Lie::lost_execution),
+             contains_text("no sell has it") || contains_text("no buy has it"));
+}
+
+TEST_CASE("an execution at the price of the incoming order is found") {
+  CHECK_THAT(
+      found(Lie::takers_price),
+      contains_text("The price was that of the incoming order, not of the resting one (M6)."));
+}
+
+TEST_CASE("a worse price that comes first is found") {
+  CHECK_THAT(found(Lie::price_priority), contains_text("A better price was passed over (M4)"));
+}
+
+TEST_CASE("a later order that comes first is found") {
+  CHECK_THAT(found(Lie::time_priority),
+             contains_text("The order that arrived first at that price was passed over (M4)"));
+}
+
+TEST_CASE("an open order that is passed over is found") {
+  CHECK_THAT(found(Lie::passed_over), contains_text("passed over"));
+}
+
+TEST_CASE("a refund that is short by the smallest unit is found") {
+  CHECK_THAT(found(Lie::refund_dropped), contains_text("in cash free; but the server refused"));
+}
+
+TEST_CASE("a purchase that is short by the smallest unit is found") {
+  CHECK_THAT(found(Lie::credit_dropped),
+             contains_text("free; but the server refused <order sym=\"SYM"));
+}
+
+TEST_CASE("a cancel without effect is found") {
+  // where such orders were all canceled again later, only the time shows it
+  CHECK_THAT(found(Lie::cancel_without_effect),
+             contains_text("after it was canceled") ||
+                 contains_text("the time of the cancel is another in the end"));
+}
+
+TEST_CASE("a canceled order that trades is found") {
+  CHECK_THAT(found(Lie::trades_after_cancel),
+             contains_text("the order was executed after it was canceled"));
+}
+
+TEST_CASE("an order canceled without a request is found") {
+  CHECK_THAT(found(Lie::canceled_unasked),
+             contains_text("is canceled, but no request canceled it"));
+}
+
+TEST_CASE("an order that vanished is found, and what cannot be checked without it is reported") {
+  const std::string text = found(Lie::vanished_order);
+  CHECK_THAT(text, contains_text(
+                       "which it had opened, the server replied: no such order of this account"));
+  CHECK_THAT(text, contains_text("not every order's state is known"));
+}
+
+TEST_CASE("an order that rests though it never may is found") {
+  for (const Terms terms : {Terms::ioc, Terms::market}) {
+    const std::string text = found(Lie::ioc_rests, {terms});
+    CHECK_THAT(text, contains_text("such an order never rests (E2, E10)") ||
+                         contains_text("but all happens when it arrives (E2)"));
+    CHECK_THAT(text, contains_text("by the rules it matched no other order then") ||
+                         contains_text("by the rules they execute"));
+  }
+}
+
+TEST_CASE("a fill-or-kill order that is filled in part is found") {
+  CHECK_THAT(found(Lie::fok_in_part, {Terms::fok}),
+             contains_text("not been executed in full (E3)"));
+}
+
+TEST_CASE("a post order that takes is found") {
+  CHECK_THAT(found(Lie::post_takes, {Terms::post}),
+             contains_text("by the rules the one is refused (E5)"));
+}
+
+TEST_CASE("a market order that stops at some price is found") {
+  CHECK_THAT(found(Lie::market_stops, {Terms::market}), contains_text("passed over"));
+}
+
+TEST_CASE("a self-trade that an order should have prevented is found") {
+  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_resting}),
+             contains_text("by the rules the other is canceled (E14)"));
+  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_taking}),
+             contains_text("by the rules the one is canceled (E15)"));
+  CHECK_THAT(found(Lie::taking_rests, {Terms::cancel_taking}),
+             contains_text("by the rules the one is canceled (E15)"));
+}
+
+TEST_CASE("a cancel that prevented no self-trade is found") {
+  CHECK_THAT(found(Lie::out_of_reach, {Terms::cancel_resting}),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::canceled_unasked, stp),
+             contains_text("is canceled, but no request canceled it"));
+}
+
+TEST_CASE("lies are found among orders with terms too") {
+  CHECK_THAT(found(Lie::passed_over, all_terms), contains_text("passed over"));
+  CHECK_THAT(found(Lie::price_priority, all_terms), contains_text("passed over (M4)"));
+  CHECK_THAT(found(Lie::canceled_unasked, all_terms),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::refund_dropped, all_terms),
+             contains_text("in cash free; but the server refused"));
+}
+
+TEST_CASE("a query that returns less than had happened is found") {
+  CHECK_THAT(found(Lie::stale_query), contains_text("A query was stale"));
+}
+
+TEST_CASE("a query that returns what never happened is found") {
+  CHECK_THAT(found(Lie::query_of_the_future),
+             contains_text("are not the first of those in the end") ||
+                 contains_text("executions that were reported have gone"));
+}
+
+TEST_CASE("an id that two orders got is found") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  input.history.orders.push_back(input.history.orders[5]);
+  CHECK_THAT(text_of(audited(server, input)),
+             contains_text("Two orders were opened under the id " +
+                           std::to_string(input.history.orders[5].id)));
+}
+
+TEST_CASE("the histories of several workers add up") {
+  History all, one, two;
+  one.orders.resize(2);
+  one.unanswered = 1;
+  two.orders.resize(3);
+  two.observations.resize(4);
+  two.replaces.resize(5);
+  two.cancels_of_all.resize(6);
+  two.unanswered = 1;
+  two.wrongly_answered = 3;
+  all.add(std::move(one));
+  all.add(std::move(two));
+  CHECK(all.orders.size() == 5);
+  CHECK(all.observations.size() == 4);
+  CHECK(all.replaces.size() == 5);
+  CHECK(all.cancels_of_all.size() == 6);
+  CHECK(all.unanswered == 2);
+  CHECK(all.wrongly_answered == 3);
+}
+
+TEST_CASE("requests without a reply leave the rest to be checked, and are reported") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  input.history.orders.erase(input.history.orders.begin() + 20);
+  input.history.unanswered = 1;
+  const AuditResult result = audited(server, input);
+  CHECK(result.findings.empty());
+  CHECK_THAT(result.not_checked, contains_text("1 request went without a reply, and what"));
+  input.history.wrongly_answered = 2;
+  CHECK_THAT(audited(server, input).not_checked,
+             contains_text("1 request went without a reply and 2 got a wrong answer, and what"));
+  input.history.unanswered = 0;
+  CHECK_THAT(audited(server, input).not_checked, contains_text("2 requests got a wrong answer"));
+  input.history.orders[5].amount *= 2;
+  CHECK_THAT(text_of(audited(server, input)), contains_text("that are not what was ordered"));
+}
+
+TEST_CASE("final states that the server refuses to return in one reply are asked for again") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  const auto at_most_20_executions = [&](std::string_view document) {
+    std::string reply = server.ask(document), cut = "<results>";
+    if (document.find("<query") == std::string_view::npos) return reply;
+    client::ReplyElements elements(reply);
+    std::size_t executions = 0;
+    for (client::ReplyElement element; elements.next(element);) {
+      const std::string id(element.attribute("id"));
+      if (executions > 20) {
+        cut += "<error id=\"" + id + "\">the reply would be too long</error>";
+        continue;
+      }
+      cut += "<status id=\"" + id + "\">" + std::string(element.content) + "</status>";
+      for (std::size_t found = element.content.find("<executed"); found != std::string_view::npos;
+           found = element.content.find("<executed", found + 1))
+        ++executions;
+    }
+    return cut + "</results>\n";
+  };
+  CHECK(text_of(audit(std::move(input), at_most_20_executions)) == "");
+}
+
+namespace {
+
+// One account whose orders of symbol 1 are 1, 2, ... at $100, the n-th sent at 10 n and answered 5
+// later; and what the server says of them, whatever is asked. The run may have been anything: only
+// what a test looks for is looked at.
+struct Reported {
+  std::vector<std::int32_t> amounts;
+  std::vector<std::string> states;
+  std::vector<Observation> observations;
+  Terms terms = Terms::none;  // of all
+  std::vector<ReplaceRecord> replaces = {};
+  std::vector<CancelAllRecord> cancels_of_all = {};
+
+  std::string findings() const {
+    AuditInput input{.accounts = {{"1", 1'000'000, {{1, 1'000'000}}}},
+                     .symbol_name = symbol_name,
+                     .probe_symbol = "PROBE"};
+    std::string reply = "<results>";
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      const std::uint64_t id = i + 1;
+      input.history.orders.push_back({.id = id,
+                                      .account = 0,
+                                      .symbol = 1,
+                                      .terms = terms,
+                                      .amount = amounts[i],
+                                      .limit_cents = 100'00,
+                                      .sent_ns = std::int64_t(10 * id),
+                                      .answered_ns = std::int64_t(10 * id + 5)});
+      reply += "<status id=\"" + std::to_string(id) + "\">" + states[i] + "</status>";
+    }
+    input.history.observations = observations;
+    input.history.replaces = replaces;
+    input.history.cancels_of_all = cancels_of_all;
+    return text_of(
+        audit(std::move(input), [&](std::string_view) { return reply + "</results>\n"; }));
+  }
+};
+
+std::string executed(const std::string& price, const std::string& time = "1700000000") {
+  return "<executed shares=\"5\" price=\"" + price + "\" time=\"" + time + "\"/>";
+}
+
+}  // namespace
+
+TEST_CASE("a final state that no order can have is found") {
+  const std::string five_open = "<open shares=\"5\"/>";
+  CHECK_THAT((Reported{{10}, {five_open + executed("100.01")}, {}}.findings()),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT((Reported{{-10}, {five_open + executed("99.99")}, {}}.findings()),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT((Reported{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}
+                  .findings()),
+             contains_text("an execution later than its cancel"));
+
+  const std::string five_canceled_later = "<canceled shares=\"5\" time=\"1700000001\"/>";
+  CHECK_THAT((Reported{{10}, {five_canceled_later + executed("100")}, {}, Terms::ioc}.findings()),
+             contains_text("executions and a cancel of several times"));
+  CHECK_THAT((Reported{{10}, {executed("100") + executed("100", "1700000002")}, {}, Terms::fok}
+                  .findings()),
+             contains_text("executions and a cancel of several times"));
+  CHECK_THAT((Reported{{10}, {five_open + executed("100")}, {}, Terms::ioc}.findings()),
+             contains_text("open shares, but such an order never rests"));
+  CHECK_THAT((Reported{{10}, {five_canceled_later + executed("100")}, {}, Terms::fok}.findings()),
+             contains_text("not been executed in full (E3)"));
+}
+
+TEST_CASE("replies that cannot be true are found") {
+  using Kind = Observation::Kind;
+  const std::string open = "<open shares=\"10\"/>",
+                    canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  const auto found = [](const std::string& state, const std::vector<Observation>& observations) {
+    return Reported{{10}, {state}, observations}.findings();
+  };
+  const Observation cancel{Kind::canceled, 1, 50, 60, is_canceled};
+  CHECK_THAT(found(open, {{Kind::cancel_refused, 1, 50, 60, {}}}),
+             contains_text("it was refused, but the order is open"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::canceled, 1, 70, 80, is_canceled}}),
+             contains_text("was successful twice"));
+  CHECK_THAT(found(canceled, {{Kind::cancel_refused, 1, 30, 40, {}}, cancel}),
+             contains_text("was refused, and later done"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::status, 1, 70, 80, is_open}}),
+             contains_text("A query was stale: sent after the answer to the cancel"));
+  CHECK_THAT(found(canceled, {{Kind::status, 1, 30, 40, is_canceled}, cancel}),
+             contains_text("as canceled before any request to cancel it"));
+}
+
+TEST_CASE("replies that cannot be true of an order that never rests are found") {
+  using Kind = Observation::Kind;
+  const auto found = [](const Observation& observation) {
+    return Reported{
+        {10}, {"<canceled shares=\"10\" time=\"1700000000\"/>"}, {observation}, Terms::ioc}
+        .findings();
+  };
+  const OrderDigest is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  CHECK_THAT(found({Kind::status, 1, 50, 60, is_canceled}), !contains_text("of order 1"));
+  CHECK_THAT(found({Kind::cancel_refused, 1, 50, 60, {}}), !contains_text("of order 1"));
+  CHECK_THAT(
+      found({Kind::status, 1, 50, 60, {.open = 10}}),
+      contains_text("A query of order 1 (buy 10 of SYM1 at 100, tif ioc): it was open, but"));
+  CHECK_THAT(found({Kind::canceled, 1, 50, 60, is_canceled}),
+             contains_text("there was nothing to cancel, since such an order never rests"));
+}
+
+TEST_CASE("what a query says of an order that was canceled when another came fits the times") {
+  using Kind = Observation::Kind;
+  // Order 2, sent at 20 and answered at 25, cancels order 1.
+  const auto found = [](const Observation& observation) {
+    return Reported{{10, -5},
+                    {"<canceled shares=\"10\" time=\"1700000000\"/>", "<open shares=\"5\"/>"},
+                    {observation},
+                    Terms::cancel_resting}
+        .findings();
+  };
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  CHECK_THAT(found({Kind::status, 1, 22, 24, is_open}), !contains_text("order 1 ("));
+  CHECK_THAT(found({Kind::status, 1, 22, 24, is_canceled}), !contains_text("order 1 ("));
+  CHECK_THAT(found({Kind::status, 1, 26, 28, is_open}), contains_text("A query was stale"));
+  CHECK_THAT(found({Kind::status, 1, 16, 18, is_canceled}), contains_text("as canceled before"));
+  CHECK_THAT(found({Kind::cancel_refused, 1, 16, 18, {}}), contains_text("was refused, and later"));
+}
+
+TEST_CASE("what a query says of an order that is replaced fits the times") {
+  using Kind = Observation::Kind;
+  // Order 1, of 10, is replaced by 6 in the request of order 2, sent at 20 and answered at 25.
+  const auto found = [](const std::string& state, const Observation& observation) {
+    return Reported{{10, 5},
+                    {state, "<open shares=\"5\"/>"},
+                    {observation},
+                    Terms::none,
+                    {{.id = 1,
+                      .place = {2, Place::Side::after},
+                      .amount = 6,
+                      .limit_cents = 100'00,
+                      .sent_ns = 20,
+                      .answered_ns = 25}}}
+        .findings();
+  };
+  const std::string open = "<open shares=\"6\"/>",
+                    canceled = "<canceled shares=\"6\" time=\"1700000000\"/>",
+                    not_then = "were not what it was replaced by then (E27)";
+  const auto status = [](std::int32_t shares, std::int64_t sent_ns, std::int64_t answered_ns) {
+    return Observation{Kind::status, 1, sent_ns, answered_ns, {.open = shares}};
+  };
+  for (const std::int32_t shares : {10, 6})
+    CHECK_THAT(found(open, status(shares, 22, 24)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(10, 16, 18)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(6, 16, 18)), contains_text(not_then));
+  CHECK_THAT(found(open, status(6, 26, 28)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(10, 26, 28)), contains_text(not_then));
+  CHECK_THAT(found(open, status(7, 22, 24)), contains_text(not_then));
+  const auto cancel = [](std::int32_t shares, std::int64_t sent_ns, std::int64_t answered_ns) {
+    return Observation{Kind::canceled,
+                       1,
+                       sent_ns,
+                       answered_ns,
+                       {.canceled = shares, .canceled_time = 1'700'000'000}};
+  };
+  CHECK_THAT(found(canceled, cancel(6, 22, 24)), !contains_text("order 1 ("));
+  CHECK_THAT(found(canceled, cancel(10, 22, 24)), contains_text(not_then));
+  CHECK_THAT(found(canceled, cancel(6, 16, 18)),
+             contains_text("After it was canceled order 1 (buy 10 of SYM1 at 100, replaced by 6 at "
+                           "100) was replaced (E26)."));
+}
+
+TEST_CASE("a final state that no replaced order can have is found") {
+  const auto found = [](const std::string& state, std::int32_t limit_cents, Terms terms) {
+    return Reported{{10, 5},
+                    {state, "<open shares=\"5\"/>"},
+                    {},
+                    terms,
+                    {{.id = 1,
+                      .place = {2, Place::Side::after},
+                      .amount = 6,
+                      .limit_cents = limit_cents,
+                      .sent_ns = 20,
+                      .answered_ns = 25}}}
+        .findings();
+  };
+  const std::string one_open = "<open shares=\"1\"/>";
+  CHECK_THAT(found(one_open + executed("100.5"), 100'50, Terms::none),
+             !contains_text("In the end"));
+  CHECK_THAT(found(one_open + executed("100.51"), 100'50, Terms::none),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT(found(one_open + executed("100"), 99'00, Terms::none), !contains_text("In the end"));
+  CHECK_THAT(found("<open shares=\"5\"/>" + executed("100"), 100'00, Terms::none),
+             contains_text("not what it was replaced by (E27)"));
+  CHECK_THAT(found("<canceled shares=\"6\" time=\"1700000000\"/>", 100'00, Terms::ioc),
+             contains_text("been replaced, but such an order never rests"));
+}
+
+TEST_CASE("a cancel of all left out what was certainly open") {
+  // Order 1 is sent at 10 and answered at 15, order 2 at 20 and 25.
+  const std::string open = "<open shares=\"10\"/>",
+                    canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  using Kind = Observation::Kind;
+  const auto found = [&](const std::string& first, std::vector<Observation> observations,
+                         CancelAllRecord cancel) {
+    for (const std::uint64_t id : cancel.canceled)
+      observations.push_back({Kind::canceled, id, cancel.sent_ns, cancel.answered_ns, is_canceled});
+    return Reported{{10, 10}, {first, canceled}, observations, Terms::none, {}, {cancel}}
+        .findings();
+  };
+  const auto cancel = [](std::int64_t sent_ns, std::int64_t answered_ns,
+                         const std::vector<std::uint64_t>& ids) {
+    return CancelAllRecord{
+        .account = 0, .symbol = 1, .sent_ns = sent_ns, .answered_ns = answered_ns, .canceled = ids};
+  };
+  const std::string left_out =
+      "A cancel of all orders of account 1, symbol SYM1, left out order 1 (buy 10 of SYM1 at 100), "
+      "which was open (E17).";
+  CHECK_THAT(found(open, {}, cancel(30, 35, {2})), contains_text(left_out));
+  CHECK_THAT(found(canceled, {}, cancel(30, 35, {1, 2})), !contains_text("A cancel of all"));
+  // It may have come later than the cancel.
+  CHECK_THAT(found(open, {}, cancel(14, 35, {2})), !contains_text("A cancel of all"));
+  CHECK_THAT(found(open, {}, cancel(30, 35, {})),
+             contains_text("was refused, but order 1 (buy 10 of SYM1 at 100) was open (E19)"));
+  // It was canceled by another request, or seen open, after the reply.
+  const Observation later{Kind::canceled, 1, 35, 40, is_canceled},
+      at_once{Kind::canceled, 1, 34, 40, is_canceled}, seen{Kind::status, 1, 35, 36, is_open};
+  CHECK_THAT(found(canceled, {later}, cancel(30, 35, {2})), contains_text(left_out));
+  CHECK_THAT(found(canceled, {at_once}, cancel(30, 35, {2})), !contains_text("A cancel of all"));
+  CHECK_THAT(found(canceled, {at_once, seen}, cancel(30, 35, {2})), contains_text(left_out));
+  // It was executed by an order that was sent after the reply, or not.
+  const auto executed_later = [&](std::int64_t answered_ns) {
+    return Reported{{5, -5}, {executed("100"), executed("100")}, {}, Terms::none,
+                    {},      {cancel(16, answered_ns, {})}}
+        .findings();
+  };
+  CHECK_THAT(executed_later(20), contains_text("was refused, but order 1"));
+  CHECK_THAT(executed_later(21), !contains_text("A cancel of all"));
+  // Another symbol.
+  CancelAllRecord other = cancel(30, 35, {2});
+  other.symbol = 2;
+  CHECK_THAT(
+      found(open, {}, other),
+      contains_text("which is another's or of another symbol (E17)") && !contains_text("left out"));
+  CHECK_THAT(found(canceled, {}, cancel(30, 35, {2, 1})),
+             contains_text("listed order 1 (buy 10 of SYM1 at 100) behind a younger order"));
+  CHECK_THAT(found(open, {}, cancel(30, 35, {2, 3})),
+             contains_text("canceled order 3, which no request opened (E17)"));
+}
+
+TEST_CASE("a cancel of all leaves the younger orders beyond a thousand to the next one") {
+  Reported run{{}, {}, {}, Terms::none, {}, {}};
+  CancelAllRecord cancel{.account = 0, .sent_ns = 1'000'000, .answered_ns = 1'000'001};
+  const OrderDigest is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  for (std::uint64_t id = 1; id <= 1'001; ++id) {
+    run.amounts.push_back(10);
+    run.states.push_back(id <= 1'000 ? "<canceled shares=\"10\" time=\"1700000000\"/>"
+                                     : "<open shares=\"10\"/>");
+    if (id > 1'000) break;
+    cancel.canceled.push_back(id);
+    run.observations.push_back(
+        {Observation::Kind::canceled, id, cancel.sent_ns, cancel.answered_ns, is_canceled});
+  }
+  run.cancels_of_all = {cancel};
+  CHECK_THAT(run.findings(), !contains_text("left out"));
+  std::swap(run.states.front(), run.states.back());
+  run.cancels_of_all.front().canceled.erase(run.cancels_of_all.front().canceled.begin());
+  run.cancels_of_all.front().canceled.push_back(1'001);
+  run.observations.front().id = 1'001;
+  CHECK_THAT(run.findings(), contains_text("left out order 1 ("));
+}
+
+TEST_CASE("cash and shares that come from nowhere are found") {
+  const std::string bought = Reported{{5}, {executed("100")}, {}}.findings(),
+                    sold = Reported{{-5}, {executed("100")}, {}}.findings();
+  CHECK_THAT(bought, contains_text("together have 999500 in cash, where 1000000 was created"));
+  CHECK_THAT(bought, contains_text("5 shares of SYM1 more than were created"));
+  CHECK_THAT(sold, contains_text("together have 1000500 in cash, where 1000000 was created"));
+  CHECK_THAT(sold, contains_text("5 shares of SYM1 less than were created"));
+}
+
+TEST_CASE("shares too many by the smallest unit are found") {
+  HonestServer server;
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  AuditInput input{
+      .accounts = {{"1", 7, {{1, 5}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  create(input, ask);
+  CHECK(text_of(audit(input, ask)) == "");
+  server.ask("<create><symbol sym=\"" + symbol_name(1) +
+             "\"><account id=\"1\">0.00000001</account></symbol></create>");
+  CHECK_THAT(text_of(audit(input, ask)),
+             contains_text("but the server opened <order sym=\"" + symbol_name(1) + "\""));
+}
