@@ -1,12 +1,16 @@
-// Clients at once, each with orders, queries and cancels of its own. The audit of the load
-// generator judges what they got: whether some order of these requests explains it all.
+// Clients at once, each with orders, queries and cancels of its own: those of the load generator,
+// which is beside this program. Its audit judges what they got: whether some order of these
+// requests explains it all.
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iomanip>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "client/connection/command_line.hpp"
-#include "client/loadgen/audit_input.hpp"
-#include "client/loadgen/bench.hpp"
 #include "judge/conformance/cases.hpp"
 
 namespace exchange::conformance {
@@ -14,48 +18,54 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+std::string rest_of(std::FILE* file) {
+  std::string text;
+  std::rewind(file);
+  for (int byte; (byte = std::fgetc(file)) != EOF;) text += char(byte);
+  return text;
+}
+
+std::string sentences_of(const nlohmann::json& report) {
+  const auto& result = report.at("result");
+  std::string sentences;
+  if (const std::string example = result.at("first_wrong_answer"); !example.empty())
+    sentences += " " + first_line(example);
+  for (const auto& [error, count] : result.at("errors").items())
+    if (count > 0)
+      sentences += " Without a right reply: " + count.dump() + " of the requests (" + error + ").";
+  const auto& audit = report.at("audit");
+  for (const std::string sentence : audit.at("findings")) sentences += " " + sentence;
+  if (sentences.empty() && !audit.at("passed"))
+    sentences = " " + audit.at("not_checked").get<std::string>();
+  return sentences;
+}
+
 // What is wrong with what they got; empty if nothing is.
 std::string findings_of(Talk& talk, unsigned clients, std::uint64_t requests) {
-  loadgen::Options options;
-  options.connect_to = talk.target().address();
-  options.progress = false;
-  options.load.clients = clients;
-  options.load.requests = requests;
-  options.load.audit = true;
-  options.load.audit_precision = loadgen::AuditPrecision::cent;
-  options.load.lenient = true;
-  options.load.timeout_s = std::max(options.load.timeout_s, talk.target().timeout_s());
-  options.load.connection = talk.target().style().per_request ? loadgen::ConnectionUse::per_request
-                                                              : loadgen::ConnectionUse::persistent;
-  options.workload.kind = loadgen::WorkloadKind::mix;
-  options.workload.mix = {.order = 70, .query = 15, .cancel = 15};
-  options.workload.symbols = 3;
-  // All requests of one account cost less, and 32 bits are enough for it in cents.
-  options.workload.cash = 2'000'000;
-  options.workload.seed = std::uint64_t(talk.between(1, 1'000'000));
-  options.workload.account_prefix = talk.source().account_prefix();
-  options.workload.symbol_prefix = talk.source().symbol() + "x";
-  std::string findings;
-  try {
-    loadgen::Bench bench(options);
-    const loadgen::Workload workload(options.workload, clients);
-    loadgen::RunResult result = bench.run(options.load, workload);
-    if (client::stop_flag()) throw client::Interrupted();
-    if (const std::string& example = result.examples.wrong_answer; !example.empty())
-      findings += " " + first_line(example);
-    for (std::size_t i = 0; i < result.counts.errors.size(); ++i)
-      if (const std::uint64_t errors = result.counts.errors[i]; errors > 0)
-        findings += " Without a right reply: " + std::to_string(errors) + " of the requests (" +
-                    name_of(loadgen::ErrorClass(i)) + ").";
-    const loadgen::AuditResult audited = bench.audit_history(workload, result);
-    for (const std::string& sentence : audited.findings) findings += " " + sentence;
-    if (findings.empty() && !audited.passed) findings = " " + audited.not_checked;
-  } catch (const client::Interrupted&) {
-    throw;
-  } catch (const std::exception& error) {
-    findings = std::string(" ") + error.what();
-  }
-  return findings;
+  constexpr double limit_s = 600;
+  const Target& target = talk.target();
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "loadgen";
+  if (!std::filesystem::exists(program)) throw Blocked(program.string() + " is missing", "");
+  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+  const File report(std::tmpfile(), std::fclose), errors(std::tmpfile(), std::fclose);
+  if (!report || !errors) throw Blocked("no temporary file can be created", "");
+  const auto path = [](const File& file) {
+    return "/dev/fd/" + std::to_string(fileno(file.get()));
+  };
+  std::ostringstream command;
+  // All requests of one account cost less than its cash, and 32 bits are enough for it in cents.
+  command << std::quoted(program.string(), '\'') << " --connect " << target.address() << " -c "
+          << clients << " -n " << requests << " --no-progress --lenient --audit"
+          << " --audit-precision cent --timeout " << std::max(30.0, target.timeout_s())
+          << " --connection " << (target.style().per_request ? "per-request" : "persistent")
+          << " --mix order=70,query=15,cancel=15 --symbols 3 --cash 2000000 --seed "
+          << talk.between(1, 1'000'000) << " --account-prefix " << talk.source().account_prefix()
+          << " --symbol-prefix " << talk.source().symbol() << "x --json " << path(report) << " 2>"
+          << path(errors);
+  run_command(command.str(), limit_s);
+  const std::string text = rest_of(report.get());
+  return text.empty() ? " " + first_line(rest_of(errors.get()))
+                      : sentences_of(nlohmann::json::parse(text));
 }
 
 // As many requests as a slow server can answer in some seconds. Blocks if not each client gets one.

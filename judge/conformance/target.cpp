@@ -51,10 +51,11 @@ void pause() {
   ::_exit(127);
 }
 
-// Throws NoAnswer if it fails, or does not end in time.
-void run_command(const std::string& command, double limit_s) {
+}  // namespace
+
+int run_command(const std::string& command, double limit_s) {
   const pid_t shell = ::fork();
-  if (shell < 0) throw NoAnswer("the restart command cannot be run");
+  if (shell < 0) throw NoAnswer("'" + command + "' cannot be run");
   if (shell == 0) become_shell(command.c_str());
   ::setpgid(shell, shell);  // here and in the child: either may be first
   int status = 0;
@@ -67,15 +68,13 @@ void run_command(const std::string& command, double limit_s) {
       pause();
       if (seconds_until(give_up) > 0) continue;
       kill();
-      throw NoAnswer("the restart command does not end");
+      throw NoAnswer("'" + command + "' does not end");
     } catch (const client::Interrupted&) {
       kill();
       throw;
     }
-  if (status != 0) throw NoAnswer("the restart command failed");
+  return status;
 }
-
-}  // namespace
 
 Link::Link(const client::Address& address, double timeout_s) try
     : socket_(client::connect_to(address, timeout_s, client::stop_flag())), timeout_s_(timeout_s) {
@@ -261,7 +260,8 @@ bool Target::answers() const try {
 void Target::restart() {
   if (options_.restart.empty()) throw NoAnswer("there is no restart command");
   ++restarts_;
-  run_command(options_.restart, options_.restart_s);
+  if (run_command(options_.restart, options_.restart_s) != 0)
+    throw NoAnswer("the restart command failed");
   for (const Clock::time_point give_up = in(options_.start_s); seconds_until(give_up) > 0; pause())
     if (answers()) return;
   throw NoAnswer("it does not answer after the restart command");

@@ -106,6 +106,10 @@ class Target {
   unsigned restarts_ = 0;
 };
 
+// Runs a command of the shell and returns its status, as waitpid(2) gives it. What it starts in the
+// background goes on. Throws NoAnswer if it does not end in time, client::Interrupted.
+int run_command(const std::string& command, double limit_s);
+
 // A byte order mark, which no terminal shows, becomes "\xEF\xBB\xBF" in words.
 std::string with_visible_mark(std::string_view text);
 

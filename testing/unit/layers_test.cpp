@@ -70,8 +70,8 @@ const std::map<std::string, std::set<std::string>> allowed = {
      {"client/connection", "server/engine", "server/journal", "server/store", "server/base",
       "judge/model", "judge/history"}},
     {"judge/conformance",
-     {"client/connection", "client/loadgen", "client/report", "server/engine", "server/base",
-      "judge/replay", "judge/conformance"}},
+     {"client/connection", "client/report", "server/engine", "server/base", "judge/replay",
+      "judge/conformance"}},
     {"testing", {"server/*", "client/*", "judge/*", "testing"}},
     {"studies", {"server/*", "client/*", "judge/*", "testing", "studies"}},
 };
