@@ -8,44 +8,14 @@
 namespace exchange::history {
 namespace {
 
-struct KeyWriter {
-  std::string operator()(const CreateAccount& c) const {
-    return join("account", c.account.view(), to_string(c.balance));
-  }
-  std::string operator()(const CreateSymbol& c) const { return join("symbol", c.symbol.view()); }
-  std::string operator()(const PlaceShares& c) const {
-    if (c.shares == Shares()) return (*this)(CreateSymbol{c.symbol});  // as in the journal
-    return join("place", c.symbol.view(), c.account.view(), to_string(c.shares));
-  }
-  std::string operator()(const PlaceOrder& c) const {
-    return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
-                to_string(c.shares), to_string(c.limit)) +
-           (c.reference ? join(" as", c.reference->view()) : "") + print_terms(c);
-  }
-  std::string operator()(const CancelOrder& c) const {
-    return join("cancel", c.account.view(), name(c));
-  }
-  std::string operator()(const ReplaceOrder& c) const {
-    return join("replace", c.account.view(), name(c), c.side == Side::buy ? "buy" : "sell",
-                to_string(c.shares), to_string(c.limit));
-  }
-  std::string operator()(const CancelAll& c) const {
-    return join("cancel all", c.account.view(), c.symbol ? c.symbol->view() : "");
-  }
-  std::string operator()(const QueryOrder&) const { return "query"; }
-  template <class NamesOrder>
-  static std::string name(const NamesOrder& c) {
-    return c.reference ? "ref " + std::string(c.reference->view()) : std::to_string(c.order);
-  }
-  template <class... Part>
-  static std::string join(std::string text, const Part&... part) {
-    ((text += ' ', text += part), ...);
-    return text;
-  }
-};
-
-// The same for the same command: all that the journal keeps of it.
-std::string key_of(const Command& command) { return std::visit(KeyWriter{}, command); }
+// The same for the same command: all that the journal keeps of it, but a key's hash.
+std::string key_of(Command command) {
+  if (auto* const create = std::get_if<CreateAccount>(&command)) create->key = {};
+  if (const auto* const place = std::get_if<PlaceShares>(&command);
+      place && place->shares == Shares())
+    command = CreateSymbol{place->symbol};  // as in the journal
+  return print(command);
+}
 
 std::optional<OrderId> id_of(const std::string& element) {
   const std::size_t at = element.find(" id=\"");

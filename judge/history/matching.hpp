@@ -24,7 +24,7 @@ struct Commit {
   std::size_t element = 0;
 };
 std::vector<Commit> commits_of(const std::vector<Batch>& journal);
-// "batch 17, command 203: order 12 of account 5, buy 100 of SPY at 99.5"
+// "batch 17, command 203 (order 12: PlaceOrder(account 5, symbol SPY, shares 100, limit 99.5))"
 std::string describe(const std::vector<Commit>& commits, std::size_t commit);
 
 struct Finding {

@@ -179,19 +179,23 @@ struct Execution {
   Timestamp time;
   bool operator==(const Execution&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Execution, (), (shares, price, time))
 
 struct Created {
   bool operator==(const Created&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Created, (), ())
 struct Opened {
   OrderId order;
   bool operator==(const Opened&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Opened, (), (order))
 // The same order with the same reference was opened before; nothing was executed.
 struct OpenedBefore {
   OrderId order;
   bool operator==(const OpenedBefore&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(OpenedBefore, (), (order))
 // A status lists so many executions at most: a reply has some 60 bytes for each (R13).
 inline constexpr std::size_t listed_executions_max = 100'000;
 
@@ -206,24 +210,29 @@ struct Status {
   std::uint64_t skipped = 0;          // executions before these: those below the query's `from`
   bool operator==(const Status&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Status, (), (order, open, canceled, canceled_at, executions, next, skipped))
 struct Canceled {
   Status status;
   bool operator==(const Canceled&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Canceled, (), (status))
 struct CanceledAll {
   std::vector<Status> orders;  // at least one, the oldest first
   bool operator==(const CanceledAll&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(CanceledAll, (), (orders))
 struct Replaced {
   OrderId order;
   bool operator==(const Replaced&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Replaced, (), (order))
 struct Rejected {
   Reason reason;
   // what the sentence ends with, if not 0: the order that used the reference, or the limit
   std::uint64_t number = 0;
   bool operator==(const Rejected&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(Rejected, (), (reason, number))
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.
 // The order reader replaces this outcome before the submission completes.
 struct NotInMemory {
@@ -231,6 +240,7 @@ struct NotInMemory {
   OrderId order;
   bool operator==(const NotInMemory&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(NotInMemory, (), (account, order))
 using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore,
                              CanceledAll, Replaced>;
 

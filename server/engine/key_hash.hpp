@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/described.hpp"
+
 namespace exchange {
 
 struct KeyHash {
@@ -17,5 +19,6 @@ struct KeyHash {
   bool has_key() const { return log2_n != 0; }
   bool operator==(const KeyHash&) const = default;
 };
+BOOST_DESCRIBE_STRUCT(KeyHash, (), (log2_n, r, p, salt, digest))
 
 }  // namespace exchange

@@ -16,24 +16,28 @@ struct AccountRow {
   AccountNumber number;
   AccountId id;
   Cash balance;  // the free part; reservations of open buys follow from the orders
+  bool operator==(const AccountRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance))
 // Of accounts that were created with a key. Never changes.
 struct AccountKeyRow {
   AccountNumber account;
   KeyHash key;
+  bool operator==(const AccountKeyRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountKeyRow, (), (account, key))
 struct SymbolRow {
   SymbolNumber number;
   SymbolName name;
   Shares shares_total;  // all shares ever created
+  bool operator==(const SymbolRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SymbolRow, (), (number, name, shares_total))
 struct PositionRow {
   AccountNumber account;
   SymbolNumber symbol;
   Shares shares;  // the free part; reservations of open sells follow from the orders
+  bool operator==(const PositionRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(PositionRow, (), (account, symbol, shares))
 struct OrderRow {
@@ -51,6 +55,7 @@ struct OrderRow {
   // of its newest replacement that did not keep the place.
   OrderId place;
   bool is_open() const { return open > Shares(); }
+  bool operator==(const OrderRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(OrderRow, (),
                       (id, account, symbol, side, shares, limit, open, canceled, opened_at,
@@ -64,6 +69,7 @@ struct ReplacementRow {
   bool keeps_place;
   ExecutionId executions_before;  // those of all orders, up to this id
   Timestamp time;
+  bool operator==(const ReplacementRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ReplacementRow, (),
                       (number, order, shares, limit, keeps_place, executions_before, time))
@@ -76,6 +82,7 @@ struct ReferenceRow {
   Side side;
   Shares shares;
   Price limit;
+  bool operator==(const ReferenceRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ReferenceRow, (), (account, order, reference, symbol, side, shares, limit))
 struct ExecutionRow {
@@ -87,6 +94,7 @@ struct ExecutionRow {
   Price price;
   Timestamp time;
   Side taker = Side::buy;  // of the order that arrived, or was replaced, last
+  bool operator==(const ExecutionRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
                       (id, symbol, buy_order, sell_order, shares, price, time, taker))
@@ -112,6 +120,7 @@ struct Rows {
   std::vector<ExecutionRow> executions;
   Totals totals;
   std::size_t size() const;  // without totals
+  bool operator==(const Rows&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rows, (),
                       (accounts, account_keys, symbols, positions, orders, references, replacements,

@@ -47,6 +47,7 @@ struct StoredOrder {
   OrderRow row;
   std::vector<Execution> executions;   // those of the range that was asked for, oldest first
   std::uint64_t executions_total = 0;  // of the order; not known if none were asked for
+  bool operator==(const StoredOrder&) const = default;
 };
 
 // Of the executions of an order, oldest first and counted from 0: those below `before`, and of them

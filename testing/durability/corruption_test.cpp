@@ -8,7 +8,6 @@
 #include <iostream>
 #include <random>
 
-#include "durability/same_rows.hpp"
 #include "durability/simulated_disk.hpp"
 #include "model/random_commands.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -34,12 +33,8 @@ struct Everything {
   Rows rows;
   std::vector<StoredOrder> orders;
   std::vector<ExecutionRow> newest_executions;
+  bool operator==(const Everything&) const = default;
 };
-
-bool same_everything(const Everything& a, const Everything& b) {
-  return a.last_batch == b.last_batch && same(a.rows, b.rows) && same(a.orders, b.orders) &&
-         same(a.newest_executions, b.newest_executions);
-}
 
 Everything read_everything(const std::string& path) {
   SqliteStore store(path);
@@ -149,7 +144,7 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
   specimen.put(files, with_mark);
   try {
     const Everything found = read_everything(specimen.path());
-    if (same_everything(found, specimen.stored())) {
+    if (found == specimen.stored()) {
       ++counts.exact;
       return;
     }
@@ -341,8 +336,7 @@ TEST_CASE("a journal of other rows is refused by their number") {
         },
         Specimen::journal_block_bytes);
     try {
-      return same_everything(read_everything(specimen.path()), specimen.stored()) ? "same"
-                                                                                  : "different";
+      return read_everything(specimen.path()) == specimen.stored() ? "same" : "different";
     } catch (const StoreCorrupt& error) {
       return error.what();
     }

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "catch.hpp"
-#include "durability/same_rows.hpp"
 
 namespace exchange::testing {
 // The real store; records the batch in flight, and ends the wait for a disk that stays unavailable.
@@ -122,7 +121,7 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
   project();
   const TablesImage image = store_->load();
   REQUIRE(image.projected_batch == payloads_.size());
-  REQUIRE(same(image.rows, model.image()));
+  REQUIRE(image.rows == model.image());
   for (OrderId order = 1; order <= promised.totals().orders; ++order) {
     const std::optional<StoredOrder> stored = store_->read_order(order);
     REQUIRE(stored.has_value() == !model.replacement(order));

@@ -7,6 +7,11 @@
 
 namespace exchange {
 
+inline std::string print(const Exchange::Depth& depth) {
+  return units_text(depth.shares_units) + " units @" + to_string(depth.price) + " in " +
+         std::to_string(depth.orders);
+}
+
 // Of an Exchange or a NaiveExchange. `Names` has these accounts and symbols.
 template <class Names = RandomCommands, class AnyExchange>
 std::vector<std::string> state_of(const AnyExchange& exchange) {

@@ -20,38 +20,45 @@ TEST_CASE_METHOD(Market, "what is created appears in the changes once, with its 
   give("8", 10);
   give("8", 5);
   CHECK(engine.changed_rows() == 4);
-  CHECK(changes() ==
-        Lines{"account 0 7: 100", "account 1 8: 0", "position 1 0: 15", "symbol 0 SYM: 15"});
+  CHECK(changes() == Lines{"AccountRow(number 0, id 7, balance 100)", "AccountRow(number 1, id 8)",
+                           "PositionRow(account 1, shares 15)",
+                           "SymbolRow(number 0, name SYM, shares_total 15)"});
   CHECK(changes() == Lines{});
 }
 
 TEST_CASE_METHOD(TwoTraders, "changes are exactly the rows that a command changed") {
   changes();
   sell("1", 10, 100);
-  CHECK(changes() ==
-        Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 10, canceled 0 at 0us",
-              "position 0 0: 9990"});
+  CHECK(
+      changes() ==
+      Lines{
+          "OrderRow(id 1, side sell, shares 10, limit 100, open 10, opened_at 1000000us, place 1)",
+          "PositionRow(account 0, shares 9990)"});
   now = seconds(2);
   buy("2", 4, 105);
-  CHECK(changes() ==
-        Lines{"account 0 1: 1000400", "account 1 2: 999600",
-              "execution 1: buy 2 sell 1 4 of 0 @100 at 2000000us",
-              "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 6, canceled 0 at 0us",
-              "order 2: account 1 buys 4 of 0 @105 at 2000000us, open 0, canceled 0 at 0us",
-              "position 1 0: 10004"});
+  CHECK(
+      changes() ==
+      Lines{"AccountRow(number 0, id 1, balance 1000400)",
+            "AccountRow(number 1, id 2, balance 999600)",
+            "ExecutionRow(id 1, buy_order 2, sell_order 1, shares 4, price 100, time 2000000us)",
+            "OrderRow(id 1, side sell, shares 10, limit 100, open 6, opened_at 1000000us, place 1)",
+            "OrderRow(id 2, account 1, shares 4, limit 105, opened_at 2000000us, place 2)",
+            "PositionRow(account 1, shares 10004)"});
   now = seconds(3);
   cancel("1", 1);
   CHECK(changes() ==
-        Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 0, canceled 6 at 3000000us",
-              "position 0 0: 9996"});
+        Lines{"OrderRow(id 1, side sell, shares 10, limit 100, canceled 6, opened_at 1000000us, "
+              "canceled_at 3000000us, place 1)",
+              "PositionRow(account 0, shares 9996)"});
   buy("1", 1, 50);
   CHECK(changes() ==
-        Lines{"account 0 1: 1000350",
-              "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 1, canceled 0 at 0us"});
+        Lines{"AccountRow(number 0, id 1, balance 1000350)",
+              "OrderRow(id 3, shares 1, limit 50, open 1, opened_at 3000000us, place 3)"});
   cancel("1", 3);
   CHECK(changes() ==
-        Lines{"account 0 1: 1000400",
-              "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 0, canceled 1 at 3000000us"});
+        Lines{"AccountRow(number 0, id 1, balance 1000400)",
+              "OrderRow(id 3, shares 1, limit 50, canceled 1, opened_at 3000000us, canceled_at "
+              "3000000us, place 3)"});
 }
 
 TEST_CASE_METHOD(TwoTraders, "a first execution of a buyer makes a position row") {
@@ -59,12 +66,14 @@ TEST_CASE_METHOD(TwoTraders, "a first execution of a buyer makes a position row"
   sell("1", 10, 100);
   changes();
   buy("3", 1, 100);
-  CHECK(changes() ==
-        Lines{"account 0 1: 1000100", "account 2 3: 900",
-              "execution 1: buy 2 sell 1 1 of 0 @100 at 1000000us",
-              "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 9, canceled 0 at 0us",
-              "order 2: account 2 buys 1 of 0 @100 at 1000000us, open 0, canceled 0 at 0us",
-              "position 2 0: 1"});
+  CHECK(
+      changes() ==
+      Lines{"AccountRow(number 0, id 1, balance 1000100)",
+            "AccountRow(number 2, id 3, balance 900)",
+            "ExecutionRow(id 1, buy_order 2, sell_order 1, shares 1, price 100, time 1000000us)",
+            "OrderRow(id 1, side sell, shares 10, limit 100, open 9, opened_at 1000000us, place 1)",
+            "OrderRow(id 2, account 2, shares 1, limit 100, opened_at 1000000us, place 2)",
+            "PositionRow(account 2, shares 1)"});
 }
 
 TEST_CASE_METHOD(TwoTraders, "queries and refusals change no row and no total") {

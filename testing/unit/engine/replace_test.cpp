@@ -360,39 +360,42 @@ TEST_CASE_METHOD(Replacing, "changes have each replacement with what the order w
   now = seconds(2);
   REQUIRE(replace("1", 2, sells, 8, 100) == replaced(2));
   CHECK(engine.changed_rows() == 3);
-  CHECK(changes() ==
-        Lines{"order 2: account 0 sells 8 of 0 @100 at 1000000us, open 8, canceled 0 at 0us",
-              "position 0 0: 9992",
-              "replacement 3: order 2 was 10 @100, keeps its place, after execution 0 at "
-              "2000000us"});
+  CHECK(
+      changes() ==
+      Lines{"OrderRow(id 2, side sell, shares 8, limit 100, open 8, opened_at 1000000us, place 2)",
+            "PositionRow(account 0, shares 9992)",
+            "ReplacementRow(number 3, order 2, shares 10, limit 100, keeps_place true, time "
+            "2000000us)"});
   // The buy takes, although its id is lower.
   now = seconds(3);
   REQUIRE(replace("2", 1, buys, 12, 105) == replaced(1));
-  CHECK(changes() ==
-        Lines{"account 0 1: 1000800", "account 1 2: 998780",
-              "execution 1: buy 1 sell 2 8 of 0 @100 at 3000000us, taker buy",
-              "order 1: account 1 buys 12 of 0 @105 at 1000000us, open 4, canceled 0 at 0us, "
-              "place 4",
-              "order 2: account 0 sells 8 of 0 @100 at 1000000us, open 0, canceled 0 at 0us",
-              "position 1 0: 10008",
-              "replacement 4: order 1 was 5 @90, after execution 0 at 3000000us"});
+  CHECK(
+      changes() ==
+      Lines{"AccountRow(number 0, id 1, balance 1000800)",
+            "AccountRow(number 1, id 2, balance 998780)",
+            "ExecutionRow(id 1, buy_order 1, sell_order 2, shares 8, price 100, time 3000000us)",
+            "OrderRow(id 1, account 1, shares 12, limit 105, open 4, opened_at 1000000us, place 4)",
+            "OrderRow(id 2, side sell, shares 8, limit 100, opened_at 1000000us, place 2)",
+            "PositionRow(account 1, shares 10008)",
+            "ReplacementRow(number 4, order 1, shares 5, limit 90, time 3000000us)"});
   now = seconds(4);
   REQUIRE(replace("2", 1, buys, 11, 105) == replaced(1));
-  CHECK(changes() ==
-        Lines{"account 1 2: 998885",
-              "order 1: account 1 buys 11 of 0 @105 at 1000000us, open 3, canceled 0 at 0us, "
-              "place 4",
-              "replacement 5: order 1 was 12 @105, keeps its place, after execution 1 at "
-              "4000000us"});
+  CHECK(
+      changes() ==
+      Lines{"AccountRow(number 1, id 2, balance 998885)",
+            "OrderRow(id 1, account 1, shares 11, limit 105, open 3, opened_at 1000000us, place 4)",
+            "ReplacementRow(number 5, order 1, shares 12, limit 105, keeps_place true, "
+            "executions_before 1, time 4000000us)"});
   // The newer sell takes.
   now = seconds(5);
   sell("1", 3, 105);
   CHECK(changes() ==
-        Lines{"account 0 1: 1001115", "execution 2: buy 1 sell 6 3 of 0 @105 at 5000000us",
-              "order 1: account 1 buys 11 of 0 @105 at 1000000us, open 0, canceled 0 at 0us, "
-              "place 4",
-              "order 6: account 0 sells 3 of 0 @105 at 5000000us, open 0, canceled 0 at 0us",
-              "position 0 0: 9989", "position 1 0: 10011"});
+        Lines{"AccountRow(number 0, id 1, balance 1001115)",
+              "ExecutionRow(id 2, buy_order 1, sell_order 6, shares 3, price 105, time 5000000us, "
+              "taker sell)",
+              "OrderRow(id 1, account 1, shares 11, limit 105, opened_at 1000000us, place 4)",
+              "OrderRow(id 6, side sell, shares 3, limit 105, opened_at 5000000us, place 6)",
+              "PositionRow(account 0, shares 9989)", "PositionRow(account 1, shares 10011)"});
 }
 
 TEST_CASE_METHOD(Replacing, "the taker of an execution is the order that was replaced last") {
@@ -420,16 +423,18 @@ TEST_CASE_METHOD(Replacing, "replacements that are not in the tables are taken a
   replace("1", 1, sells, 7, 101);
   engine.restore_changes(lost);
   engine.take_changes(again);
-  CHECK(lines(again) ==
-        Lines{"account 0 1: 1000000", "account 1 2: 1000000",
-              "order 1: account 0 sells 7 of 0 @101 at 1000000us, open 7, canceled 0 at 0us, "
-              "place 3",
-              "position 0 0: 9993", "position 1 0: 10000",
-              "replacement 2: order 1 was 10 @100, keeps its place, after execution 0 at "
-              "1000000us",
-              "replacement 3: order 1 was 9 @100, after execution 0 at 1000000us",
-              "replacement 4: order 1 was 8 @101, keeps its place, after execution 0 at 1000000us",
-              "symbol 0 SYM: 20000"});
+  CHECK(
+      lines(again) ==
+      Lines{"AccountRow(number 0, id 1, balance 1000000)",
+            "AccountRow(number 1, id 2, balance 1000000)",
+            "OrderRow(id 1, side sell, shares 7, limit 101, open 7, opened_at 1000000us, place 3)",
+            "PositionRow(account 0, shares 9993)", "PositionRow(account 1, shares 10000)",
+            "ReplacementRow(number 2, order 1, shares 10, limit 100, keeps_place true, time "
+            "1000000us)",
+            "ReplacementRow(number 3, order 1, shares 9, limit 100, time 1000000us)",
+            "ReplacementRow(number 4, order 1, shares 8, limit 101, keeps_place true, time "
+            "1000000us)",
+            "SymbolRow(number 0, name SYM, shares_total 20000)"});
   CHECK(std::is_sorted(again.replacements.begin(), again.replacements.end(),
                        [](const auto& a, const auto& b) { return a.number < b.number; }));
 }

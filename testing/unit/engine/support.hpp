@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "engine/exchange.hpp"
 #include "judge/model/print.hpp"
+#include "model/market_state.hpp"
 #include "model/tables.hpp"
 
 namespace Catch {

@@ -99,23 +99,26 @@ TEST_CASE("the root says what a request is") {
 TEST_CASE("text between elements is ignored") {
   CHECK(read("<create>x</create>") == Lines{});
   CHECK(read("<create># one account <account id='1' balance='1'/><![CDATA[x]]></create>") ==
-        Lines{"account [1]: account 1 with 1"});
+        Lines{"account [1]: CreateAccount(account 1, balance 1)"});
   CHECK(read("<create><symbol sym='A'># shares <account id='1'>1</account> # none "
              "<account id='2'>2</account>x</symbol></create>") ==
-        Lines{"placement [A] [1]: place 1 A at 1", "placement [A] [2]: place 2 A at 2"});
-  CHECK(create("<symbol sym='A'>5</symbol>") == "symbol [A]: symbol A");
+        Lines{"placement [A] [1]: PlaceShares(symbol A, account 1, shares 1)",
+              "placement [A] [2]: PlaceShares(symbol A, account 2, shares 2)"});
+  CHECK(create("<symbol sym='A'>5</symbol>") == "symbol [A]: CreateSymbol(symbol A)");
   CHECK(read("<transactions id='1'>x</transactions>") == Lines{});
   CHECK(read("<transactions id='1'><query id='1'/>&lt;x<query id='2'/></transactions>") ==
-        Lines{"query [1]: 1 queries 1", "query [2]: 1 queries 2"});
+        Lines{"query [1]: QueryOrder(account 1, order 1)",
+              "query [2]: QueryOrder(account 1, order 2)"});
 }
 
 TEST_CASE("an account is created with an id and a balance") {
-  CHECK(account("1", "1000") == "account 1 with 1000");
-  CHECK(account("007", "0") == "account 007 with 0");
-  CHECK(account(long_id, ".0000000000000001") == "account " + long_id + " with 0.0000000000000001");
-  CHECK(account("1", "-0") == "account 1 with 0");
+  CHECK(account("1", "1000") == "CreateAccount(account 1, balance 1000)");
+  CHECK(account("007", "0") == "CreateAccount(account 007)");
+  CHECK(account(long_id, ".0000000000000001") ==
+        "CreateAccount(account " + long_id + ", balance 0.0000000000000001)");
+  CHECK(account("1", "-0") == "CreateAccount(account 1)");
   CHECK(create("<account balance=\"&#x31;0\" id=\"&#49;\" more='yes'><!-- c --></account>") ==
-        "account [&#49;]: account 1 with 10");
+        "account [&#49;]: CreateAccount(account 1, balance 10)");
 
   CHECK(create("<account balance='1'/>") == "account: error: missing attribute 'id'");
   CHECK(create("<account id='1'/>") == "account [1]: error: missing attribute 'balance'");
@@ -128,7 +131,8 @@ TEST_CASE("an account is created with an id and a balance") {
        {"x", "1e3", "+1", " 1", "1 ", "1,000", "inf", "nan", ".", "-", "--1", "0x10", "1.2.3"})
     CHECK(account("1", balance) == "error: balance is not a plain decimal number");
   CHECK(account("1", "-0.01") == "error: balance is negative");
-  CHECK(account("1", "1.99999999999999999") == "account 1 with 1.9999999999999999");
+  CHECK(account("1", "1.99999999999999999") ==
+        "CreateAccount(account 1, balance 1.9999999999999999)");
   CHECK(account("1", "0.00000000000000001") ==
         "error: balance has more than the allowed decimals: at most 16 decimals");
   CHECK(account("1", "99999999999999999999999") ==
@@ -138,16 +142,16 @@ TEST_CASE("an account is created with an id and a balance") {
 }
 
 TEST_CASE("a symbol gives shares to each account inside it") {
-  CHECK(
-      read("<create><symbol sym='SPY'><account id='1'>100</account>"
-           "<account id='2'> 5.5\n</account></symbol></create>") ==
-      Lines{"placement [SPY] [1]: place 100 SPY at 1", "placement [SPY] [2]: place 5.5 SPY at 2"});
-  CHECK(create("<symbol sym='A'/>") == "symbol [A]: symbol A");
+  CHECK(read("<create><symbol sym='SPY'><account id='1'>100</account>"
+             "<account id='2'> 5.5\n</account></symbol></create>") ==
+        Lines{"placement [SPY] [1]: PlaceShares(symbol SPY, account 1, shares 100)",
+              "placement [SPY] [2]: PlaceShares(symbol SPY, account 2, shares 5.5)"});
+  CHECK(create("<symbol sym='A'/>") == "symbol [A]: CreateSymbol(symbol A)");
   CHECK(create("<symbol sym='" + long_symbol + "'> </symbol>") ==
-        "symbol [" + long_symbol + "]: symbol " + long_symbol);
+        "symbol [" + long_symbol + "]: CreateSymbol(symbol " + long_symbol + ")");
   CHECK(create(
             "<symbol sym='&#65;'><account id='&#49;'>1<!-- -->0<![CDATA[0]]></account></symbol>") ==
-        "placement [&#65;] [&#49;]: place 100 A at 1");
+        "placement [&#65;] [&#49;]: PlaceShares(symbol A, account 1, shares 100)");
 
   CHECK(create("<symbol sym='A'><account>1</account></symbol>") ==
         "placement [A]: error: missing attribute 'id'");
@@ -158,8 +162,8 @@ TEST_CASE("a symbol gives shares to each account inside it") {
   CHECK(placement("1 0") == "error: number of shares is not a plain decimal number");
   CHECK(placement("-5") == "error: number of shares is negative");
   for (const std::string none : {"0", "-0", "0.000000000"})
-    CHECK(placement(none) == "place 0 A at 1");
-  CHECK(placement("1.999999999") == "place 1.99999999 A at 1");
+    CHECK(placement(none) == "PlaceShares(symbol A, account 1)");
+  CHECK(placement("1.999999999") == "PlaceShares(symbol A, account 1, shares 1.99999999)");
   CHECK(placement("0.000000001") ==
         "error: number of shares has more than the allowed decimals: at most 8 decimals");
   CHECK(placement("92233720368") ==
@@ -183,10 +187,12 @@ TEST_CASE("a symbol that is wrong is wrong for each account inside it") {
 TEST_CASE("an unknown element is an error in its place and the others are read") {
   CHECK(read("<create><account id='1' balance='1'/><what id='2'/>"
              "<symbol sym='A'><why/><account id='1'>1</account></symbol></create>") ==
-        Lines{"account [1]: account 1 with 1", "unknown: error: unknown element 'what'",
-              "unknown: error: unknown element 'why'", "placement [A] [1]: place 1 A at 1"});
-  CHECK(read("<transactions id='7'><buy/><query id='1'/></transactions>") ==
-        Lines{"unknown: error: unknown element 'buy'", "query [1]: 7 queries 1"});
+        Lines{"account [1]: CreateAccount(account 1, balance 1)",
+              "unknown: error: unknown element 'what'", "unknown: error: unknown element 'why'",
+              "placement [A] [1]: PlaceShares(symbol A, account 1, shares 1)"});
+  CHECK(
+      read("<transactions id='7'><buy/><query id='1'/></transactions>") ==
+      Lines{"unknown: error: unknown element 'buy'", "query [1]: QueryOrder(account 7, order 1)"});
   const auto unknown = [](const std::string& name) {
     return after("unknown: error: unknown element ", create("<" + name + "/>"));
   };
@@ -197,13 +203,15 @@ TEST_CASE("an unknown element is an error in its place and the others are read")
 }
 
 TEST_CASE("an order buys above zero and sells below") {
-  CHECK(order("SPY", "300", "125") == "7 buys 300 SPY @125");
+  CHECK(order("SPY", "300", "125") == "PlaceOrder(account 7, symbol SPY, shares 300, limit 125)");
   CHECK(trade("<order limit=\"127.50\" amount=\"-400.0\" sym=\"SPY\"/>") ==
-        "order [SPY] [-400.0] [127.50]: 7 sells 400 SPY @127.5");
-  CHECK(order("A", "-.5", "5.") == "7 sells 0.5 A @5");
+        "order [SPY] [-400.0] [127.50]: PlaceOrder(account 7, symbol SPY, side sell, shares 400, "
+        "limit 127.5)");
+  CHECK(order("A", "-.5", "5.") ==
+        "PlaceOrder(account 7, symbol A, side sell, shares 0.5, limit 5)");
   CHECK(order("A", "0.00000001", "92233720367.99999999") ==
-        "7 buys 0.00000001 A @92233720367.99999999");
-  CHECK(order("&#65;", "&#49;", "&#x32;") == "7 buys 1 A @2");
+        "PlaceOrder(account 7, symbol A, shares 0.00000001, limit 92233720367.99999999)");
+  CHECK(order("&#65;", "&#49;", "&#x32;") == "PlaceOrder(account 7, symbol A, shares 1, limit 2)");
 
   const std::string missing = "error: missing attribute ";
   CHECK(trade("<order/>") == "order: " + missing + "'sym'");
@@ -230,26 +238,32 @@ TEST_CASE("an order buys above zero and sells below") {
 }
 
 TEST_CASE("a limit is rounded in favour of its owner, an amount towards zero") {
-  CHECK(order("A", "1.000000000000", "2.000000000000") == "7 buys 1 A @2");
-  CHECK(order("A", "1", "2.000000019") == "7 buys 1 A @2.00000001");
-  CHECK(order("A", "-1", "2.000000011") == "7 sells 1 A @2.00000002");
-  CHECK(order("A", "-1", "0.000000001") == "7 sells 1 A @0.00000001");
+  CHECK(order("A", "1.000000000000", "2.000000000000") ==
+        "PlaceOrder(account 7, symbol A, shares 1, limit 2)");
+  CHECK(order("A", "1", "2.000000019") ==
+        "PlaceOrder(account 7, symbol A, shares 1, limit 2.00000001)");
+  CHECK(order("A", "-1", "2.000000011") ==
+        "PlaceOrder(account 7, symbol A, side sell, shares 1, limit 2.00000002)");
+  CHECK(order("A", "-1", "0.000000001") ==
+        "PlaceOrder(account 7, symbol A, side sell, shares 1, limit 0.00000001)");
   const std::string too_many = "has more than the allowed decimals: at most 8 decimals";
   CHECK(order("A", "1", "0.000000001") == "error: limit " + too_many);
   CHECK(order("A", "0.000000001", "1") == "error: amount " + too_many);
   CHECK(order("A", "-0.000000001", "1") == "error: amount " + too_many);
-  CHECK(order("A", "-10.100000000000001", "1") == "7 sells 10.1 A @1");
-  CHECK(order("A", "10.199999999999999", "1") == "7 buys 10.19999999 A @1");
+  CHECK(order("A", "-10.100000000000001", "1") ==
+        "PlaceOrder(account 7, symbol A, side sell, shares 10.1, limit 1)");
+  CHECK(order("A", "10.199999999999999", "1") ==
+        "PlaceOrder(account 7, symbol A, shares 10.19999999, limit 1)");
   CHECK(order("A", "-1", "92233720367.999999999") ==
         "error: limit is out of range: must be below 92233720368");
 }
 
 TEST_CASE("queries and cancels name an order by its number") {
-  CHECK(trade("<query id='1'/>") == "query [1]: 7 queries 1");
-  CHECK(trade("<cancel id='0012'/>") == "cancel [0012]: 7 cancels 12");
+  CHECK(trade("<query id='1'/>") == "query [1]: QueryOrder(account 7, order 1)");
+  CHECK(trade("<cancel id='0012'/>") == "cancel [0012]: CancelOrder(account 7, order 12)");
   CHECK(trade("<query id='18446744073709551615'/>") ==
-        "query [18446744073709551615]: 7 queries 18446744073709551615");
-  CHECK(trade("<query id='&#50;'/>") == "query [&#50;]: 7 queries 2");
+        "query [18446744073709551615]: QueryOrder(account 7, order 18446744073709551615)");
+  CHECK(trade("<query id='&#50;'/>") == "query [&#50;]: QueryOrder(account 7, order 2)");
   for (const std::string element : {"query", "cancel"}) {
     for (const std::string id :
          {"", "0", "00", "-1", "+1", "1.0", "x", " 1", "1 ", "18446744073709551616"})
@@ -262,20 +276,21 @@ TEST_CASE("queries and cancels name an order by its number") {
 
 TEST_CASE("the account of transactions is id, or account where that is absent") {
   CHECK(read("<transactions account='8'><query id='1'/></transactions>") ==
-        Lines{"query [1]: 8 queries 1"});
+        Lines{"query [1]: QueryOrder(account 8, order 1)"});
   CHECK(read("<transactions account='8' id='7'><query id='1'/></transactions>") ==
-        Lines{"query [1]: 7 queries 1"});
+        Lines{"query [1]: QueryOrder(account 7, order 1)"});
   CHECK(read("<transactions id='' account='8'><query id='1'/></transactions>") ==
         Lines{"query [1]: error: unknown account: an account id is 1 to 64 digits"});
 }
 
 TEST_CASE("a query may say from which execution on") {
-  CHECK(trade("<query id='1' from='1'/>") == "query [1]: 7 queries 1");
-  CHECK(trade("<query ref='a' from='100001'/>") == "query - [a]: 7 queries a from 100001");
+  CHECK(trade("<query id='1' from='1'/>") == "query [1]: QueryOrder(account 7, order 1)");
+  CHECK(trade("<query ref='a' from='100001'/>") ==
+        "query - [a]: QueryOrder(account 7, reference a, from 100001)");
   for (const std::string from : {"", "0", "-1", "1.0", "x", "18446744073709551616"})
     CHECK(trade("<query id='1' from='" + from + "'/>") ==
           "query [1]: error: from must be a whole number from 1");
-  CHECK(trade("<cancel id='1' from='x'/>") == "cancel [1]: 7 cancels 1");
+  CHECK(trade("<cancel id='1' from='x'/>") == "cancel [1]: CancelOrder(account 7, order 1)");
 }
 
 TEST_CASE("a query needs an order, a cancel needs one or says that it is of all") {
@@ -284,14 +299,14 @@ TEST_CASE("a query needs an order, a cancel needs one or says that it is of all"
       "cancel: error: missing attribute 'id'; all=\"true\" cancels all open orders";
   for (const char* attributes : {"", " order='1'", " all='true' Id='1'", " sym='A' account='7'"})
     CHECK(trade("<cancel" + std::string(attributes) + "/>") == missing);
-  CHECK(trade("<cancel all='true'/>") == "cancel all: 7 cancels all");
-  CHECK(trade("<cancel all='true' sym='A'/>") == "cancel all [A]: 7 cancels all of A");
-  CHECK(trade("<cancel all='true' id='1'/>") == "cancel [1]: 7 cancels 1");
+  CHECK(trade("<cancel all='true'/>") == "cancel all: CancelAll(account 7)");
+  CHECK(trade("<cancel all='true' sym='A'/>") == "cancel all [A]: CancelAll(account 7, symbol A)");
+  CHECK(trade("<cancel all='true' id='1'/>") == "cancel [1]: CancelOrder(account 7, order 1)");
   for (const char* other : {"false", "", "TRUE", "yes", "1"})
     CHECK(trade("<cancel all='" + std::string(other) + "'/>") ==
           "cancel all: error: all must be true");
-  CHECK(trade("<cancel sym='A&#66;'/>") == "cancel all [A&#66;]: 7 cancels all of AB");
-  CHECK(trade("<cancel sym='A' id='1'/>") == "cancel [1]: 7 cancels 1");
+  CHECK(trade("<cancel sym='A&#66;'/>") == "cancel all [A&#66;]: CancelAll(account 7, symbol AB)");
+  CHECK(trade("<cancel sym='A' id='1'/>") == "cancel [1]: CancelOrder(account 7, order 1)");
   CHECK(trade("<cancel sym=''/>") ==
         "cancel all []: error: symbol must be 1 to 32 letters and digits");
   CHECK(trade("<cancel all='true'>1</cancel>") ==
@@ -300,17 +315,22 @@ TEST_CASE("a query needs an order, a cancel needs one or says that it is of all"
 
 TEST_CASE("a replace names an order and gives its new amount and limit") {
   CHECK(trade("<replace id='0012' amount='-5.0' limit='2.5'/>") ==
-        "replace [0012] - [-5.0] [2.5]: 7 replaces 12 by a sell of 5 @2.5");
+        "replace [0012] - [-5.0] [2.5]: ReplaceOrder(account 7, side sell, order 12, shares 5, "
+        "limit 2.5)");
   CHECK(trade("<replace limit=\"&#50;\" ref=\"a&#66;\" amount=\"&#x31;\" sym=\"x\"/>") ==
-        "replace - [a&#66;] [&#x31;] [&#50;]: 7 replaces aB by a buy of 1 @2");
+        "replace - [a&#66;] [&#x31;] [&#50;]: ReplaceOrder(account 7, shares 1, limit 2, reference "
+        "aB)");
   const auto replace = [](const std::string& amount, const std::string& limit) {
     return after("replace [1] - [" + amount + "] [" + limit + "]: ",
                  trade("<replace id='1' amount='" + amount + "' limit='" + limit + "'/>"));
   };
   // as for an order
-  CHECK(replace("-1.999999999", "2") == "7 replaces 1 by a sell of 1.99999999 @2");
-  CHECK(replace("1", "2.000000019") == "7 replaces 1 by a buy of 1 @2.00000001");
-  CHECK(replace("-1", "2.000000011") == "7 replaces 1 by a sell of 1 @2.00000002");
+  CHECK(replace("-1.999999999", "2") ==
+        "ReplaceOrder(account 7, side sell, order 1, shares 1.99999999, limit 2)");
+  CHECK(replace("1", "2.000000019") ==
+        "ReplaceOrder(account 7, order 1, shares 1, limit 2.00000001)");
+  CHECK(replace("-1", "2.000000011") ==
+        "ReplaceOrder(account 7, side sell, order 1, shares 1, limit 2.00000002)");
 
   const std::string missing = "error: missing attribute ",
                     too_many = "has more than the allowed decimals: at most 8 decimals";
@@ -351,8 +371,10 @@ TEST_CASE("queries are of any account's order with --open-queries, cancels and r
   const ProtocolLimits limits{.open_queries = true};
   CHECK(read("<transactions id='7'><query id='1'/><cancel id='1'/>"
              "<replace id='1' amount='2' limit='3'/></transactions>",
-             limits) == Lines{"query [1]: 7 queries 1 of any account", "cancel [1]: 7 cancels 1",
-                              "replace [1] - [2] [3]: 7 replaces 1 by a buy of 2 @3"});
+             limits) ==
+        Lines{"query [1]: QueryOrder(account 7, order 1, of_any_account true)",
+              "cancel [1]: CancelOrder(account 7, order 1)",
+              "replace [1] - [2] [3]: ReplaceOrder(account 7, order 1, shares 2, limit 3)"});
 }
 
 TEST_CASE("transactions without a usable account are an error for each child") {
@@ -396,7 +418,8 @@ TEST_CASE("a request has so many elements at most, else nothing of it is done") 
 }
 
 TEST_CASE("white space inside a number is no part of it, whatever comments stand beside it") {
-  CHECK(placement(" <!-- a --> 1<!-- b -->0 <!-- c --> ") == "place 10 A at 1");
+  CHECK(placement(" <!-- a --> 1<!-- b -->0 <!-- c --> ") ==
+        "PlaceShares(symbol A, account 1, shares 10)");
   for (const std::string apart :
        {"1 0", "1<!-- a --> 0", "1<!-- a --> <!-- b -->0", "1<?a b?>\n<?c d?>0"})
     CHECK(placement(apart) == "error: number of shares is not a plain decimal number");

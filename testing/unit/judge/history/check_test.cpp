@@ -73,8 +73,10 @@ TEST_CASE("a stale read is reported, with what made it stale and the reply that 
   const std::string findings = trade.findings();
   CHECK_THAT(
       findings,
-      contains_text("h:5: got " + open_5 +
-                    ": stale. It was so until batch 3, command 1 (order 2: sell 2 SPY 2 9.5)"));
+      contains_text(
+          "h:5: got " + open_5 +
+          ": stale. It was so until batch 3, command 1 (order 2: PlaceOrder(account 2, symbol "
+          "SPY, side sell, shares 2, limit 9.5))"));
   CHECK_THAT(findings, contains_text("not stand before that of h:4"));
   CHECK_THAT(findings, contains_text("whose reply came 10 ns before this was sent"));
 }
@@ -147,13 +149,13 @@ TEST_CASE("an order that came into the place of a lost one is not taken for it")
                                                     Shares::whole(1), Price::whole(20)}},
                             .orders = 2,
                             .executions = 0}});
-  const std::string findings = trade.findings();
+  const std::string findings = trade.findings(),
+                    committed = "PlaceOrder(account 1, symbol SPY, side sell, shares 1, limit 20))";
   CHECK_THAT(
       findings,
-      contains_text(
-          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 "
-          "20)"));
-  CHECK_THAT(findings, contains_text("(order 2: sell 1 SPY 1 20): no request asked for this"));
+      contains_text("but the journal has something else there: batch 3, command 1 (order 2: " +
+                    committed));
+  CHECK_THAT(findings, contains_text(committed + ": no request asked for this"));
 }
 
 TEST_CASE(
@@ -164,7 +166,9 @@ TEST_CASE(
   trade.journal.back().record.executions = 2;
   CHECK_THAT(
       trade.findings(),
-      contains_text(": batch 4, command 1 (order 3: sell 2 SPY 2 9.5): no request asked for this"));
+      contains_text(
+          ": batch 4, command 1 (order 3: PlaceOrder(account 2, symbol SPY, side sell, shares 2, "
+          "limit 9.5)): no request asked for this"));
 }
 
 TEST_CASE("one commit cannot answer two requests") {
@@ -184,8 +188,9 @@ TEST_CASE("commits against the order of real time are found") {
   CHECK_THAT(
       findings,
       contains_text(
-          "h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 "
-          "(batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
+          "h:6: was committed as batch 4, command 1 (order 3: PlaceOrder(account 2, symbol SPY, "
+          "shares 1, limit 1)), before that of h:7 "
+          "(batch 5, command 1 (order 4: PlaceOrder(account 1, symbol SPY, shares 1, limit 1.5))), "
           "whose reply came 10 ns before this was sent"));
 }
 
@@ -230,7 +235,9 @@ TEST_CASE(
   half.journal[5].number = 6;
   CHECK_THAT(
       half.findings(),
-      contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): no request asked for this"));
+      contains_text(
+          "batch 5, command 1 (order 4: PlaceOrder(account 2, symbol SPY, side sell, shares 1, "
+          "limit 31)): no request asked for this"));
 }
 
 TEST_CASE("a request without a reply keeps its commit from an equal one that was sent later") {
@@ -338,15 +345,19 @@ TEST_CASE("wrong replies to replaces are found, and what they would have changed
                            R"(right is <replaced id="1" amount="4" limit="10"/>)"));
   CHECK_THAT(lie(kept, R"(limit="10")", R"(limit="9")"), contains_text("h:6: got <replaced"));
   CHECK_THAT(lie(kept, story.reply(kept), R"(<error id="1" amount="4" limit="10">no</error>)"),
-             contains_text("(replace 1 1 buy 4 10): no request asked for this"));
+             contains_text("(ReplaceOrder(account 1, order 1, shares 4, limit 10)): no request "
+                           "asked for this"));
   CHECK_THAT(lie(refused, story.reply(refused), R"(<replaced id="1" amount="2" limit="10"/>)"),
              contains_text("h:7: got <replaced id=\"1\" amount=\"2\" limit=\"10\"/>, but the "
                            "journal does not have it: an acknowledged command is lost"));
   CHECK_THAT(lie(refused, "the order has executed that much already", "insufficient funds"),
              contains_text("right is <error id=\"1\" amount=\"2\" limit=\"10\">the order has "
                            "executed that much already</error>"));
-  CHECK_THAT(lie(query, R"(<open shares="3"/>)", R"(<open shares="2"/>)"),
-             contains_text("stale. It was so until batch 5, command 1 (replace 1 1 buy 5 11)"));
+  CHECK_THAT(
+      lie(query, R"(<open shares="3"/>)", R"(<open shares="2"/>)"),
+      contains_text(
+          "stale. It was so until batch 5, command 1 (ReplaceOrder(account 1, order 1, shares 5, "
+          "limit 11))"));
 }
 
 TEST_CASE("an order that was replaced stands behind its price, unless it keeps its place") {
@@ -378,8 +389,10 @@ TEST_CASE("equal requests share their commits as real time allows") {
   CHECK(trade.findings() == "");
   // now both were sent after the order between them was answered
   trade.requests[first].call = trade.requests[second].call - 1;
-  CHECK_THAT(trade.findings(),
-             contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7"));
+  CHECK_THAT(
+      trade.findings(),
+      contains_text(
+          "was committed as batch 4, command 1 (CreateSymbol(symbol NEW)), before that of h:7"));
 }
 
 TEST_CASE("the commands of a request stand together") {
@@ -427,7 +440,8 @@ TEST_CASE(
   Trade lie = trade;
   lie.reply(exact) = R"(<error sym="SPY" amount="1" limit="1020.5">insufficient funds</error>)";
   CHECK_THAT(lie.findings(),
-             contains_text("(order 3: buy 2 SPY 1 1020.5): no request asked for this"));
+             contains_text("(order 3: PlaceOrder(account 2, symbol SPY, shares 1, limit 1020.5)): "
+                           "no request asked for this"));
   Trade other = trade;
   other.reply(refused) =
       R"(<error sym="SPY" amount="1" limit="1020.51">insufficient shares</error>)";
