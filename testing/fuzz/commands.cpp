@@ -13,8 +13,9 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
-#include "model/market_state.hpp"
 #include "judge/model/naive_exchange.hpp"
+#include "model/draw.hpp"
+#include "model/market_state.hpp"
 #include "store/memory/memory_store.hpp"
 
 namespace exchange::fuzz {
@@ -79,83 +80,86 @@ class Day {
     return metrics;
   }
 
-  // --- reading commands ---
+  // --- drawing commands ---
 
+  // Half of them orders.
+  Command command(unsigned what) {
+    const std::size_t kind =
+        what < 12 ? boost::mp11::mp_find<Command, PlaceOrder>::value : (what - 12) % command_kinds;
+    Command command = draw_command(kind, *this);
+    if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
+    return command;
+  }
+  // Mostly at an open order by its account, if the naive exchange has one there already.
+  void aim(ReplaceOrder& replace) {
+    const unsigned how = bytes_.byte();
+    OrderId open = std::min(replace.order, model_.orders());
+    while (open > 0 && !model_.is_open(open)) --open;
+    if (open == 0 || how % 8 == 0) return;
+    const PlaceOrder& placed = *model_.placed(open);
+    replace.account = placed.account;
+    replace.side = placed.side;
+    replace.reference = how % 2 == 0 ? placed.reference : OptionalReference();
+    replace.order = replace.reference ? 0 : open;
+    if (how >= 128) replace.limit = placed.limit;
+  }
+
+  template <class Struct, class Source>
+  friend Struct exchange::draw(Source& source);
   // Positive. Mostly a few small numbers, so that orders meet.
-  std::int64_t units() {
+  std::int64_t units(std::uint8_t byte) {
     constexpr std::int64_t whole = 100'000'000, most = 9'223'372'036'799'999'999;
-    const std::uint8_t byte = bytes_.byte();
     if (byte < 200) return (1 + byte % 10) * whole / (byte < 150 ? 1 : 4);
     if (byte < 220) return most - (byte - 200);
     if (byte < 240) return 1 + byte - 220;
     return 1 + std::int64_t(bytes_.word() % std::uint64_t(most));
   }
-  Cash cash() {
+  void draw(Shares& shares, std::string_view) { shares = Shares::from_units(units(bytes_.byte())); }
+  void draw(Price& price, std::string_view) {
+    if (const std::uint8_t byte = bytes_.byte(); byte < 250) price = Price::from_units(units(byte));
+  }
+  void draw(Cash& cash, std::string_view) {
     const std::uint8_t byte = bytes_.byte();
-    if (byte < 200) return Cash::whole(byte);
+    cash = Cash::whole(byte);
+    if (byte < 200) return;
     const std::uint64_t high = bytes_.word() >> 1;
-    return byte < 210 ? cash_total_max
-                      : Cash::from_units(Int128(UInt128(high) << 64 | bytes_.word()));
+    cash =
+        byte < 210 ? cash_total_max : Cash::from_units(Int128(UInt128(high) << 64 | bytes_.word()));
   }
-  OrderId order_id() {
+  void draw(std::uint64_t& number, std::string_view name) {
     const std::uint8_t byte = bytes_.byte();
-    if (byte == 255) return 0;
-    if (byte == 254) return UINT64_MAX;
-    if (byte == 253) return bytes_.word();
     const OrderId newest = model_.orders() + 1;  // one not given yet
-    return byte % 2 == 0 ? newest - std::min<OrderId>(newest, byte / 2) : 1 + byte / 2;
+    if (name == "from")
+      number = byte < 200 ? 1 : 1 + byte % 4;
+    else if (byte >= 253)
+      number = byte == 255 ? 0 : byte == 254 ? UINT64_MAX : bytes_.word();
+    else
+      number = byte % 2 == 0 ? newest - std::min<OrderId>(newest, byte / 2) : 1 + byte / 2;
   }
-  Command command(unsigned what) {
-    const unsigned who = bytes_.byte();
-    const AccountId account = Names::account(who % (Names::accounts + 1));
-    const SymbolName symbol = Names::symbol(who / 16 % (Names::symbols + 1));
-    if (what < 2) return CreateAccount{account, cash()};
-    if (what < 3) return CreateSymbol{symbol};
-    if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
-    if (what < 18) {
-      PlaceOrder order{account, symbol, what < 12 ? Side::buy : Side::sell};
-      order.shares = Shares::from_units(units());
-      order.limit = Price::from_units(units());
-      order.reference = reference(who);
-      const unsigned terms = bytes_.byte();
-      const bool market = terms % 8 == 4;
-      if (market) order.limit = Price();
-      order.lifetime = terms % 8 == 1 || market ? Lifetime::immediate_or_cancel
-                       : terms % 8 == 2         ? Lifetime::fill_or_kill
-                                                : Lifetime::until_canceled;
-      order.post_only = terms % 8 == 3;
-      if (terms >= 128) order.self_trade = SelfTrade(1 + terms / 64 % 2);
-      return order;
-    }
-    if (what < 19) return CancelAll{account, who % 2 == 0 ? std::optional(symbol) : std::nullopt};
-    if (what < 22) return CancelOrder{account, order_id(), reference(who)};
-    if (what < 25) return QueryOrder{account, order_id(), false, reference(who)};
-    return replace(account, who);
+  void draw(AccountId& id, std::string_view) {
+    id = Names::account(bytes_.below(Names::accounts + 1));
   }
-  // Mostly of an open order by its account, if the naive exchange has one there already.
-  ReplaceOrder replace(const AccountId& account, unsigned who) {
-    ReplaceOrder replace{.account = account,
-                         .side = who % 2 == 0 ? Side::buy : Side::sell,
-                         .order = order_id(),
-                         .shares = Shares::from_units(units()),
-                         .limit = Price::from_units(units()),
-                         .reference = reference(who)};
-    const unsigned how = bytes_.byte();
-    OrderId open = std::min(replace.order, model_.orders());
-    while (open > 0 && !model_.is_open(open)) --open;
-    if (open == 0 || how % 8 == 0) return replace;
-    const PlaceOrder& placed = *model_.placed(open);
-    replace.account = placed.account;
-    replace.side = placed.side;
-    replace.order = open;
-    if (how % 2 == 0) replace.reference = placed.reference;
-    if (how >= 128) replace.limit = placed.limit;
-    return replace;
+  void draw(SymbolName& name, std::string_view) {
+    name = Names::symbol(bytes_.below(Names::symbols + 1));
   }
-  OptionalReference reference(unsigned who) {
-    if (who / 64 != 3) return {};
-    const unsigned number = bytes_.below(8);
-    return OrderReference(number == 0 ? std::string(64, ':') : std::to_string(number));
+  void draw(std::optional<SymbolName>& name, std::string_view) {
+    if (bytes_.below(2) == 0) draw(name.emplace(), "");
+  }
+  void draw(OptionalReference& reference, std::string_view) {
+    const unsigned number = bytes_.byte() / 8;
+    if (number < 8)
+      reference = OrderReference(number == 0 ? std::string(64, ':') : std::to_string(number));
+  }
+  void draw(KeyHash& key, std::string_view) {
+    if (const std::uint8_t byte = bytes_.byte(); byte >= 200) key.log2_n = byte;
+  }
+  void draw(bool& value, std::string_view) { value = bytes_.below(8) == 1; }
+  void draw(Side& side, std::string_view) { side = Side(bytes_.below(2)); }
+  // Mostly the first.
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void draw(Enum& value, std::string_view) {
+    if (const unsigned number = bytes_.below(8); number < enumerators<Enum>) value = Enum(number);
   }
 
   void add(const Command& command) {

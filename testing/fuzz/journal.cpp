@@ -14,6 +14,7 @@
 #include "journal/journal_record.hpp"
 #include "journal/store_format.hpp"
 #include "judge/model/print.hpp"
+#include "model/draw.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/sealed_record.hpp"
 
@@ -104,6 +105,49 @@ class Fields {
  public:
   explicit Fields(Bytes& bytes) : bytes_(bytes) {}
 
+  Rows tables() {
+    Rows rows;
+    for_each_member<Rows>([&](auto member) {
+      auto& table = rows.*member.pointer;
+      using Row = std::remove_reference_t<decltype(table.front())>;
+      const unsigned end = bytes_.below(6);
+      for (row_ = 0; row_ < end; ++row_) table.push_back(exchange::draw<Row>(*this));
+    });
+    rows.totals = totals();
+    for (OrderRow& order : rows.orders) {
+      if (!chance()) order.shares = order.open;
+      if (!chance()) order.canceled = Shares();
+    }
+    if (!chance()) balance(rows);
+    return rows;
+  }
+
+  // A record with what `exchange` would be after it, if there is one.
+  std::string record(Exchange* exchange) {
+    JournalWriter writer;
+    Timestamp now;
+    draw(now, "");
+    writer.begin(now);
+    least_units_ = 1;
+    for (unsigned i = 0, end = bytes_.below(16); i < end; ++i) {
+      const Command command = draw_command(bytes_.below(command_kinds), *this);
+      if (std::holds_alternative<QueryOrder>(command)) continue;  // no journal has one
+      writer.add(command);
+      if (exchange != nullptr) exchange->apply(command, now);
+    }
+    return std::string(writer.finish(exchange != nullptr ? exchange->totals() : totals()));
+  }
+
+ private:
+  template <class Struct, class Source>
+  friend Struct exchange::draw(Source& source);
+
+  bool chance() { return bytes_.byte() > 224; }
+  Totals totals() {
+    Totals totals = exchange::draw<Totals>(*this);
+    totals.digest = bytes_.word();
+    return totals;
+  }
   std::int64_t units() {
     const std::uint8_t byte = bytes_.byte();
     if (byte < 160) return (byte % 16) * 100'000'000;
@@ -112,116 +156,61 @@ class Fields {
     if (byte < 220) return INT64_MIN + (byte - 210);
     return std::int64_t(bytes_.word());
   }
-  Int128 wide_units() {
+  template <class Number>
+  requires std::same_as<Number, Shares> || std::same_as<Number, Price>
+  void draw(Number& number, std::string_view) {
+    number = Number::from_units(std::max(units(), least_units_));
+  }
+  void draw(Cash& cash, std::string_view) {
     const std::uint8_t byte = bytes_.byte();
-    if (byte < 200) return Int128(byte % 64) * 10'000'000'000'000'000;
-    if (byte < 210) return int128_max - (byte - 200);
-    if (byte < 220) return int128_max / 2 + 1;
-    const std::uint64_t high = bytes_.word();
-    return Int128(UInt128(high) << 64 | bytes_.word());
+    Int128 units = Int128(byte % 64) * 10'000'000'000'000'000;
+    if (byte >= 220) {
+      const std::uint64_t high = bytes_.word();
+      units = Int128(UInt128(high) << 64 | bytes_.word());
+    } else if (byte >= 200) {
+      units = byte < 210 ? int128_max - (byte - 200) : int128_max / 2 + 1;
+    }
+    cash = Cash::from_units(least_units_ > 0 ? std::max<Int128>(units, 0) : units);
   }
-  // Short, or longer than any: what lies between takes memory by its own right (IdIndex).
-  std::uint64_t count() {
+  // Short, or longer than any: what lies between takes memory by its own right (IdIndex). Of the
+  // numbers of rows mostly those that come next.
+  void draw(std::uint64_t& count, std::string_view name) {
+    if ((name == "id" || name == "place") && !chance()) return void(count = row_ + 1);
     const std::uint8_t byte = bytes_.byte();
-    return byte < 200   ? byte % 32
-           : byte < 220 ? UINT64_MAX - (byte - 200)
-           : byte < 240 ? bytes_.word() % 100'000
-                        : order_ids_max + 1 + bytes_.word() / 2;
+    count = byte < 200   ? byte % 32
+            : byte < 220 ? UINT64_MAX - (byte - 200)
+            : byte < 240 ? bytes_.word() % 100'000
+                         : order_ids_max + 1 + bytes_.word() / 2;
   }
-  std::uint32_t number() {
+  void draw(std::uint32_t& number, std::string_view name) {
+    if (name == "number" && !chance()) return void(number = row_);
     const std::uint8_t byte = bytes_.byte();
-    return byte < 240 ? byte % 4 : std::uint32_t(bytes_.word());
+    number = byte < 240 ? byte % 4 : std::uint32_t(bytes_.word());
   }
-  AccountId account() { return account_of(bytes_.below(accounts)); }
-  SymbolName symbol() { return SymbolName("S" + std::to_string(1 + bytes_.below(3))); }
-  Timestamp time() { return {units()}; }
-  OptionalReference reference() { return OrderReference("R" + std::to_string(bytes_.below(3))); }
-  Side side() { return Side(bytes_.below(2)); }
-
-  Rows tables() {
-    Rows rows;
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.accounts.push_back({chance() ? number() : i, account(), Cash::from_units(wide_units())});
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.symbols.push_back({chance() ? number() : i, symbol(), Shares::from_units(units())});
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.positions.push_back({number(), number(), Shares::from_units(units())});
-    for (unsigned i = 0, end = bytes_.below(6); i < end; ++i) {
-      const Shares open = Shares::from_units(units());
-      rows.orders.push_back({chance() ? count() : i + 1, number(), number(), side(),
-                             chance() ? Shares::from_units(units()) : open,
-                             Price::from_units(units()), open,
-                             chance() ? Shares::from_units(units()) : Shares(), time(), time(),
-                             chance() ? count() : i + 1});
-    }
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
-                                 Shares::from_units(units()), Price::from_units(units()), time()});
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.references.push_back({number(), chance() ? count() : i + 1, *reference(), number(),
-                                 side(), Shares::from_units(units()), Price::from_units(units())});
-    rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
-    if (!chance()) balance(rows);
-    return rows;
+  void draw(AccountId& id, std::string_view) { id = account_of(bytes_.below(accounts)); }
+  void draw(SymbolName& name, std::string_view) {
+    name = SymbolName("S" + std::to_string(1 + bytes_.below(3)));
   }
-
-  // A record with what `exchange` would be after it, if there is one.
-  std::string record(Exchange* exchange) {
-    JournalWriter writer;
-    const Timestamp now = time();
-    writer.begin(now);
-    for (unsigned i = 0, end = bytes_.below(16); i < end; ++i) {
-      const Command command = next();
-      writer.add(command);
-      if (exchange != nullptr) exchange->apply(command, now);
-    }
-    return std::string(writer.finish(exchange != nullptr
-                                         ? exchange->totals()
-                                         : Totals{count(), count(), {}, {}, bytes_.word()}));
+  void draw(OrderReference& reference, std::string_view) {
+    reference = OrderReference("R" + std::to_string(bytes_.below(3)));
   }
-
- private:
-  bool chance() { return bytes_.byte() > 224; }
-  Command next() {
-    const auto positive = [&] { return std::max<std::int64_t>(units(), 1); };
-    switch (bytes_.below(10)) {
-      case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
-      case 1: return CreateSymbol{symbol()};
-      case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
-      case 3:
-        return PlaceOrder{account(), symbol(), side(), Shares::from_units(positive()),
-                          Price::from_units(positive())};
-      case 4:
-        return PlaceOrder{account(),
-                          symbol(),
-                          side(),
-                          Shares::from_units(positive()),
-                          Price::from_units(positive()),
-                          reference()};
-      case 5: return CancelOrder{account(), 0, reference()};
-      case 6: {
-        PlaceOrder order{account(), symbol(), side(), Shares::from_units(positive()),
-                         Price::from_units(positive())};
-        order.lifetime = Lifetime(bytes_.below(3));
-        order.post_only = chance();
-        order.self_trade = SelfTrade(bytes_.below(3));
-        if (chance()) order.limit = Price(), order.lifetime = Lifetime::immediate_or_cancel;
-        if (chance()) order.reference = reference();
-        return order;
-      }
-      case 7: return CancelAll{account(), chance() ? std::optional(symbol()) : std::nullopt};
-      case 8: {
-        ReplaceOrder replace{.account = account(),
-                             .side = side(),
-                             .order = count(),
-                             .shares = Shares::from_units(positive()),
-                             .limit = Price::from_units(positive())};
-        if (chance()) replace.order = 0, replace.reference = reference();
-        return replace;
-      }
-      default: return CancelOrder{account(), count()};
-    }
+  template <class Optional>
+  requires std::same_as<Optional, OptionalReference> ||
+      std::same_as<Optional, std::optional<SymbolName>>
+  void draw(Optional& optional, std::string_view) {
+    std::remove_cvref_t<decltype(*optional)> value;
+    if (bytes_.below(4) != 0) return;
+    draw(value, "");
+    optional = value;
   }
+  void draw(KeyHash& key, std::string_view) {
+    if (chance()) key.log2_n = bytes_.byte();
+  }
+  void draw(Timestamp& time, std::string_view) { time = {units()}; }
+  void draw(bool& value, std::string_view) { value = chance(); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void draw(Enum& value, std::string_view) { value = Enum(bytes_.below(enumerators<Enum>)); }
 
   // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by
   // chance.
@@ -243,6 +232,8 @@ class Fields {
   }
 
   Bytes& bytes_;
+  unsigned row_ = 0;                      // of the table
+  std::int64_t least_units_ = INT64_MIN;  // of shares, prices and cash
 };
 
 // Tables, then rows of the journal behind them.

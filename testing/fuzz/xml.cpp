@@ -179,14 +179,14 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
 // --- commands as documents ---
 
 std::string document_of(const Command& command) {
-  const AccountId* account = nullptr;
-  if (const auto* order = std::get_if<PlaceOrder>(&command)) account = &order->account;
-  if (const auto* cancel = std::get_if<CancelOrder>(&command)) account = &cancel->account;
-  if (const auto* query = std::get_if<QueryOrder>(&command)) account = &query->account;
-  if (const auto* all = std::get_if<CancelAll>(&command)) account = &all->account;
-  if (const auto* replace = std::get_if<ReplaceOrder>(&command)) account = &replace->account;
+  const auto account_of = [](const auto& one) {
+    if constexpr (requires { one.account; })
+      return one.account;
+    else
+      return AccountId();
+  };
   std::vector<std::string> echoes;
-  return request_document({command}, account ? *account : AccountId(), echoes);
+  return request_document({command}, std::visit(account_of, command), echoes);
 }
 
 void check_round_trip(const Command& command) {

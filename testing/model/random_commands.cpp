@@ -13,60 +13,41 @@ SymbolName RandomCommands::symbol(std::uint64_t number) {
 }
 
 Command RandomCommands::next(OrderId orders) {
-  const AccountId account = RandomCommands::account(below(50) == 0 ? accounts : below(accounts));
-  const SymbolName symbol = RandomCommands::symbol(below(50) == 0 ? symbols : below(symbols));
-  const auto choice = below(100);
-  if (choice < 4) return CreateAccount{account, cash()};
-  if (choice < 5) return CreateSymbol{RandomCommands::symbol(below(symbols))};
-  if (choice < 12) {
-    const Shares shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
-    return PlaceShares{symbol, account, shares};
+  orders_ = orders;
+  // Of a hundred commands, by their index in Command; of a kind that is missing here one.
+  constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9};
+  const auto weight = [&](std::size_t kind) {
+    return kind < std::size(weights) ? weights[kind] : 1;
+  };
+  std::uint64_t choice = below(100 + command_kinds - std::size(weights));
+  std::size_t kind = 0;
+  for (; choice >= weight(kind); ++kind) choice -= weight(kind);
+
+  constexpr std::size_t orders_kind = boost::mp11::mp_find<Command, PlaceOrder>::value;
+  if (kind == orders_kind && referenced_ && below(20) == 0) return *referenced_;  // sent again
+  Command command = draw_command(kind, *this);
+  if (auto* const shares = std::get_if<PlaceShares>(&command))
+    shares->shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
+  if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
+  if (auto* const order = std::get_if<PlaceOrder>(&command)) {
+    if (order->lifetime == Lifetime::immediate_or_cancel && below(2) == 0) order->limit = Price();
+    note(*order);
   }
-  if (choice < 70) {
-    if (referenced_ && below(20) == 0) return *referenced_;  // sent again
-    PlaceOrder order{account,
-                     symbol,
-                     below(2) == 0 ? Side::buy : Side::sell,
-                     Shares::from_units(fixed64_units(5)),
-                     Price::from_units(fixed64_units(7)),
-                     reference()};
-    const auto terms = below(10);
-    if (terms == 0) order.lifetime = Lifetime::immediate_or_cancel;
-    if (terms == 1) order.lifetime = Lifetime::fill_or_kill;
-    if (terms == 2) order.post_only = true;
-    if (terms == 3) {
-      order.limit = Price();
-      order.lifetime = Lifetime::immediate_or_cancel;
-    }
-    const auto self_trade = below(10);
-    if (self_trade == 0) order.self_trade = SelfTrade::cancel_resting;
-    if (self_trade == 1) order.self_trade = SelfTrade::cancel_taking;
-    order.symbol_must_exist = options_ && below(2) == 0;
-    if (order.reference) referenced_ = order;
-    if (!drawn_.empty() && drawn_.back().id == orders + 1) drawn_.pop_back();  // refused
-    drawn_.push_back({orders + 1, order});
-    if (drawn_.size() > 10) drawn_.pop_front();
-    return order;
-  }
-  if (choice < 71) return CancelAll{account, below(2) == 0 ? std::optional(symbol) : std::nullopt};
-  if (choice < 80) return replace(account, orders);
-  const OptionalReference reference = RandomCommands::reference();
-  const OrderId named = reference ? 0 : order(orders);
-  if (choice < 88) return CancelOrder{account, named, reference};
-  return QueryOrder{account, named, options_ && below(2) == 0, reference,
-                    below(10) == 0 ? 1 + below(4) : 1};
+  return command;
 }
 
-// Mostly of one of the newest orders, by its account, which most accounts are not; at times with
+// Remembers an order for those that follow.
+void RandomCommands::note(const PlaceOrder& order) {
+  if (order.reference) referenced_ = order;
+  if (!drawn_.empty() && drawn_.back().id == orders_ + 1) drawn_.pop_back();  // refused
+  drawn_.push_back({orders_ + 1, order});
+  if (drawn_.size() > 10) drawn_.pop_front();
+}
+
+// Mostly at one of the newest orders, by its account, which most accounts are not; at times with
 // the same limit, so that it may keep its place.
-ReplaceOrder RandomCommands::replace(const AccountId& account, OrderId orders) {
-  ReplaceOrder replace{.account = account,
-                       .side = below(2) == 0 ? Side::buy : Side::sell,
-                       .shares = Shares::from_units(fixed64_units(5)),
-                       .limit = Price::from_units(fixed64_units(7)),
-                       .reference = reference()};
-  if (!replace.reference) replace.order = order(orders);
-  if (drawn_.empty() || below(8) == 0) return replace;
+void RandomCommands::aim(ReplaceOrder& replace) {
+  if (drawn_.empty() || below(8) == 0) return;
   const auto& [id, named] = drawn_[below(drawn_.size())];
   replace.account = named.account;
   replace.reference = below(2) == 0 ? named.reference : OptionalReference();
@@ -74,14 +55,38 @@ ReplaceOrder RandomCommands::replace(const AccountId& account, OrderId orders) {
   if (below(8) != 0) replace.side = named.side;
   if (below(2) == 0 && !named.is_market()) replace.limit = named.limit;
   if (below(4) == 0) replace.shares = named.shares;
-  return replace;
+}
+
+void RandomCommands::draw(AccountId& id, std::string_view) {
+  id = account(below(50) == 0 ? accounts : below(accounts));
+}
+void RandomCommands::draw(SymbolName& name, std::string_view) {
+  name = symbol(below(50) == 0 ? symbols : below(symbols));
+}
+void RandomCommands::draw(std::optional<SymbolName>& name, std::string_view) {
+  if (below(2) == 0) draw(name.emplace(), "");
+}
+void RandomCommands::draw(Shares& shares, std::string_view) {
+  shares = Shares::from_units(fixed64_units(5));
+}
+void RandomCommands::draw(Price& price, std::string_view) {
+  price = Price::from_units(fixed64_units(7));
+}
+void RandomCommands::draw(std::uint64_t& number, std::string_view name) {
+  if (name == "from")
+    number = below(10) == 0 ? 1 + below(4) : 1;
+  else
+    number = order();
+}
+void RandomCommands::draw(bool& value, std::string_view name) {
+  value = name == "post_only" ? below(10) == 0 : options_ && below(2) == 0;
 }
 
 // Mostly none; else one of so few that many are used again.
-OptionalReference RandomCommands::reference() {
-  if (below(5) != 0) return {};
+void RandomCommands::draw(OptionalReference& reference, std::string_view) {
+  if (below(5) != 0) return;
   const auto number = below(30);
-  return OrderReference(number == 0 ? std::string(64, '-') : "R:" + std::to_string(number));
+  reference = OrderReference(number == 0 ? std::string(64, '-') : "R:" + std::to_string(number));
 }
 
 Timestamp RandomCommands::next_time() {
@@ -98,21 +103,22 @@ std::int64_t RandomCommands::fixed64_units(std::uint64_t whole_end) {
   return below(4) == 0 ? units - whole / 4 : units;
 }
 
-Cash RandomCommands::cash() {
-  if (!extreme_) return Cash::whole(std::int64_t(below(150)));
+void RandomCommands::draw(Cash& cash, std::string_view) {
+  cash = Cash::whole(std::int64_t(below(150)));
+  if (!extreme_) return;
   const Cash choices[] = {Cash(), Cash::from_units(1), Cash::from_units(int128_max / 4),
                           Cash::from_units(int128_max / 2), cash_total_max};
-  return choices[below(5)];
+  cash = choices[below(5)];
 }
 
 // Mostly one of the newest, at times any, one not given yet, or none.
-OrderId RandomCommands::order(OrderId orders) {
+OrderId RandomCommands::order() {
   const auto choice = below(50);
   if (choice == 0) return 0;
-  if (choice == 1) return orders + 1 + below(2);
+  if (choice == 1) return orders_ + 1 + below(2);
   if (choice == 2) return UINT64_MAX;
-  if (orders == 0) return 1;
-  return choice < 10 ? 1 + below(orders) : orders - below(std::min<OrderId>(orders, 12));
+  if (orders_ == 0) return 1;
+  return choice < 10 ? 1 + below(orders_) : orders_ - below(std::min<OrderId>(orders_, 12));
 }
 
 }  // namespace exchange

@@ -6,8 +6,9 @@
 #include <deque>
 #include <optional>
 #include <random>
+#include <string_view>
 
-#include "engine/commands.hpp"
+#include "model/draw.hpp"
 
 namespace exchange {
 
@@ -30,14 +31,32 @@ class RandomCommands {
   static SymbolName symbol(std::uint64_t number);
 
  private:
+  template <class Struct, class Source>
+  friend Struct exchange::draw(Source& source);
+  void draw(AccountId& id, std::string_view);
+  void draw(SymbolName& name, std::string_view);
+  void draw(std::optional<SymbolName>& name, std::string_view);
+  void draw(OptionalReference& reference, std::string_view);
+  void draw(Shares& shares, std::string_view);
+  void draw(Price& price, std::string_view);
+  void draw(Cash& cash, std::string_view);
+  void draw(std::uint64_t& number, std::string_view name);
+  void draw(bool& value, std::string_view name);
+  void draw(KeyHash&, std::string_view) {}
+  void draw(Side& side, std::string_view) { side = Side(below(2)); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void draw(Enum& value, std::string_view) {  // mostly the first
+    if (const auto number = below(10); number < enumerators<Enum>) value = Enum(number);
+  }
+  void note(const PlaceOrder& order);
+  void aim(ReplaceOrder& replace);
   std::int64_t fixed64_units(std::uint64_t whole_end);
-  Cash cash();
-  OrderId order(OrderId orders);
-  OptionalReference reference();
-  ReplaceOrder replace(const AccountId& account, OrderId orders);
+  OrderId order();
 
   std::mt19937_64 random_;
   bool extreme_, options_;
+  OrderId orders_ = 0;
   std::optional<PlaceOrder> referenced_;  // the newest
   struct Drawn {
     OrderId id;  // if it was accepted

@@ -7,12 +7,15 @@
 namespace exchange::simulation {
 namespace {
 
-void set_account(Command& command, const AccountId& account) {
-  if (auto* order = std::get_if<PlaceOrder>(&command)) order->account = account;
-  if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->account = account;
-  if (auto* query = std::get_if<QueryOrder>(&command)) query->account = account;
-  if (auto* all = std::get_if<CancelAll>(&command)) all->account = account;
-  if (auto* replace = std::get_if<ReplaceOrder>(&command)) replace->account = account;
+// Makes it one of a request by this account: the protocol has no order 0.
+void fit(Command& command, const AccountId& account) {
+  if (creates(command)) return;
+  const auto fit = [&](auto& one) {
+    if constexpr (requires { one.account; }) one.account = account;
+    if constexpr (requires { one.order; })
+      if (!one.reference) one.order = std::max<OrderId>(one.order, 1);
+  };
+  std::visit(fit, command);
 }
 
 // Names an open order of its account, if the tables have one: a number at random is mostly that of
@@ -64,17 +67,9 @@ AskedRequest World::next_request() {
     if (creates(command) != creation) continue;
     const bool queries = std::holds_alternative<QueryOrder>(command);
     if (plan.mostly_queries && !queries && !scheduler.chance(200)) continue;
-    set_account(command, account);
-    const auto name = [](auto& query_or_cancel) {  // the protocol has no order 0
-      if (!query_or_cancel.reference)
-        query_or_cancel.order = std::max<OrderId>(query_or_cancel.order, 1);
-    };
-    if (auto* query = std::get_if<QueryOrder>(&command)) name(*query);
-    if (auto* cancel = std::get_if<CancelOrder>(&command)) name(*cancel);
-    if (auto* replace = std::get_if<ReplaceOrder>(&command)) {
-      name(*replace);
-      if (!scheduler.chance(4)) aim(*replace, disk.projections.back().tables, scheduler);
-    }
+    fit(command, account);
+    if (auto* replace = std::get_if<ReplaceOrder>(&command); replace && !scheduler.chance(4))
+      aim(*replace, disk.projections.back().tables, scheduler);
     commands.push_back(command);
     --left;
   }

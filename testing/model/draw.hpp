@@ -1,0 +1,41 @@
+#pragma once
+// Commands and rows out of random numbers, or out of the bytes of a fuzzer: each described member
+// (base/described.hpp) is drawn by its type. Source::draw(member, name) fills one.
+
+#include <variant>
+
+#include "engine/commands.hpp"
+
+namespace exchange {
+
+template <class Struct, class Source>
+Struct draw(Source& source) {
+  Struct value{};
+  for_each_member<Struct>(
+      [&](auto member) { source.draw(value.*member.pointer, std::string_view(member.name)); });
+  return value;
+}
+
+inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;
+
+// A command of this kind, an index of Command. Its members agree as requests have it: an order is
+// named by its reference or its id; only a market order has no limit, and it never rests; a
+// post-only one may.
+template <class Source>
+Command draw_command(std::size_t kind, Source& source) {
+  return boost::mp11::mp_with_index<command_kinds>(kind, [&](auto index) -> Command {
+    auto command = draw<std::variant_alternative_t<index, Command>>(source);
+    if constexpr (requires { command.order = 0; })
+      if (command.reference) command.order = 0;
+    if constexpr (requires { command.is_market(); }) {
+      command.post_only = command.post_only && !command.is_market();
+      if (command.is_market()) command.lifetime = Lifetime::immediate_or_cancel;
+      if (command.post_only) command.lifetime = Lifetime::until_canceled;
+    } else if constexpr (requires { command.limit; }) {
+      command.limit = std::max(command.limit, Price::from_units(1));
+    }
+    return command;
+  });
+}
+
+}  // namespace exchange
