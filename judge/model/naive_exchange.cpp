@@ -331,7 +331,7 @@ Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
 void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now) {
   Order& taker = orders_[id - 1];
   for (Order* maker; is_open(id) && (maker = best_match(arriving)) != nullptr;) {
-    const Price price = terms(*maker, version_).limit;
+    const Price price = price_of(arriving, *maker);
     const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
     Shares shares = wanted;
     if (arriving.is_market() && arriving.side == Side::buy) {
@@ -348,20 +348,25 @@ void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now)
       for (Order* const order : {&taker, maker})
         order->executions.push_back({version_, {shares, price, now}});
       takers_.push_back(arriving.side);
+      note_execution(arriving.side == Side::buy ? taker : *maker,
+                     arriving.side == Side::buy ? *maker : taker);
       if (shares < wanted) cancel_open(taker, now);
     }
   }
 }
 
-namespace {
-
-bool crosses(const PlaceOrder& arriving, Side side, Price limit) {
-  if (arriving.side == side) return false;
+bool NaiveExchange::crosses(const PlaceOrder& arriving, const Order& maker, Version version) const {
+  if (arriving.side == maker.placed.side) return false;
+  const Price limit = terms(maker, version).limit;
   return arriving.is_market() ||
-         (side == Side::sell ? limit <= arriving.limit : arriving.limit <= limit);
+         (arriving.side == Side::buy ? limit <= arriving.limit : arriving.limit <= limit);
 }
 
-}  // namespace
+Price NaiveExchange::price_of(const PlaceOrder&, const Order& maker) const {
+  return terms(maker, version_).limit;
+}
+
+void NaiveExchange::note_execution(Order&, Order&) {}
 
 UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
                                   Version version) const {
@@ -369,8 +374,7 @@ UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
   std::vector<const Order*> makers;
   for (const OrderId id : symbol ? symbol->orders : std::vector<OrderId>())
     if (const Order& maker = orders_[id - 1];
-        open(maker, version) > Shares() &&
-        crosses(taker, maker.placed.side, terms(maker, version).limit))
+        open(maker, version) > Shares() && crosses(taker, maker, version))
       makers.push_back(&maker);
   std::sort(makers.begin(), makers.end(), [&](const Order* left, const Order* right) {
     const Terms &a = terms(*left, version), &b = terms(*right, version);
@@ -402,7 +406,7 @@ NaiveExchange::Order* NaiveExchange::best_match(const PlaceOrder& arriving) {
   Order* best = nullptr;
   for (const OrderId id : symbol->open) {
     Order& maker = orders_[id - 1];
-    if (!crosses(arriving, maker.placed.side, terms(maker, version_).limit)) continue;
+    if (!crosses(arriving, maker, version_)) continue;
     const auto comes_before = [&](const Terms& a, const Terms& b) {
       if (a.limit == b.limit) return a.place < b.place;
       return arriving.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;

@@ -4,7 +4,8 @@
 // plainest form. It keeps only what happened (deposits, placed shares, orders with their terms,
 // executions and cancels), and the version from which each holds, and works out every balance,
 // position and book from that. So it can also give the outcome that a command would have had after
-// fewer commands. Shares value types with the engine, and no logic. Thread: one at a time.
+// fewer commands. Shares value types with the engine, and no logic. What is virtual is where tests
+// plant faults (testing/support/faulty_exchange.hpp). Thread: one at a time.
 
 #include <functional>
 #include <map>
@@ -21,6 +22,7 @@ inline constexpr Version never = SIZE_MAX;
 
 class NaiveExchange {
  public:
+  virtual ~NaiveExchange() = default;
   // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.
   Outcome apply(const Command& command, Timestamp now);
   // Gives an id to an order or a replace that the rules refused and that a journal holds all the
@@ -57,7 +59,7 @@ class NaiveExchange {
   bool is_open(OrderId order) const { return open(orders_[order - 1], version_) > Shares(); }
   Status status(OrderId order) const { return status(order, version_); }
 
- private:
+ protected:
   struct Placement {
     Version from;
     Shares shares;
@@ -126,7 +128,7 @@ class NaiveExchange {
                              : command.order;
   }
   // The open orders that it cancels, by place.
-  std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
+  virtual std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
   // The shares of orders open at this version that would be executed against this one, as far as
   // a fill-or-kill order reaches.
   UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;
@@ -134,7 +136,12 @@ class NaiveExchange {
   // Executes it as far as it can be; `arriving` has its terms of the moment.
   void match(OrderId id, const PlaceOrder& arriving, Timestamp now);
   // The open order that this one executes against next, or null.
-  Order* best_match(const PlaceOrder& arriving);
+  virtual Order* best_match(const PlaceOrder& arriving);
+  // Whether their sides and limits allow an execution.
+  virtual bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const;
+  virtual Price price_of(const PlaceOrder& arriving, const Order& maker) const;
+  // Right after each execution.
+  virtual void note_execution(Order& buy, Order& sell);
   Cash balance(const Account& account, Version version) const;
   Shares position(const Account& account, const SymbolName& symbol, Version version) const;
   // Of an order that is opened by then.

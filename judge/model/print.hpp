@@ -21,7 +21,7 @@ std::string print(const Value& value);
 
 template <class Struct>
 std::string print_members(const Struct& value) {
-  static const Struct fresh{};
+  [[maybe_unused]] static const Struct fresh{};
   std::string text;
   bool first = true;
   for_each_member<Struct>([&](auto member) {

@@ -1,7 +1,6 @@
 #pragma once
 // For tests of the audit: a random run of several clients against a server in this process,
-// recorded as the load generator does; an honest server, and one that lies in one way of your
-// choice.
+// recorded as the load generator does; an honest server, and one with a fault.
 
 #include <algorithm>
 #include <map>
@@ -16,6 +15,7 @@
 #include "client/loadgen/recorder.hpp"
 #include "judge/replay/audit.hpp"
 #include "protocol/reply.hpp"
+#include "support/faulty_exchange.hpp"
 #include "support/local.hpp"
 
 namespace exchange {
@@ -41,59 +41,13 @@ inline std::string attribute_text(loadgen::Terms terms) {
   return name.empty() ? "" : " " + std::string(name) + "=\"" + std::string(value) + "\"";
 }
 
-enum class Lie {
-  none,
-  lost_execution,
-  takers_price,
-  price_priority,
-  time_priority,
-  passed_over,
-  refund_dropped,
-  credit_dropped,
-  cancel_without_effect,
-  trades_after_cancel,
-  canceled_unasked,
-  vanished_order,
-  stale_query,
-  query_of_the_future,
-  ioc_rests,
-  fok_in_part,
-  post_takes,
-  market_stops,  // at some price
-  self_trade,    // of an order that prevents them
-  out_of_reach,  // it cancels a resting order that it would not match
-  taking_rests,  // where it is to be canceled
-  replace_without_effect,
-  place_kept,  // of a replace that loses it
-  place_lost,  // although only the amount fell
-  rests_anew,  // though it could be executed
-  amount_is_open,
-  reservation_kept,
-  replaced_after_cancel,
-  cancel_of_all_incomplete,
-  cancel_of_all_refused,
-  symbol_ignored,
-  youngest_first,
-};
-
-// What the only order of a document asks for.
-inline loadgen::Terms terms_in(std::string_view document) {
-  using loadgen::Terms;
-  for (const Terms terms : {Terms::ioc, Terms::fok, Terms::post, Terms::market,
-                            Terms::cancel_resting, Terms::cancel_taking})
-    if (document.find(attribute_text(terms)) != std::string_view::npos) return terms;
-  return Terms::none;
-}
-
-// The market rules by scanning all orders, but for one lie now and then.
-class LyingServer {
+// A server that is wrong in one way.
+class FaultyServer {
  public:
-  explicit LyingServer(Lie lie, bool self_match = true) : lie_(lie), self_match_(self_match) {}
+  explicit FaultyServer(Fault fault, bool self_match = true) : exchange_(fault, 3, self_match) {}
 
   std::string ask(std::string_view document) {
-    std::string text(document);
-    terms_ = terms_in(text);
-    with_limit(text);
+    std::string text(document), reply;
     XmlDocument xml;
     std::vector<RequestElement> elements;
     std::vector<Command> commands;
@@ -101,305 +55,18 @@ class LyingServer {
         read_request(text.data(), text.size(), limits_, xml, elements, commands);
     std::vector<Outcome> outcomes;
     for (const Command& command : commands) {
-      ++commands_;
-      outcomes.push_back(std::visit([&](const auto& c) { return apply(c); }, command));
+      const std::int64_t second = 1'700'000'000 + ++commands_ / 20;
+      outcomes.push_back(exchange_.apply(command, {second * 1'000'000}));
     }
-    std::string reply;
     append_results(reply, request, elements, outcomes, false);
     return reply;
   }
-  // The run is over: queries are of the end.
-  void end_of_run() { in_run_ = false; }
+  void end_of_run() { exchange_.end_of_run(); }
 
  private:
-  struct Order {
-    PlaceOrder placed;
-    loadgen::Terms terms;
-    Status status;
-    std::uint64_t place;  // the lowest comes first
-    std::uint64_t last_command = 0;
-  };
-
-  // Gives a market order the limit of all, so that it can be read by a parser that asks for one.
-  void with_limit(std::string& text) const {
-    if (terms_ != loadgen::Terms::market) return;
-    const std::string type = attribute_text(terms_);
-    const bool sell = text.find("amount=\"-") != std::string::npos;
-    text.replace(text.find(type), type.size(), sell ? " limit=\"0.01\"" : " limit=\"1000\"");
-  }
-  // Whether to lie, when it is possible.
-  bool lies(Lie lie) { return lie == lie_ && in_run_ && ++chances_ % 3 == 0; }
-  Timestamp now() const { return {(1'700'000'000 + std::int64_t(commands_ / 20)) * 1'000'000}; }
-  Cash& cash(const AccountId& account) { return cash_[std::string(account.view())]; }
-  Shares& shares(const AccountId& account, const SymbolName& symbol) {
-    return shares_[std::string(account.view()) + " " + std::string(symbol.view())];
-  }
-
-  Outcome apply(const CreateAccount& command) {
-    cash(command.account) = command.balance;
-    return Created{};
-  }
-  Outcome apply(const CreateSymbol&) { return Created{}; }
-  Outcome apply(const PlaceShares& command) {
-    shares(command.account, command.symbol) += command.shares;
-    return Created{};
-  }
-
-  Outcome apply(const PlaceOrder& command) {
-    Order order{command, terms_, {.order = orders_.size() + 1, .open = command.shares}, ++places_};
-    if (const std::optional<Reason> reason = reserve(order)) return Rejected{*reason};
-    orders_.push_back(order);
-    if (const std::optional<Reason> reason = refusal(orders_.back())) {
-      give_back(orders_.back());
-      orders_.pop_back();
-      return Rejected{*reason};
-    }
-    arrive(orders_.back());
-    return Opened{order.status.order};
-  }
-
-  Outcome apply(const ReplaceOrder& command) {
-    Order* const order = find(command.account, command.order);
-    if (!order) return Rejected{Reason::unknown_order};
-    if (order->status.canceled > Shares() && lies(Lie::replaced_after_cancel)) {
-      order->status.canceled = Shares();
-      order->status.open = order->placed.shares;
-      for (const Execution& execution : order->status.executions)
-        order->status.open -= execution.shares;
-    }
-    if (order->status.open == Shares() || order->status.canceled > Shares())
-      return Rejected{Reason::nothing_open};
-    if (order->placed.side != command.side) return Rejected{Reason::other_side};
-    const Shares executed = order->placed.shares - order->status.open;
-    if (command.shares <= executed) return Rejected{Reason::executed_more};
-    const bool keeps_place =
-        command.limit == order->placed.limit && command.shares <= order->placed.shares;
-    if (!keeps_place && lies(Lie::replace_without_effect)) return Replaced{command.order};
-
-    const Order before = *order;
-    give_back(*order);
-    order->placed.limit = command.limit;
-    order->placed.shares = command.shares;
-    order->status.open = command.shares - executed;
-    if (executed > Shares() && lies(Lie::amount_is_open)) order->status.open = command.shares;
-    if (const std::optional<Reason> reason = reserve(*order)) {
-      *order = before;
-      reserve(*order);
-      return Rejected{*reason};
-    }
-    if (command.side == Side::buy && lies(Lie::reservation_kept))
-      cash(command.account) -= Cash::from_units(1);
-    order->terms = loadgen::Terms::none;
-    if (keeps_place) {
-      if (lie_ == Lie::place_lost) order->place = ++places_;
-      return Replaced{command.order};
-    }
-    if (lie_ != Lie::place_kept) order->place = ++places_;
-    if (!lies(Lie::rests_anew)) arrive(*order);
-    return Replaced{command.order};
-  }
-
-  Outcome apply(const CancelAll& command) {
-    const bool any_symbol = !command.symbol || lies(Lie::symbol_ignored);
-    std::vector<Order*> open;
-    for (Order& order : orders_)
-      if (order.status.open > Shares() && order.status.canceled == Shares() &&
-          order.placed.account.view() == command.account.view() &&
-          (any_symbol || order.placed.symbol.view() == command.symbol->view()))
-        open.push_back(&order);
-    if (open.empty() || lies(Lie::cancel_of_all_refused)) return Rejected{Reason::no_open_orders};
-    std::sort(open.begin(), open.end(),
-              [](const Order* a, const Order* b) { return a->place < b->place; });
-    if (open.size() > 1 && lies(Lie::cancel_of_all_incomplete)) open.erase(open.begin());
-    if (lies(Lie::youngest_first)) std::reverse(open.begin(), open.end());
-    CanceledAll canceled;
-    for (Order* const order : open) {
-      cancel(*order);
-      canceled.orders.push_back(reported(*order));
-    }
-    return canceled;
-  }
-
-  // Nothing where the account has enough.
-  std::optional<Reason> reserve(const Order& order) {
-    const PlaceOrder& placed = order.placed;
-    if (placed.side == Side::buy) {
-      if (cash(placed.account) < cost(order.status.open, placed.limit))
-        return Reason::insufficient_funds;
-      cash(placed.account) -= cost(order.status.open, placed.limit);
-    } else {
-      if (shares(placed.account, placed.symbol) < order.status.open)
-        return Reason::insufficient_shares;
-      shares(placed.account, placed.symbol) -= order.status.open;
-    }
-    return std::nullopt;
-  }
-
-  void arrive(Order& taker) {
-    while (taker.status.open > Shares()) {
-      Order* const maker = next_maker(taker);
-      if (!maker) break;
-      const bool own = maker->placed.account.view() == taker.placed.account.view();
-      if (!own || !prevents_self_trades(taker.terms) || lies(Lie::self_trade)) {
-        execute(taker, *maker);
-      } else if (taker.terms == loadgen::Terms::cancel_resting) {
-        cancel(*maker);
-      } else {
-        if (!lies(Lie::taking_rests)) cancel(taker);
-        break;
-      }
-    }
-    if (taker.status.open > Shares() && never_rests(taker.terms) && !lies(Lie::ioc_rests))
-      cancel(taker);
-    if (taker.terms == loadgen::Terms::cancel_resting && lie_ == Lie::out_of_reach)
-      cancel_out_of_reach(taker);
-  }
-
-  void cancel_out_of_reach(const Order& taker) {
-    for (Order& order : orders_)
-      if (&order != &taker && order.status.open > Shares() &&
-          order.placed.account.view() == taker.placed.account.view() && lies(Lie::out_of_reach))
-        return cancel(order);
-  }
-
-  std::optional<Reason> refusal(const Order& taker) {
-    Shares fillable;
-    for (const Order* const maker : makers_of(taker)) fillable += maker->status.open;
-    if (taker.terms == loadgen::Terms::fok && fillable < taker.status.open &&
-        !(fillable > Shares() && lies(Lie::fok_in_part)))
-      return Reason::cannot_fill;
-    if (taker.terms == loadgen::Terms::post && fillable > Shares() && !lies(Lie::post_takes))
-      return Reason::would_execute;
-    return std::nullopt;
-  }
-
-  // Those that it matches, the best price first, then the first that came.
-  std::vector<Order*> makers_of(const Order& taker) {
-    std::vector<Order*> makers;
-    for (Order& order : orders_)
-      if (order.status.open > Shares() && order.placed.side != taker.placed.side &&
-          order.placed.symbol.view() == taker.placed.symbol.view() &&
-          (self_match_ || order.placed.account.view() != taker.placed.account.view()) &&
-          (taker.placed.side == Side::buy ? order.placed.limit <= taker.placed.limit
-                                          : order.placed.limit >= taker.placed.limit))
-        makers.push_back(&order);
-    std::sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
-      if (a->placed.limit == b->placed.limit) return a->place < b->place;
-      return taker.placed.side == Side::buy ? a->placed.limit < b->placed.limit
-                                            : b->placed.limit < a->placed.limit;
-    });
-    return makers;
-  }
-
-  Order* next_maker(const Order& taker) {
-    const std::vector<Order*> makers = makers_of(taker);
-    if (makers.empty() || lies(Lie::passed_over)) return nullptr;
-    if (taker.terms == loadgen::Terms::market && lies(Lie::market_stops)) return nullptr;
-    Order* const best = makers.front();
-    for (Order* const other : makers) {
-      if (other == best) continue;
-      const bool same_price = other->placed.limit == best->placed.limit;
-      if (lie_ == (same_price ? Lie::time_priority : Lie::price_priority) && lies(lie_))
-        return other;
-    }
-    return best;
-  }
-
-  void execute(Order& taker, Order& maker) {
-    Order& buy = taker.placed.side == Side::buy ? taker : maker;
-    Order& sell = taker.placed.side == Side::buy ? maker : taker;
-    const Shares moved = std::min(taker.status.open, maker.status.open);
-    Price price = maker.placed.limit;
-    if (taker.placed.limit != price && lies(Lie::takers_price)) price = taker.placed.limit;
-    for (Order* const order : {&taker, &maker}) {
-      order->status.open -= moved;
-      order->status.executions.push_back({moved, price, now()});
-    }
-    maker.last_command = commands_;
-    cash(sell.placed.account) += cost(moved, price);
-    shares(buy.placed.account, buy.placed.symbol) += moved;
-    cash(buy.placed.account) += cost(moved, buy.placed.limit) - cost(moved, price);
-    if (buy.placed.limit > price && lies(Lie::refund_dropped))
-      cash(buy.placed.account) -= Cash::from_units(1);
-    if (lies(Lie::credit_dropped))
-      shares(buy.placed.account, buy.placed.symbol) -= Shares::from_units(1);
-  }
-
-  Outcome apply(const CancelOrder& command) {
-    Order* const order = find(command.account, command.order);
-    if (!order) return Rejected{Reason::unknown_order};
-    if (order->status.open == Shares() || order->status.canceled > Shares())
-      return Rejected{Reason::nothing_open};
-    const Order before = *order;
-    cancel(*order);
-    const Canceled canceled{reported(*order)};
-    if (lies(Lie::cancel_without_effect)) {
-      *order = before;
-    } else if (lies(Lie::trades_after_cancel)) {
-      order->status.open = before.status.open;
-    }
-    return canceled;
-  }
-
-  void cancel(Order& order) {
-    give_back(order);
-    order.status.canceled = std::exchange(order.status.open, Shares());
-    order.status.canceled_at = now();
-  }
-
-  void give_back(const Order& order) {
-    if (order.placed.side == Side::buy)
-      cash(order.placed.account) += cost(order.status.open, order.placed.limit);
-    else
-      shares(order.placed.account, order.placed.symbol) += order.status.open;
-  }
-
-  Outcome apply(const QueryOrder& command) {
-    Order* const order = find(command.account, command.order);
-    if (!order || (lie_ == Lie::vanished_order && !in_run_ && command.order % 50 == 7))
-      return Rejected{Reason::unknown_order};
-    Status status = reported(*order);
-    if (order->last_command > 0 && status.canceled == Shares() && lies(Lie::stale_query)) {
-      status.open += status.executions.back().shares;
-      status.executions.pop_back();
-    }
-    if (status.open > Shares() && lies(Lie::query_of_the_future)) {
-      status.executions.push_back({status.open, order->placed.limit, now()});
-      status.open = Shares();
-    }
-    if (lie_ == Lie::canceled_unasked && !in_run_ && status.open > Shares() &&
-        command.order % 5 == 0) {
-      status.canceled = std::exchange(status.open, Shares());
-      status.canceled_at = now();
-    }
-    return status;
-  }
-
-  // Also an order that is canceled and still in the book is reported canceled.
-  Status reported(const Order& order) const {
-    Status status = order.status;
-    if (status.canceled > Shares()) status.open = Shares();
-    if (lie_ == Lie::lost_execution && status.executions.size() > 1 && status.order % 5 == 2)
-      status.executions.pop_back();
-    return status;
-  }
-
-  Order* find(const AccountId& account, OrderId order) {
-    if (order == 0 || order > orders_.size() ||
-        orders_[order - 1].placed.account.view() != account.view())
-      return nullptr;
-    return &orders_[order - 1];
-  }
-
-  const Lie lie_;
-  const bool self_match_;  // else orders of one account do not match each other
+  FaultyExchange exchange_;
   const ProtocolLimits limits_;
-  bool in_run_ = true;
-  loadgen::Terms terms_ = loadgen::Terms::none;  // of the order in the document
-  std::uint64_t commands_ = 0, chances_ = 0, places_ = 0;
-  std::map<std::string, Cash> cash_;
-  std::map<std::string, Shares> shares_;
-  std::vector<Order> orders_;
+  std::int64_t commands_ = 0;
 };
 
 namespace loadgen {

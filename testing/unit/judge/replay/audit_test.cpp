@@ -1,4 +1,4 @@
-// The audit passes what an honest server did, and finds one lie among much that is true.
+// The audit passes what an honest server did, and finds one fault among much that is true.
 #include "judge/replay/audit.hpp"
 
 #include <cstdio>
@@ -71,9 +71,9 @@ std::string listed(const std::string& reply,
   return text + "</results>\n";
 }
 
-// What the audit finds of a server that lies like this.
-std::string found(Lie lie, bool self_match = true, const Habits& habits = {}) {
-  LyingServer server(lie, self_match);
+// What the audit finds of a server with this fault.
+std::string found(Fault fault, bool self_match = true, const Habits& habits = {}) {
+  FaultyServer server(fault, self_match);
   AuditInput input = run_against(server, test_seed(), habits);
   server.end_of_run();
   const AuditResult result = audited(server, std::move(input));
@@ -82,8 +82,10 @@ std::string found(Lie lie, bool self_match = true, const Habits& habits = {}) {
   return text_of(result);
 }
 
-std::string found(Lie lie, const Habits& habits) { return found(lie, true, habits); }
-std::string found(Lie lie, const std::vector<Terms>& terms) { return found(lie, Habits{terms}); }
+std::string found(Fault fault, const Habits& habits) { return found(fault, true, habits); }
+std::string found(Fault fault, const std::vector<Terms>& terms) {
+  return found(fault, Habits{terms});
+}
 
 const std::vector<Terms> some_terms{Terms::ioc, Terms::fok, Terms::post},
     stp{Terms::cancel_resting, Terms::cancel_taking},
@@ -116,11 +118,11 @@ TEST_CASE("the audit leaves orders and accounts as they were, so that a second o
   CHECK(text_of(audited(server, input)) == "");
 }
 
-TEST_CASE("the server that lies in other tests passes while it does not") {
-  CHECK(found(Lie::none) == "");
+TEST_CASE("the faulty server of other tests passes without a fault") {
+  CHECK(found(Fault::none) == "");
   for (const std::vector<Terms>& terms : {some_terms, stp, {Terms::market}, all_terms})
     for (std::uint64_t seed = test_seed(); seed < test_seed() + 5; ++seed) {
-      LyingServer server(Lie::none);
+      FaultyServer server(Fault::none);
       AuditInput input = run_against(server, seed, Habits{terms});
       CHECK(text_of(audited(server, std::move(input))) == "");
     }
@@ -129,7 +131,7 @@ TEST_CASE("the server that lies in other tests passes while it does not") {
 TEST_CASE("an honest server passes with replaces and cancels of all orders") {
   for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
     HonestServer honest;
-    LyingServer naive(Lie::none), without_self_match(Lie::none, false);
+    FaultyServer naive(Fault::none), without_self_match(Fault::none, false);
     const Habits& habits = seed % 2 ? replaces : replaces_of_all_terms;
     const auto check = [&](auto& server) {
       AuditInput input = run_against(server, seed, habits);
@@ -148,65 +150,65 @@ TEST_CASE("an honest server passes with replaces and cancels of all orders") {
 }
 
 TEST_CASE("a replace that keeps or loses its place against the rules is found") {
-  for (const Lie lie : {Lie::place_kept, Lie::place_lost})
+  for (const Fault fault : {Fault::place_kept, Fault::place_lost})
     for (const Habits& habits : {replaces, replaces_of_all_terms})
-      CHECK_THAT(found(lie, habits),
+      CHECK_THAT(found(fault, habits),
                  contains_text("The order that arrived first at that price was passed over (M4") ||
                      contains_text("behind a younger order (E17, E31)"));
 }
 
 TEST_CASE("a replace that is not executed at once is found") {
-  CHECK_THAT(found(Lie::rests_anew, replaces),
+  CHECK_THAT(found(Fault::rests_anew, replaces),
              contains_text(", replaced by ") && contains_text("passed over"));
 }
 
 TEST_CASE("a replace that does not count what was executed is found") {
-  CHECK_THAT(found(Lie::amount_is_open, replaces),
+  CHECK_THAT(found(Fault::amount_is_open, replaces),
              contains_text("shares that are not what it was replaced by (E27)") ||
                  contains_text("has more shares than were ordered"));
 }
 
 TEST_CASE("a replace without effect is found") {
-  CHECK_THAT(found(Lie::replace_without_effect, replaces),
+  CHECK_THAT(found(Fault::replace_without_effect, replaces),
              contains_text("that are not what it was replaced by (E27)"));
 }
 
 TEST_CASE("a replace that keeps the smallest unit of what was reserved is found") {
-  CHECK_THAT(found(Lie::reservation_kept, replaces),
+  CHECK_THAT(found(Fault::reservation_kept, replaces),
              contains_text("in cash free; but the server refused"));
 }
 
 TEST_CASE("an order that is replaced after it was canceled is found") {
-  CHECK_THAT(found(Lie::replaced_after_cancel, replaces),
+  CHECK_THAT(found(Fault::replaced_after_cancel, replaces),
              contains_text("were not what it was replaced by then (E27); reported then: 0 open, "));
 }
 
 TEST_CASE("a cancel of all that is not of all is found") {
   CHECK_THAT(
-      found(Lie::cancel_of_all_incomplete, replaces),
+      found(Fault::cancel_of_all_incomplete, replaces),
       contains_text("A cancel of all orders of account 7") && contains_text(" left out order "));
-  CHECK_THAT(found(Lie::cancel_of_all_refused, replaces),
+  CHECK_THAT(found(Fault::cancel_of_all_refused, replaces),
              contains_text(" was refused, but order ") && contains_text(" was open (E19)"));
 }
 
 TEST_CASE("a cancel of all of one symbol that cancels others is found") {
-  CHECK_THAT(found(Lie::symbol_ignored, replaces), contains_text("or of another symbol (E17)"));
+  CHECK_THAT(found(Fault::symbol_ignored, replaces), contains_text("or of another symbol (E17)"));
 }
 
 TEST_CASE("a cancel of all that lists a younger order first is found") {
-  CHECK_THAT(found(Lie::youngest_first, replaces),
+  CHECK_THAT(found(Fault::youngest_first, replaces),
              contains_text("behind a younger order (E17, E31)"));
 }
 
-TEST_CASE("lies are found among replaces and cancels of all too") {
-  CHECK_THAT(found(Lie::passed_over, replaces), contains_text("passed over"));
-  CHECK_THAT(found(Lie::price_priority, replaces), contains_text("passed over (M4"));
-  CHECK_THAT(found(Lie::takers_price, replaces), contains_text("(M6)"));
-  CHECK_THAT(found(Lie::canceled_unasked, replaces),
+TEST_CASE("faults are found among replaces and cancels of all too") {
+  CHECK_THAT(found(Fault::passed_over, replaces), contains_text("passed over"));
+  CHECK_THAT(found(Fault::worst_price_first, replaces), contains_text("passed over (M4"));
+  CHECK_THAT(found(Fault::takers_price, replaces), contains_text("(M6)"));
+  CHECK_THAT(found(Fault::canceled_unasked, replaces),
              contains_text("is canceled, but no request canceled it"));
-  CHECK_THAT(found(Lie::refund_dropped, replaces),
+  CHECK_THAT(found(Fault::refund_dropped, replaces),
              contains_text("in cash free; but the server refused"));
-  CHECK_THAT(found(Lie::stale_query, replaces), contains_text("A query was stale"));
+  CHECK_THAT(found(Fault::stale_query, replaces), contains_text("A query was stale"));
 }
 
 TEST_CASE(
@@ -238,7 +240,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a server that does not match orders of one account passes, and is reported") {
-  LyingServer server(Lie::none, false);
+  FaultyServer server(Fault::none, false);
   AuditInput input = run_against(server, test_seed());
   server.end_of_run();
   const AuditResult result = audited(server, std::move(input));
@@ -246,8 +248,8 @@ TEST_CASE("a server that does not match orders of one account passes, and is rep
   CHECK(result.passed);
   CHECK(result.deviations.sentences() ==
         std::vector<std::string>{"orders of one account were not matched with each other (M11)"});
-  for (const Lie lie : {Lie::price_priority, Lie::time_priority, Lie::takers_price})
-    CHECK_THAT(found(lie, false), contains_text("by the rules they execute"));
+  for (const Fault fault : {Fault::worst_price_first, Fault::newest_first, Fault::takers_price})
+    CHECK_THAT(found(fault, false), contains_text("by the rules they execute"));
 }
 
 TEST_CASE("a server whose replies differ in form alone passes, and its deviations are reported") {
@@ -290,11 +292,11 @@ TEST_CASE("a server whose replies differ in form alone passes, and its deviation
   };
   for (const auto& [rule, edit] : forms) {
     check(EditedReplies<HonestServer>{{}, edit}, rule);  // all in one second
-    check(EditedReplies<LyingServer>{LyingServer(Lie::none), edit}, rule);
-    EditedReplies<LyingServer> lying{LyingServer(Lie::takers_price), edit};
-    AuditInput input = run_against(lying, test_seed());
-    lying.server.end_of_run();
-    CHECK_THAT(text_of(audited(lying, std::move(input))),
+    check(EditedReplies<FaultyServer>{FaultyServer(Fault::none), edit}, rule);
+    EditedReplies<FaultyServer> faulty{FaultyServer(Fault::takers_price), edit};
+    AuditInput input = run_against(faulty, test_seed());
+    faulty.server.end_of_run();
+    CHECK_THAT(text_of(audited(faulty, std::move(input))),
                contains_text("by the rules they execute"));
   }
 }
@@ -357,20 +359,20 @@ TEST_CASE("ids may be any texts; where they do not rise, what came at once is no
                          {"from 0", from_0, true},
                          {"random", random, false},
                          {"random text", random_text, false}})
-    for (const Lie lie : {Lie::none, Lie::takers_price, Lie::lost_execution}) {
-      INFO(ids.what << ", lie " << int(lie));
-      LyingServer server(lie);
+    for (const Fault fault : {Fault::none, Fault::takers_price, Fault::lost_execution}) {
+      INFO(ids.what << ", fault " << int(fault));
+      FaultyServer server(fault);
       AuditInput input = run_against(server, test_seed());
       server.end_of_run();
       input.precision = AuditPrecision::cent;
-      RenamingServer<LyingServer> renaming{server, ids.rename, {}};
+      RenamingServer<FaultyServer> renaming{server, ids.rename, {}};
       for (const OrderRecord& order : input.history.orders)
         renaming.ids[ids.rename(order.id)] = std::to_string(order.id);
       const AuditResult result = audited(renaming, renamed(std::move(input), ids.rename));
-      CHECK(result.passed == (lie == Lie::none || (lie == Lie::takers_price && !ids.rise)));
+      CHECK(result.passed == (fault == Fault::none || (fault == Fault::takers_price && !ids.rise)));
       CHECK(result.not_checked.empty() == ids.rise);
       CHECK(result.deviations.sentences().size() == (ids.rise ? 0 : 1));
-      if (lie == Lie::takers_price && ids.rise)
+      if (fault == Fault::takers_price && ids.rise)
         CHECK_THAT(text_of(result), contains_text("by the rules they execute"));
     }
 }
@@ -404,59 +406,59 @@ TEST_CASE("the audit needs no symbol without shares, and no order of an unknown 
 }
 
 TEST_CASE("an execution missing from a status is found") {
-  CHECK_THAT(found(Lie::lost_execution),
+  CHECK_THAT(found(Fault::lost_execution),
              contains_text("open, canceled and executed shares that are not what was ordered"));
-  CHECK_THAT(found(Lie::lost_execution),
+  CHECK_THAT(found(Fault::lost_execution),
              contains_text("no sell has it") || contains_text("no buy has it"));
 }
 
 TEST_CASE("an execution at the price of the incoming order is found") {
   CHECK_THAT(
-      found(Lie::takers_price),
+      found(Fault::takers_price),
       contains_text("The price was that of the incoming order, not of the resting one (M6)."));
 }
 
 TEST_CASE("a worse price that comes first is found") {
-  CHECK_THAT(found(Lie::price_priority), contains_text("A better price was passed over (M4)"));
+  CHECK_THAT(found(Fault::worst_price_first), contains_text("A better price was passed over (M4)"));
 }
 
 TEST_CASE("a later order that comes first is found") {
-  CHECK_THAT(found(Lie::time_priority),
+  CHECK_THAT(found(Fault::newest_first),
              contains_text("The order that arrived first at that price was passed over (M4)"));
 }
 
 TEST_CASE("an open order that is passed over is found") {
-  CHECK_THAT(found(Lie::passed_over), contains_text("passed over"));
+  CHECK_THAT(found(Fault::passed_over), contains_text("passed over"));
 }
 
 TEST_CASE("a refund that is short by the smallest unit is found") {
-  CHECK_THAT(found(Lie::refund_dropped), contains_text("in cash free; but the server refused"));
+  CHECK_THAT(found(Fault::refund_dropped), contains_text("in cash free; but the server refused"));
 }
 
 TEST_CASE("a purchase that is short by the smallest unit is found") {
-  CHECK_THAT(found(Lie::credit_dropped),
+  CHECK_THAT(found(Fault::credit_dropped),
              contains_text("free; but the server refused <order sym=\"SYM"));
 }
 
 TEST_CASE("a cancel without effect is found") {
   // where such orders were all canceled again later, only the time shows it
-  CHECK_THAT(found(Lie::cancel_without_effect),
+  CHECK_THAT(found(Fault::cancels_nothing),
              contains_text("after it was canceled") ||
                  contains_text("the time of the cancel is another in the end"));
 }
 
 TEST_CASE("a canceled order that trades is found") {
-  CHECK_THAT(found(Lie::trades_after_cancel),
+  CHECK_THAT(found(Fault::trades_after_cancel),
              contains_text("the order was executed after it was canceled"));
 }
 
 TEST_CASE("an order canceled without a request is found") {
-  CHECK_THAT(found(Lie::canceled_unasked),
+  CHECK_THAT(found(Fault::canceled_unasked),
              contains_text("is canceled, but no request canceled it"));
 }
 
 TEST_CASE("an order that vanished is found, and what cannot be checked without it is reported") {
-  const std::string text = found(Lie::vanished_order);
+  const std::string text = found(Fault::vanished_order);
   CHECK_THAT(text, contains_text(
                        "which it had opened, the server replied: no such order of this account"));
   CHECK_THAT(text, contains_text("not every order's state is known"));
@@ -464,7 +466,7 @@ TEST_CASE("an order that vanished is found, and what cannot be checked without i
 
 TEST_CASE("an order that rests though it never may is found") {
   for (const Terms terms : {Terms::ioc, Terms::market}) {
-    const std::string text = found(Lie::ioc_rests, {terms});
+    const std::string text = found(Fault::ioc_rests, {terms});
     CHECK_THAT(text, contains_text("such an order never rests (E2, E10)") ||
                          contains_text("but all happens when it arrives (E2)"));
     CHECK_THAT(text, contains_text("by the rules it matched no other order then") ||
@@ -473,50 +475,50 @@ TEST_CASE("an order that rests though it never may is found") {
 }
 
 TEST_CASE("a fill-or-kill order that is filled in part is found") {
-  CHECK_THAT(found(Lie::fok_in_part, {Terms::fok}),
+  CHECK_THAT(found(Fault::fok_in_part, {Terms::fok}),
              contains_text("not been executed in full (E3)"));
 }
 
 TEST_CASE("a post order that takes is found") {
-  CHECK_THAT(found(Lie::post_takes, {Terms::post}),
+  CHECK_THAT(found(Fault::post_takes, {Terms::post}),
              contains_text("by the rules the one is refused (E5)"));
 }
 
 TEST_CASE("a market order that stops at some price is found") {
-  CHECK_THAT(found(Lie::market_stops, {Terms::market}), contains_text("passed over"));
+  CHECK_THAT(found(Fault::market_stops, {Terms::market}), contains_text("passed over"));
 }
 
 TEST_CASE("a self-trade that an order should have prevented is found") {
-  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_resting}),
+  CHECK_THAT(found(Fault::self_trade, {Terms::cancel_resting}),
              contains_text("by the rules the other is canceled (E14)"));
-  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_taking}),
+  CHECK_THAT(found(Fault::self_trade, {Terms::cancel_taking}),
              contains_text("by the rules the one is canceled (E15)"));
-  CHECK_THAT(found(Lie::taking_rests, {Terms::cancel_taking}),
+  CHECK_THAT(found(Fault::taking_rests, {Terms::cancel_taking}),
              contains_text("by the rules the one is canceled (E15)"));
 }
 
 TEST_CASE("a cancel that prevented no self-trade is found") {
-  CHECK_THAT(found(Lie::out_of_reach, {Terms::cancel_resting}),
+  CHECK_THAT(found(Fault::out_of_reach, {Terms::cancel_resting}),
              contains_text("is canceled, but no request canceled it"));
-  CHECK_THAT(found(Lie::canceled_unasked, stp),
+  CHECK_THAT(found(Fault::canceled_unasked, stp),
              contains_text("is canceled, but no request canceled it"));
 }
 
-TEST_CASE("lies are found among orders with terms too") {
-  CHECK_THAT(found(Lie::passed_over, all_terms), contains_text("passed over"));
-  CHECK_THAT(found(Lie::price_priority, all_terms), contains_text("passed over (M4)"));
-  CHECK_THAT(found(Lie::canceled_unasked, all_terms),
+TEST_CASE("faults are found among orders with terms too") {
+  CHECK_THAT(found(Fault::passed_over, all_terms), contains_text("passed over"));
+  CHECK_THAT(found(Fault::worst_price_first, all_terms), contains_text("passed over (M4)"));
+  CHECK_THAT(found(Fault::canceled_unasked, all_terms),
              contains_text("is canceled, but no request canceled it"));
-  CHECK_THAT(found(Lie::refund_dropped, all_terms),
+  CHECK_THAT(found(Fault::refund_dropped, all_terms),
              contains_text("in cash free; but the server refused"));
 }
 
 TEST_CASE("a query that returns less than had happened is found") {
-  CHECK_THAT(found(Lie::stale_query), contains_text("A query was stale"));
+  CHECK_THAT(found(Fault::stale_query), contains_text("A query was stale"));
 }
 
 TEST_CASE("a query that returns what never happened is found") {
-  CHECK_THAT(found(Lie::query_of_the_future),
+  CHECK_THAT(found(Fault::query_of_the_future),
              contains_text("are not the first of those in the end") ||
                  contains_text("executions that were reported have gone"));
 }

@@ -1,0 +1,104 @@
+#pragma once
+// The naive exchange with one fault of a test's choice: what a wrong server is to its judges.
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "judge/model/naive_exchange.hpp"
+
+namespace exchange::testing {
+
+// clang-format off
+BOOST_DEFINE_FIXED_ENUM_CLASS(Fault, std::uint8_t,
+  none,
+  // Of executions:
+  takers_price, newest_first, worst_price_first, no_match_on_equal, loses_place, never_matches,
+  passed_over,   // an order that is open
+  market_stops,  // at some price
+  lost_execution, lost_remainder, ioc_rests, fok_in_part, post_takes,
+  self_trade,    // of an order that prevents them
+  out_of_reach,  // it cancels a resting order that it would not match
+  taking_rests,  // where it is to be canceled
+  // Of cash and shares:
+  refund_dropped, credit_dropped,  // the smallest unit of them
+  refund_forgotten, seller_not_paid, buyer_gets_nothing, cancel_keeps_cash, cancel_keeps_shares,
+  float_cash, overdraft, naked_sells, no_reservation,
+  unlocked,  // between a check and the change
+  // Of queries and cancels:
+  any_account, cancels_nothing, trades_after_cancel, canceled_unasked, vanished_order, stale_query,
+  query_of_the_future, cancel_of_all_incomplete, cancel_of_all_refused, symbol_ignored,
+  youngest_first,
+  // Of replaces:
+  replace_without_effect,
+  place_kept,  // where it is lost
+  place_lost,  // although only the amount fell
+  rests_anew,  // though it could be executed
+  amount_is_open, reservation_kept, replaced_after_cancel,
+  duplicate_accounts)
+// clang-format on
+
+class FaultyExchange final : public NaiveExchange {
+ public:
+  // A fault that is a single deed is done on each `occasion`-th occasion. Without `self_match`
+  // orders of one account do not match each other.
+  explicit FaultyExchange(Fault fault, unsigned occasion, bool self_match = true)
+      : fault_(fault), occasion_(occasion), self_match_(self_match) {}
+
+  Outcome apply(Command command, Timestamp now);
+  // An order that was checked when its account had this position: what changed since is lost.
+  Outcome open_late(const PlaceOrder& order, Shares position_before, Timestamp now);
+  // Takes a number for an order that is not kept.
+  OrderId skip_number() { return number_refused(), orders(); }
+  bool knows(const AccountId& id) const { return account(id, version()) != nullptr; }
+  const std::vector<OrderId>& orders_of(const AccountId& id) const {
+    return account(id, version())->orders;
+  }
+  // Later queries are of the end: what has gone by then is gone, and no other fault happens.
+  void end_of_run() { in_run_ = false; }
+
+ private:
+  Outcome apply_to(CreateAccount& command, Timestamp now);
+  Outcome apply_to(PlaceOrder& command, Timestamp now);
+  Outcome apply_to(CancelOrder& command, Timestamp now);
+  Outcome apply_to(CancelAll& command, Timestamp now);
+  Outcome apply_to(ReplaceOrder& command, Timestamp now);
+  Outcome apply_to(QueryOrder& command, Timestamp now);
+  template <class Create>
+  Outcome apply_to(Create& command, Timestamp now) {
+    return NaiveExchange::apply(command, now);
+  }
+
+  std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const override;
+  Order* best_match(const PlaceOrder& arriving) override;
+  bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const override;
+  Price price_of(const PlaceOrder& arriving, const Order& maker) const override;
+  void note_execution(Order& buy, Order& sell) override;
+
+  bool is(Fault fault) const { return fault == fault_ && in_run_; }
+  // Whether to do it, when it is possible.
+  bool does(Fault fault) const { return is(fault) && ++chances_ % occasion_ == 0; }
+  Account& account_of(const AccountId& id) { return accounts_.find(id.view())->second; }
+  Outcome open_unchecked(const PlaceOrder& order, Timestamp now);
+  void take(const AccountId& id, UInt128 cash_units);
+  void take(const AccountId& id, const SymbolName& symbol, Shares shares);
+  // Whether a refused order is opened all the same.
+  bool accepts(const PlaceOrder& order, Reason refusal) const;
+  // As replies have it.
+  Status reported(Status status) const;
+
+  const Fault fault_;
+  const unsigned occasion_;
+  const bool self_match_;
+  bool in_run_ = true;
+  mutable std::uint64_t chances_ = 0;
+  // Of the command that is being applied:
+  bool rests_ = false;                       // it meets no order
+  bool reverses_ = false, forgets_ = false;  // of a cancel of all: the order, or the first
+  const Order* without_ = nullptr;           // this one is not matched
+  std::optional<Price> without_price_;       // nor those of this price
+  std::map<OrderId, Status> canceled_;       // reported canceled, and still in the book
+};
+
+}  // namespace exchange::testing
