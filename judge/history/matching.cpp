@@ -11,9 +11,6 @@ namespace {
 // The same for the same command: all that the journal keeps of it, but a key's hash.
 std::string key_of(Command command) {
   if (auto* const create = std::get_if<CreateAccount>(&command)) create->key = {};
-  if (const auto* const place = std::get_if<PlaceShares>(&command);
-      place && place->shares == Shares())
-    command = CreateSymbol{place->symbol};  // as in the journal
   return print(command);
 }
 

@@ -7,6 +7,7 @@
 #include "journal/journal_record.hpp"
 #include "judge/model/elements.hpp"
 #include "judge/model/naive_exchange.hpp"
+#include "judge/model/print.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {
@@ -101,8 +102,8 @@ class Judge {
           return false;
         }
         if (!(steps_[at_].command == command))
-          violated("batch " + std::to_string(steps_[at_].batch) +
-                   " holds another command than was asked for");
+          violated("batch " + std::to_string(steps_[at_].batch) + " holds " +
+                   print(steps_[at_].command) + ", but asked for was " + print(command));
         ++at_;
       }
       replied_now_.push_back(outcome);

@@ -49,13 +49,6 @@ TEST_CASE("an honest history is possible") {
   CHECK(verdict.placed == 7);  // and one was malformed as a whole
 }
 
-TEST_CASE("a placement of 0 shares is in the journal as the creation of its symbol") {
-  Trade trade;
-  trade.ask(1, "<create><symbol sym='NEW'><account id='1'>0</account></symbol></create>");
-  trade.journal.back().record.commands = {CreateSymbol{SymbolName("NEW")}};
-  CHECK(trade.findings() == "");
-}
-
 TEST_CASE("a query during a change may show the state before or after it, a later one only after") {
   for (const bool overlaps : {true, false})
     for (const bool old : {true, false}) {
