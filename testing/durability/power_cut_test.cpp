@@ -67,7 +67,7 @@ Counts many(std::uint64_t runs, int lives, Plan plan) {
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
   const auto counts = many(seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
-    // Often early: the first operations create, recover and upgrade the files.
+    // Often early: the first operations create and recover the files.
     const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
     disk.plan(disk.operations() + 1 + random() % within,
               random() % 4 == 0 ? Fault::process_end : Fault::power_cut);

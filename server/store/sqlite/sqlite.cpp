@@ -58,7 +58,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
     if (use == Use::without_log) return;
-    int reserved = checksum_bytes;  // per page, in a file that is new or rewritten
+    int reserved = checksum_bytes;  // per page of a new file
     check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
