@@ -187,17 +187,17 @@ int run(Options options) {
   if (options.net.threads == 0) options.net.threads = usable_cpus();
   plan_descriptors(options);
   arm_fail_points_of_environment();
+  KeyRing keys;
+  if (options.auth.required)
+    keys.add(operator_id, operator_key_hash(options.auth));
+  else if (!options.auth.operator_key_file.empty())
+    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
   // 2. The HTTP port, which shows that the server lives while it waits for its store.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
   if (options.standby && !store->allows_standby())
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
                                 " has one server at a time");
-  KeyRing keys;
-  if (options.auth.required)
-    keys.add(operator_id, operator_key_hash(options.auth));
-  else if (!options.auth.operator_key_file.empty())
-    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
   Metrics metrics;
   Server server(options, {*store, system_clock(), metrics, keys}, die);
   if (options.http_port) spdlog::info("HTTP on port {}", server.http_port());

@@ -202,6 +202,11 @@ class Conversation {
   std::string last_words_;
 };
 
+// A hint after the problem is of what has arrived with it.
+std::string without_hint(const std::string& words) {
+  return words.substr(0, std::min(words.find("; "), words.find("</error>")));
+}
+
 }  // namespace
 }  // namespace exchange::fuzz
 
@@ -217,7 +222,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   uncut.run(whole);
   cut.run(lengths);
   if (!limits.close_after_reply)
-    HOLDS(cut.last_words() == uncut.last_words(),
+    HOLDS(without_hint(cut.last_words()) == without_hint(uncut.last_words()),
           cut.last_words() + " after cuts, else " + uncut.last_words());
   return 0;
 }
