@@ -222,7 +222,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   uncut.run(whole);
   cut.run(lengths);
   if (!limits.close_after_reply)
-    HOLDS(without_hint(cut.last_words()) == without_hint(uncut.last_words()),
+    HOLDS(fuzz::without_hint(cut.last_words()) == fuzz::without_hint(uncut.last_words()),
           cut.last_words() + " after cuts, else " + uncut.last_words());
   return 0;
 }

@@ -388,7 +388,7 @@ TEST_CASE("a server that dies after its reply loses the rule of that case, and m
   const auto [command, stopped, restarts] = GENERATE(table<std::string, std::string, unsigned>({
       {"", "there is no restart command", 0},
       {"exit 3", "the restart command failed", 1},
-      {"sleep 60", "the restart command does not end", 1},
+      {"sleep 60", "'sleep 60' does not end", 1},
       {"true", "it does not answer after the restart command", 1},
       {"sleep 1 & touch ", "", 1},
   }));
@@ -403,7 +403,7 @@ TEST_CASE("a server that dies after its reply loses the rule of that case, and m
   CHECK(c2.conversation.back().sent == "<create/>");
   CHECK(result_of(report, "R6").outcome == RuleOutcome::kept);
   CHECK(report.restarts == restarts);
-  CHECK(report.stopped.ends_with(stopped));
+  CHECK_THAT(report.stopped, Catch::Matchers::EndsWith(stopped));
   const RuleResult& next = result_of(report, "C15");
   CHECK(next.outcome == (stopped.empty() ? RuleOutcome::broken : RuleOutcome::untested));
   if (!stopped.empty()) CHECK(next.why == "the server was gone");
