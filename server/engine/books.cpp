@@ -40,12 +40,7 @@ Status Books::status(std::uint32_t index, std::uint64_t from) const {
 const OpenOrders& Books::use_open_orders() {
   if (open_orders_.in_use()) return open_orders_;
   std::vector<std::pair<OrderId, std::uint32_t>> open;  // by place
-  for (const Symbol& symbol : symbols_)
-    for (const PriceIndex& side : symbol.sides)
-      side.for_each([&](std::uint32_t level) {
-        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
-          open.push_back({orders_[at].place, at});
-      });
+  for_each_resting([&](std::uint32_t index) { open.push_back({orders_[index].place, index}); });
   std::sort(open.begin(), open.end());
   open_orders_.start_use();
   for (const auto& [place, index] : open)
@@ -149,12 +144,7 @@ std::string Books::check(const Ledger& ledger, Held& held) const {
       ++held.executions[orders_[index].account];
     });
   };
-  for (const Symbol& symbol : symbols_)
-    for (const PriceIndex& levels : symbol.sides)
-      levels.for_each([&](std::uint32_t level) {
-        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
-          add_executions(at);
-      });
+  for_each_resting(add_executions);
   for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) {
     ++closed;
     add_executions(at);

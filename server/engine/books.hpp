@@ -185,6 +185,16 @@ class Books {
          at = executions_[at].next[int(order.side)])
       visit(at);
   }
+  // Calls visit(index) for each order that rests.
+  template <class Visit>
+  void for_each_resting(Visit visit) const {
+    for (const Symbol& symbol : symbols_)
+      for (const PriceIndex& levels : symbol.sides)
+        levels.for_each([&](std::uint32_t level) {
+          for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
+            visit(at);
+        });
+  }
   std::uint32_t release_first();
   const char* check_side(SymbolNumber number, Side side, Held& held) const;
   const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Held& held) const;
