@@ -1,8 +1,8 @@
 #pragma once
 // ChangeSet owns what changed since a hand-over of rows began: numbers of accounts and symbols,
 // keys of positions and indices of orders, each once, and rows that are new and never change again.
-// It knows no values: Ledger and Exchange read them for a hand-over. Owner: Exchange. Thread: that of the
-// Exchange.
+// It knows no values: Ledger and Exchange read them for a hand-over. Owner: Exchange. Thread: that
+// of the Exchange.
 
 #include <cstdint>
 #include <span>

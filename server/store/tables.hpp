@@ -30,38 +30,39 @@ namespace exchange {
 template <class Row>
 struct TableTraits;
 
+// Its rows never change, and all of their members are columns.
+struct UsualTable {
+  static constexpr std::array<const char*, 0> changing{};
+  static constexpr std::size_t computed = 0;
+};
+
 template <>
-struct TableTraits<AccountRow> {
+struct TableTraits<AccountRow> : UsualTable {
   static constexpr const char *name = "accounts", *key = "number";
   static constexpr std::array changing{"balance_e16"};
-  static constexpr std::size_t computed = 0;
   static std::uint64_t key_of(const AccountRow& row) { return row.number; }
 };
 template <>
-struct TableTraits<AccountKeyRow> {
+struct TableTraits<AccountKeyRow> : UsualTable {
   static constexpr const char *name = "account_keys", *key = "account";
-  static constexpr std::array<const char*, 0> changing{};
-  static constexpr std::size_t computed = 0;
   static std::uint64_t key_of(const AccountKeyRow& row) { return row.account; }
 };
 template <>
-struct TableTraits<SymbolRow> {
+struct TableTraits<SymbolRow> : UsualTable {
   static constexpr const char *name = "symbols", *key = "number";
   static constexpr std::array changing{"shares_total_e8"};
-  static constexpr std::size_t computed = 0;
   static std::uint64_t key_of(const SymbolRow& row) { return row.number; }
 };
 template <>
-struct TableTraits<PositionRow> {
+struct TableTraits<PositionRow> : UsualTable {
   static constexpr const char *name = "positions", *key = "account, symbol";
   static constexpr std::array changing{"shares_e8"};
-  static constexpr std::size_t computed = 0;
   static std::uint64_t key_of(const PositionRow& row) {
     return std::uint64_t(row.account) << 32 | row.symbol;
   }
 };
 template <>
-struct TableTraits<OrderRow> {
+struct TableTraits<OrderRow> : UsualTable {
   static constexpr const char *name = "orders", *key = "id";
   static constexpr std::array changing{"shares_e8", "limit_e8", "open_e8", "canceled_e8",
                                        "canceled_at_us"};
@@ -69,23 +70,19 @@ struct TableTraits<OrderRow> {
   static std::uint64_t key_of(const OrderRow& row) { return row.id; }
 };
 template <>
-struct TableTraits<ReferenceRow> {
+struct TableTraits<ReferenceRow> : UsualTable {
   static constexpr const char *name = "order_references", *key = "account, order_id";
-  static constexpr std::array<const char*, 0> changing{};
   static constexpr std::size_t computed = 4;  // what its order was at first
   static std::uint64_t key_of(const ReferenceRow& row) { return row.order; }
 };
 template <>
-struct TableTraits<ReplacementRow> {
+struct TableTraits<ReplacementRow> : UsualTable {
   static constexpr const char *name = "order_replacements", *key = "number";
-  static constexpr std::array<const char*, 0> changing{};
-  static constexpr std::size_t computed = 0;
   static std::uint64_t key_of(const ReplacementRow& row) { return row.number; }
 };
 template <>
-struct TableTraits<ExecutionRow> {
+struct TableTraits<ExecutionRow> : UsualTable {
   static constexpr const char *name = "executions", *key = "id";
-  static constexpr std::array<const char*, 0> changing{};
   static constexpr std::size_t computed = 1;  // the taker
   static std::uint64_t key_of(const ExecutionRow& row) { return row.id; }
 };
@@ -178,13 +175,11 @@ inline Cash stored_cash(std::string_view text) {
 
 // --- columns
 
-// Of a member of Rows.
-template <class Member>
-using RowIn =
-    typename std::remove_cvref_t<decltype(std::declval<Rows&>().*Member::pointer)>::value_type;
-
 template <class Row, class Member>
 using MemberType = std::remove_cvref_t<decltype(std::declval<Row&>().*Member::pointer)>;
+// Of a member of Rows.
+template <class Member>
+using RowIn = typename MemberType<Rows, Member>::value_type;
 
 // "limit_e8" of the member `limit`.
 template <class Value>
