@@ -101,6 +101,16 @@ class Cluster:
     def query(self, database, sql):
         return self._run(*self.psql(database), "-v", "ON_ERROR_STOP=1", "-f", "-", text=sql)
 
+    def dump(self, database):
+        """The database as SQL that query() runs, without what depends on the version of PostgreSQL."""
+        options = "--no-owner --no-privileges -U exchange"
+        sql = self._run("pg_dump", *options.split(), "-h", self.folder, "-d", database)
+        return "".join(
+            line
+            for line in sql.splitlines(True)
+            if not line.startswith(("--", "\\restrict", "\\unrestrict"))
+        )
+
     def create_database(self):
         """Name and URL."""
         self.databases += 1
