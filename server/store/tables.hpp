@@ -228,6 +228,21 @@ const std::vector<Column>& columns_of() {
   return all;
 }
 
+// Calls run("ALTER TABLE orders ADD COLUMN ...") for each column that a table of an earlier format
+// lacks. They are the last ones; zero, false or an empty text stands for what no row had then.
+// has_column(table, column); type_of(column) is its SQL type.
+template <class HasColumn, class TypeOf, class Run>
+void add_missing_columns(HasColumn has_column, TypeOf type_of, Run run) {
+  for_each_member<Rows>([&](auto rows) {
+    using Row = RowIn<decltype(rows)>;
+    const std::string table = TableTraits<Row>::name;
+    for (const Column& column : columns_of<Row>())
+      if (!has_column(table, column.name))
+        run("ALTER TABLE " + table + " ADD COLUMN " + column.name + " " + type_of(column) +
+            " NOT NULL DEFAULT " + (column.text && !column.numeric ? "''" : "'0'"));
+  });
+}
+
 // What to select for read_row(): "o.id, ..., CAST(o.is_buy AS INTEGER), ...".
 template <class Row>
 std::string select_list(const std::string& alias = {}) {

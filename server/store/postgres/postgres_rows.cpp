@@ -7,6 +7,7 @@
 
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
+#include "journal/store_format.hpp"
 #include "store/tables.hpp"
 
 namespace exchange {
@@ -68,18 +69,17 @@ class Copy {
   std::unique_ptr<pqxx::stream_to> stream_;
 };
 
+const char* sql_type(const Column& column) {
+  return column.boolean ? "boolean" : column.numeric ? "numeric" : column.text ? "text" : "bigint";
+}
+
 // "$1::bigint[], $2::text[]".
 template <class Row>
 std::string array_parameters() {
   std::string list;
   for (const Column& column : columns_of<Row>()) {
     const std::string number = std::to_string(1 + (&column - columns_of<Row>().data()));
-    list += (list.empty() ? "$" : ", $") + number + "::" +
-            (column.boolean   ? "boolean"
-             : column.numeric ? "numeric"
-             : column.text    ? "text"
-                              : "bigint") +
-            "[]";
+    list += (list.empty() ? "$" : ", $") + number + "::" + sql_type(column) + "[]";
   }
   return list;
 }
@@ -98,6 +98,17 @@ std::string from_bytea(std::string_view hex) {
   if (!hex.starts_with("\\x")) throw StoreCorrupt("journal: the payload is not in hex format");
   boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(bytes));
   return bytes;
+}
+
+void bring_up_tables(pqxx::transaction_base& work) {
+  add_missing_columns(
+      [&](const std::string& table, const std::string& column) {
+        return !work.exec("SELECT FROM pg_attribute WHERE attrelid = to_regclass('" + table +
+                          "') AND attname = '" + column + "' AND NOT attisdropped")
+                    .empty();
+      },
+      sql_type, [&](const std::string& statement) { work.exec(statement); });
+  work.exec("UPDATE fence SET schema_version = " + std::to_string(store_format));
 }
 
 void prepare_put_rows(pqxx::connection& connection) {

@@ -26,6 +26,8 @@ struct Projected {
   ExecutionId executions = 0;
 };
 
+// Gives tables of an earlier format the columns that they lack, and the number of this one.
+void bring_up_tables(pqxx::transaction_base& work);
 // Prepares the statements of put_rows().
 void prepare_put_rows(pqxx::connection& connection);
 // Writes all rows, also those that the tables have already.

@@ -128,14 +128,16 @@ bool try_advisory_lock(pqxx::connection& connection) {
       .as<bool>();
 }
 
-// Creates the schema in a new database. Throws StoreOtherVersion if this server cannot read what is
-// there.
-void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
+// Creates the schema in a new database. Returns the format of the tables; throws StoreOtherVersion
+// if this server cannot read it.
+int bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
   if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
   }
-  require_readable_format(database, work.exec("SELECT schema_version FROM fence")[0][0].as<int>());
+  const int format = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
+  require_readable_format(database, format);
+  return format;
 }
 
 struct TakenEpoch {
@@ -145,11 +147,12 @@ struct TakenEpoch {
 
 TakenEpoch take_epoch(pqxx::connection& connection, const std::string& database) {
   pqxx::work work(connection);
-  bring_up_schema(work, database);
+  const int format = bring_up_schema(work, database);
   const pqxx::result taken =
       work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch, ended_epoch = epoch - 1");
   // Waits for appends of an earlier server that are in progress; later ones see the new epoch.
   work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
+  if (format < store_format) bring_up_tables(work);
   work.commit();
   return {taken[0][0].as<Epoch>(), taken[0][1].as<bool>()};
 }
@@ -269,7 +272,11 @@ void PostgresStore::attach() {
   core_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
     work.exec("SET LOCAL lock_timeout = '200ms'");  // the active server waits behind this one
-    bring_up_schema(work, describe());
+    if (bring_up_schema(work, describe()) < store_format)
+      throw StoreOtherVersion(
+          describe() +
+          " is served by an earlier version: a standby server"
+          " cannot follow it; stop that server and start this one without --standby");
     work.commit();
   });
 }

@@ -5,6 +5,7 @@
 #include "journal/store_format.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite/page_checksums.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 namespace {
@@ -30,9 +31,23 @@ void bring_up_schema(SqliteDatabase& tables, const std::string& path) {
     throw StoreCorrupt(path +
                        " has no table 'projection': it was made or changed by another program; put "
                        "the right file back");
-  require_readable_format(path, integer(tables, "PRAGMA user_version"));
+  const std::int64_t format = integer(tables, "PRAGMA user_version");
+  require_readable_format(path, format);
   if (integer(tables, "PRAGMA application_id") != checksum_application_id)
     throw StoreCorrupt(path + ": its pages have no checksums; " + restore_store);
+  if (format < store_format) bring_up_tables(tables);
+}
+
+void bring_up_tables(SqliteDatabase& tables) {
+  tables.run("BEGIN IMMEDIATE");
+  add_missing_columns(
+      [&](const std::string& table, const std::string& column) {
+        SqliteStatement found(tables, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
+        return found.with(std::string_view(table), std::string_view(column)).step();
+      },
+      [](const Column& column) { return column.text ? "TEXT" : "INTEGER"; },
+      [&](const std::string& statement) { tables.run(statement.c_str()); });
+  tables.run(("PRAGMA user_version=" + std::to_string(store_format) + ";COMMIT").c_str());
 }
 
 void make_views(SqliteDatabase& tables) {

@@ -8,9 +8,12 @@
 
 namespace exchange {
 
-// Creates the tables (db/sqlite.sql) in an empty file. Throws StoreCorrupt if a file with content
-// is not a store's, StoreOtherVersion if this server cannot read its format.
+// Creates the tables (db/sqlite.sql) in an empty file; brings up those of an earlier format. Throws
+// StoreCorrupt if a file with content is not a store's, StoreOtherVersion if this server cannot
+// read its format.
 void bring_up_schema(SqliteDatabase& tables, const std::string& path);
+// Gives tables of an earlier format the columns that they lack, and the number of this one.
+void bring_up_tables(SqliteDatabase& tables);
 // Creates the views for SQL clients. If that fails (a table of a user has the name of a view), logs
 // a warning: trading does not need them.
 void make_views(SqliteDatabase& tables);
