@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS fence (
   one int PRIMARY KEY CHECK (one = 1),
   epoch bigint NOT NULL,               -- counts the servers that have opened the store
   ended_epoch bigint NOT NULL,         -- the newest epoch whose server said at its end that it answers nothing more
-  schema_version int NOT NULL          -- the format: server/journal/store_format.hpp
+  schema_version int NOT NULL          -- the format: server/engine/rows.hpp
 );
 INSERT INTO fence VALUES (1, 0, 0, 100) ON CONFLICT DO NOTHING;
 

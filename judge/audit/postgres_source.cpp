@@ -6,7 +6,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "judge/audit/source.hpp"
 #include "store/postgres/postgres_connection.hpp"
 

@@ -11,7 +11,7 @@
 #include "journal/acknowledged_mark.hpp"
 #include "journal/journal_file.hpp"
 #include "journal/raw_file.hpp"
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "judge/audit/source.hpp"
 #include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite_log.hpp"

@@ -12,6 +12,11 @@
 
 namespace exchange {
 
+// The format of a store: of these rows and of the commands in the journal. Its number is that of
+// the version in which it was new, 100 for 1.0. It rises if a server of an earlier format could not
+// read what this one writes, so for each new column; all formats from 100 on stay readable.
+inline constexpr std::uint8_t store_format = 100;
+
 struct AccountRow {
   AccountNumber number;
   AccountId id;

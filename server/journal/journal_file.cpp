@@ -8,7 +8,8 @@
 #include "base/checksum.hpp"
 #include "base/ensure.hpp"
 #include "base/fail_point.hpp"
-#include "journal/store_format.hpp"
+#include "engine/rows.hpp"
+#include "journal/store_errors.hpp"
 
 namespace exchange {
 namespace {

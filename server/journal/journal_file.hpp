@@ -9,7 +9,7 @@
 //      0  "EXCHJRN1"; "EXCHJRN0" until create() is done
 //      8  id            32 characters, of the store
 //     40  block bytes   u64, of each block: a multiple of 32
-//     48  format        u64, store_format.hpp
+//     48  format        u64, store_format (engine/rows.hpp)
 //     56  checksum      u64; zeros follow
 //
 //   block    := block header, fragment*, unused bytes

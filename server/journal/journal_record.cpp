@@ -4,7 +4,6 @@
 
 #include "base/checksum.hpp"
 #include "journal/store_errors.hpp"
-#include "journal/store_format.hpp"
 
 namespace exchange {
 namespace {

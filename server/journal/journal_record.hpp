@@ -4,7 +4,7 @@
 // batches), read by recovery and by the audit. No state beside the writer's buffers; one thread at
 // a time. A row's batch number and epoch are columns of their own, not part of the payload.
 //
-//   record  := format:u8        store_format.hpp
+//   record  := format:u8        store_format, engine/rows.hpp
 //              time:varint      microseconds since the Unix epoch, of all commands
 //              count:varint     number of commands
 //              command * count

@@ -1,7 +1,9 @@
 #pragma once
 // The errors of stores and of their files. Every other exception from a store is an error of ours.
 
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace exchange {
 
@@ -24,6 +26,9 @@ struct StoreCorrupt : std::runtime_error {
 struct StoreOtherVersion : StoreCorrupt {
   using StoreCorrupt::StoreCorrupt;
 };
+// Throws it if this server cannot read a store of this format (engine/rows.hpp). `what`: the file
+// or the database.
+void require_readable_format(const std::string& what, std::int64_t format);
 
 // Ends of error messages: what the operator can do.
 inline constexpr const char* restore_store = "restore the store from a backup (docs/recovery.md)";

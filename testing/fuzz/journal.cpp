@@ -12,7 +12,7 @@
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
 #include "journal/journal_record.hpp"
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "judge/model/print.hpp"
 #include "model/draw.hpp"
 #include "store/memory/memory_store.hpp"

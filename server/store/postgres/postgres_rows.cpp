@@ -7,7 +7,7 @@
 
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "store/tables.hpp"
 
 namespace exchange {

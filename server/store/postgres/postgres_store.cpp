@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/fail_point.hpp"
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
 #include "store/tables.hpp"

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "journal/store_format.hpp"
+#include "journal/store_errors.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite/page_checksums.hpp"
 #include "store/tables.hpp"

@@ -1,6 +1,6 @@
-#include "journal/store_format.hpp"
-
 #include "journal/store_errors.hpp"
+
+#include "engine/rows.hpp"
 
 namespace exchange {
 
