@@ -1,4 +1,4 @@
-"""docs/locust.md from the records of trials: tables, sentences and charts."""
+"""docs/locust.md and docs/locust/tables.md from the records of trials: tables, sentences and charts."""
 
 from statistics import median
 
@@ -7,6 +7,7 @@ from rows import ORIGINALS, ROWS, USERS
 from studies.report.documents import fill, write_charts
 from studies.report.tables import Column, Table, fixed, number, percent, ranged, rows_of
 
+PAGES = ("locust.md", "locust/tables.md")  # of docs
 BUSY = 0.85  # of a CPU: a Python process that runs this much of the time has no time left
 TITLES = {row.key: row.title for row in ROWS}
 
@@ -261,7 +262,8 @@ def blocks(results):
 def update(docs, results):
     from studies.report.charts import svg  # matplotlib is needed only here
 
-    page, folder, results = docs / "locust.md", docs / "locust", figures.rounded(results)
-    page.write_text(fill(page.read_text(), blocks(results)))
+    folder, results = docs / "locust", figures.rounded(results)
+    for page in map(docs.joinpath, PAGES):
+        page.write_text(fill(page.read_text(), blocks(results)))
     write_charts(folder, {name: svg(chart) for name, chart in charts(results["trials"]).items()})
     (folder / "results.json").write_text(figures.text(results) + "\n")
