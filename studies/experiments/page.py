@@ -17,7 +17,7 @@ def blocks(run):
     for experiment in run["experiments"]:
         own = {one["key"]: table(one) for one in experiment["tables"]}
         own |= {one["key"]: excerpt(one) for one in experiment["excerpts"]}
-        own |= {"checks": checks(experiment), "held": held(experiment)}
+        own["held"] = held(experiment)
         if experiment["name"] == "collections":
             own["overlap"] = hardly_overlapped(Tables.of(experiment))
         made[experiment["name"]] = own
@@ -32,14 +32,12 @@ def excerpt(one):
     return f"{one['title']}:\n\n````text\n{one['text'].rstrip()}\n````"
 
 
-def checks(experiment):
-    """What the reader of the page must know of the checks: those that failed, and what was not measured."""
+def remarks(experiment):
+    """What the reader of the page must know of its checks: those that failed, and what was not measured."""
     failed = [check for check in experiment["checks"] if not check["holds"]]
-    lines = [f"- **This check did not hold: {one['what']}**: {one['seen']}" for one in failed]
-    lines += [f"- Not measured here, or not as asked: {note}" for note in experiment["notes"]]
-    count = len(experiment["checks"]) - len(failed)
-    anchor = f"experiments/tables.md#{experiment['name'].replace('_', '-')}-checks"
-    return "\n".join([*lines, "", f"[Checks of this run that hold: {count}.]({anchor})"]).lstrip()
+    lines = [f"**a check did not hold: {one['what']}**: {one['seen']}" for one in failed]
+    lines += [f"not measured, or not as asked: {note}" for note in experiment["notes"]]
+    return [f"- {experiment['name']}: {line}" for line in lines]
 
 
 def held(experiment):
@@ -58,6 +56,7 @@ def machine(run):
         "guarded variants, mutual exclusion, totals, data read back).\n"
         + "**A run with `--quick`: its sizes test the programs and measure nothing.**\n"
         * run["quick"]
+        + "\n".join(["", *sum(map(remarks, run["experiments"]), [])])
     )
 
 
@@ -99,7 +98,7 @@ def filled(docs, run):
     wrong += [
         f"no place for the chart {name}"
         for name in charts_of(run)
-        if f"(experiments/{name}.svg)" not in pages[PAGES[0]]
+        if not any(f"{name}.svg)" in text for text in pages.values())
     ]
     if wrong:
         raise PageError("docs/experiments.md: " + "; ".join(wrong))

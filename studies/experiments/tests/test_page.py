@@ -29,7 +29,7 @@ LOCKS = {
 MACHINE = {"cpu": "a CPU", "cpus": 2, "kernel": "6"}
 PAGE = "\n".join(
     f"<!-- begin {name} -->\nstale\n<!-- end {name} -->"
-    for name in ("run/machine", "locks/wall", "locks/said", "locks/checks")
+    for name in ("run/machine", "locks/wall", "locks/said")
 )
 
 
@@ -77,7 +77,7 @@ class Page(unittest.TestCase):
         run = made_run()
         run["experiments"][0]["checks"][0]["holds"] = False
         text = page.filled(self.docs, run)[page.PAGES[0]]
-        self.assertIn("**This check did not hold: mutual exclusion**: 0 violations", text)
+        self.assertIn("- locks: **a check did not hold: mutual exclusion**: 0 violations", text)
         self.assertIn("0 of 1 checks", text)
 
     def test_what_does_not_fit_writes_nothing(self):
