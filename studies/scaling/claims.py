@@ -201,11 +201,6 @@ def table_d(f, row, column):
     return number(next(one for one in f.by_hand("set-up") if one["set-up"] == row)[column])
 
 
-def perf(f, *starts):
-    listed = f.by_hand("`pool` (CPUs)")
-    return sum(number(row["`loop`"]) for row in listed if row[""].startswith(starts))
-
-
 def described(f, policies=None):
     """The fits over clients that a law describes."""
     fits = [row for row in f.tables["fits-clients"] if row["R²"]]
