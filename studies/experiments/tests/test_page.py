@@ -116,9 +116,10 @@ class Claims(unittest.TestCase):
     def test_a_refuted_conclusion_is_noticed(self):
         with TemporaryDirectory() as folder:
             shutil.copytree(DOCS / "experiments", Path(folder) / "experiments")
-            text = (DOCS / page.PAGES[0]).read_text()
+            shutil.copy(DOCS / page.PAGES[0], folder)
+            text = (DOCS / page.PAGES[1]).read_text()
             rates = claims.Tables.on(text, "exchange").text("rate-none", "mutex", 3)
-            (Path(folder) / page.PAGES[0]).write_text(text.replace(f"| {rates} |", "| 1 |"))
+            (Path(folder) / page.PAGES[1]).write_text(text.replace(f"| {rates} |", "| 1 |"))
             refuted = "Without a commit a mutex is far faster than the core thread."
             self.assertIn(
                 f"exchange: the figures refute: {refuted}", claims.problems_of(Path(folder))
