@@ -148,16 +148,15 @@ def wal_sync(row):
 
 
 def idle_pairs(f):
-    """(all, slower, slower under thread, faster)"""
-    slower, faster, pairs = [], 0, f.sweep(idle=True)
+    """(all, slower, faster)"""
+    slower, faster, pairs = 0, 0, f.sweep(idle=True)
     for cell in pairs:
         same = ("store", "kind", "policy", "cores", "clients")
         (other,) = f.sweep(**{name: cell[name] for name in same})
         with_, without = cell["requests_per_s"], other["requests_per_s"]
         faster += with_["low"] > without["high"]
-        if with_["high"] < without["low"]:
-            slower.append(cell["policy"])
-    return len(pairs), len(slower), slower.count("thread"), faster
+        slower += with_["high"] < without["low"]
+    return len(pairs), slower, faster
 
 
 def cpu(f, column, **wanted):
@@ -221,13 +220,6 @@ def simulated(f, store, policy, cores, clients="200"):
     return number(row[f"requests/s {cores} core{'s' * (cores > 1)}"])
 
 
-def simulated_are(f, policy, *wanted):
-    return all(
-        rounds_to(value, simulated(f, "sqlite", policy, cores))
-        for value, cores in zip(wanted, (1, 4, 8, 16))
-    )
-
-
 def limits_simulated(f, cores, **wanted):
     return [row[f"limited by, at {cores}"] for row in f.named("cores/simulated", **wanted)]
 
@@ -244,23 +236,8 @@ def by_policy(cells):
     return {cell["policy"]: cell["requests_per_s"]["median"] for cell in cells}
 
 
-def rates_are(f, store, clients, **wanted):
-    return all(
-        rounds_to(value, f.rate(store, policy.replace("_", "-"), clients))
-        for policy, value in wanted.items()
-    )
-
-
 def stages_are(f, wanted_ms, column):
     return rounds_to(wanted_ms, stage(f, column, **LOOP_SQLITE)[0] / 1000)
-
-
-def elsewhere(f):
-    return [
-        number(row["core thread's part of the server's"])
-        for row in f.tables["cpu"]
-        if row["store"] == "postgresql" or row["policy"] not in EVENTS
-    ]
 
 
 CLAIMS = read(Path(__file__).with_suffix(".txt"))[None]
