@@ -11,14 +11,6 @@ void Books::take_pages_from(PageSource& pages) {
   executions_.take_pages_from(pages);
 }
 
-OrderRow Books::row(std::uint32_t index) const {
-  const Order& order = orders_[index];
-  const History& history = histories_[index];
-  return {order.id,          order.account,       order.symbol, order.side,
-          history.shares,    order.limit,         order.open,   history.canceled,
-          history.opened_at, history.canceled_at, order.place};
-}
-
 Status Books::status(std::uint32_t index, std::uint64_t from) const {
   const Order& order = orders_[index];
   Status status{

@@ -73,7 +73,6 @@ class Books {
   }
   std::uint32_t find(OrderId id) const { return order_index_.find(id); }
   [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
-  OrderRow row(std::uint32_t index) const;
   // Lists listed_executions_max at most, from number `from` on.
   Status status(std::uint32_t index, std::uint64_t from = 1) const;
 
@@ -96,14 +95,37 @@ class Books {
   }
 
   void add_symbol() { symbols_.emplace_back(); }
-  // In no book yet. The id must be new.
-  std::uint32_t add(const Order& order, const History& history) {
+  // In no book yet, and without executions. The id must be new.
+  [[gnu::always_inline]] std::uint32_t add(const OrderRow& row) {
     const std::uint32_t index = orders_.allocate();
-    orders_[index] = order;
-    orders_[index].first_execution = orders_[index].last_execution = no_index;
-    histories_.grow_to(index) = history;
-    order_index_.insert(order.id, index);
+    Order& order = orders_[index];
+    order.id = row.id;
+    order.open = row.open;
+    order.limit = row.limit;
+    order.account = row.account;
+    order.symbol = row.symbol;
+    order.first_execution = order.last_execution = no_index;
+    order.side = row.side;
+    order.dirty = 0;
+    order.place = row.place;
+    histories_.grow_to(index) = {row.shares, row.opened_at, row.canceled, row.canceled_at};
+    order_index_.insert(row.id, index);
     return index;
+  }
+  OrderRow row(std::uint32_t index) const {
+    const Order& order = orders_[index];
+    const History& history = histories_[index];
+    return {.id = order.id,
+            .account = order.account,
+            .symbol = order.symbol,
+            .side = order.side,
+            .shares = history.shares,
+            .limit = order.limit,
+            .open = order.open,
+            .canceled = history.canceled,
+            .opened_at = history.opened_at,
+            .canceled_at = history.canceled_at,
+            .place = order.place};
   }
   // Puts it behind the orders of its price. `expected_level`: where its level is, or was; or none.
   void rest(std::uint32_t index, std::uint32_t expected_level = no_index);

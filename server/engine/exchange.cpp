@@ -116,14 +116,16 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                        changes_);
   }
 
-  const std::uint32_t index = books_.add({.id = ++totals_.orders,
-                                          .open = command.shares,
-                                          .limit = command.limit,
+  const OrderId id = ++totals_.orders;
+  const std::uint32_t index = books_.add({.id = id,
                                           .account = account,
                                           .symbol = symbol,
                                           .side = command.side,
-                                          .place = totals_.orders},
-                                         {.shares = command.shares, .opened_at = now});
+                                          .shares = command.shares,
+                                          .limit = command.limit,
+                                          .open = command.shares,
+                                          .opened_at = now,
+                                          .place = id});
   Order& order = books_.order(index);
   mark_order(index);
   update_digest(now, command.side == Side::buy ? 'B' : 'S', Ledger::key(account, symbol),

@@ -102,14 +102,7 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     last_place = row.place;
     require(row.side == Side::buy || ledger_.find_position(Ledger::key(row.account, row.symbol)),
             "orders", row.id, "a sell without a position");
-    rest(books_.add({.id = row.id,
-                     .open = row.open,
-                     .limit = row.limit,
-                     .account = row.account,
-                     .symbol = row.symbol,
-                     .side = row.side,
-                     .place = row.place},
-                    {.shares = row.shares, .opened_at = row.opened_at}));
+    rest(books_.add(row));
   }
 
   // An execution closes at least one of its orders, so that it belongs to one open order at most.
