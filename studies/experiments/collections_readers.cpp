@@ -250,7 +250,7 @@ void report_one_cpu(const Measurements& measured, Report& out) {
 
 void report_lengths(const Measurements& measured, Report& out) {
   Table& table = out.add(Table{"lengths",
-                               "99:1, so many keys read under one lock: thousand operations per "
+                               "99:1, by keys read under one lock: thousand operations per "
                                "second, and the longest wait of a writer in any run",
                                {"keys in a read", "threads", "std::mutex", "std::shared_mutex",
                                 "gain", "longest write, mutex", "longest write, shared_mutex"}});

@@ -193,7 +193,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.add(locks_table(size, false, measured));
   Table& spinning =
       out.add(Table{"spinning",
-                    "a spinlock that gives up after so many spins, long section (medians)",
+                    "a spinlock that yields after N spins, long section (medians)",
                     {"tasks", "spins at most", "sections that had to wait", "got it by spinning",
                      "spins per section", "time"}});
   Plot& plot = out.add(Plot{"spinning", "Five tasks, a long section, a spinlock",

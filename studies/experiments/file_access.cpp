@@ -144,8 +144,7 @@ void report_ways(const Measurements& measured, const std::string& where, Report&
 void report_groups(const Measurements& measured, const std::string& where, Report& out) {
   Table& table = out.add(Table{
       "groups",
-      "Group commit: so many records in one write, fdatasync after each, the file growing, " +
-          where,
+      "Group commit: N records in one write, fdatasync after each, the file growing, " + where,
       {"records in a commit", "commit, median", "99 %", "longest", "records/s",
        "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"}});
   Plot& plot = out.add(Plot{"groups", "Group commit: records per second, " + where,
