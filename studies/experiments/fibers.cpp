@@ -191,11 +191,10 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   const Sizes size = sizes(settings);
   out.add(locks_table(size, true, measured));
   out.add(locks_table(size, false, measured));
-  Table& spinning =
-      out.add(Table{"spinning",
-                    "a spinlock that yields after N spins, long section (medians)",
-                    {"tasks", "spins at most", "sections that had to wait", "got it by spinning",
-                     "spins per section", "time"}});
+  Table& spinning = out.add(Table{"spinning",
+                                  "a spinlock that yields after N spins, long section (medians)",
+                                  {"tasks", "spins at most", "sections that had to wait",
+                                   "got it by spinning", "spins per section", "time"}});
   Plot& plot = out.add(Plot{"spinning", "Five tasks, a long section, a spinlock",
                             "spins before it yields", "seconds"});
   for (const auto& [kind, label] : kinds) {
