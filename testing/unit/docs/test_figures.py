@@ -21,7 +21,10 @@ class Figures(unittest.TestCase):
         self.assertEqual([], list(figures.problems(pages, known)))
 
     def test_another_value_an_unknown_name_a_mark_without_end_and_an_unused_figure_are_named(self):
-        known = {name: {"value": value} for name, value in (("rate", 91_700), ("cpu", 9.4))}
+        known = {
+            "rate": {"value": 91_700, "unit": "requests/s"},
+            "cpu": {"value": 9.4, "unit": "us"},
+        }
         page = (
             "It does\n<!--= rate -->103,100<!--=-->/s.\n<!--= p99 -->3<!--=-->\n<!--= rate -->9\n"
         )
