@@ -1,6 +1,5 @@
-"""The page behind nginx and haproxy, under a path of theirs, with the configurations that docs/http-api.md shows."""
+"""The page behind nginx and haproxy, under a path of theirs, with the configurations of ops/proxy."""
 
-import re
 import shutil
 import subprocess
 import tempfile
@@ -29,14 +28,14 @@ http {{
   {example}
 }}
 """
+EXAMPLES = {"nginx": "nginx.conf", "haproxy": "haproxy.cfg"}
 
 
-def example(language, port, server_port):
-    """The block of this language in the documents, with these ports."""
-    text = (ROOT / "docs/http-api.md").read_text()
-    (block,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-    assert "8443" in block and "127.0.0.1:8080" in block
-    return block.replace("127.0.0.1:8080", f"127.0.0.1:{server_port}").replace("8443", str(port))
+def example(name, port, server_port):
+    """The configuration for this program, with these ports."""
+    text = (ROOT / "ops/proxy" / EXAMPLES[name]).read_text()
+    assert "8443" in text and "127.0.0.1:8080" in text
+    return text.replace("127.0.0.1:8080", f"127.0.0.1:{server_port}").replace("8443", str(port))
 
 
 def find(name):
