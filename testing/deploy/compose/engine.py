@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -15,32 +16,22 @@ class Skip(Exception):
     """This machine cannot run the proof; says why."""
 
 
+def words_of(command, *words):
+    """`command` is split at its spaces, `words` are taken as they are."""
+    return [*command.split(), *map(str, words)]
+
+
 def run(*command, **more):
-    """Its output. Raises RuntimeError, with the end of what it said, where it fails."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **more,
-    )
+    """The output of words_of(*command). Raises RuntimeError, with the end of the output, if it fails."""
+    words, output = words_of(*command), subprocess.PIPE
+    done = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, text=True, **more)
     if done.returncode != 0:
-        raise RuntimeError(
-            f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-6000:]}"
-        )
+        raise RuntimeError(f"{' '.join(words)}: status {done.returncode}\n{done.stdout[-6000:]}")
     return done.stdout
 
 
 def succeeds(*command, **more):
-    return (
-        subprocess.run(
-            [str(word) for word in command],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **more,
-        ).returncode
-        == 0
-    )
+    return subprocess.run(words_of(*command), capture_output=True, **more).returncode == 0
 
 
 def need(*tools):
@@ -55,31 +46,25 @@ class Engine:
     def __init__(self, folder, environment):
         self.folder, self.environment, self.own = Path(folder), environment, None
         need("docker")
-        if succeeds("docker", "info", env=environment):
+        if succeeds("docker info", env=environment):
             host = run(
-                "docker",
-                "context",
-                "inspect",
-                "--format",
-                "{{.Endpoints.docker.Host}}",
-                env=environment,
-            ).strip()
-            environment.setdefault("DOCKER_HOST", host)
+                "docker context inspect --format {{.Endpoints.docker.Host}}", env=environment
+            )
+            environment.setdefault("DOCKER_HOST", host.strip())
         else:
             self.own = OwnEngine(self.folder)
             environment["DOCKER_HOST"] = self.own.host
-        self.description = run(
-            "docker", "version", "--format", "Docker {{.Server.Version}}", env=environment
-        ).strip()
+        version = run("docker version --format {{.Server.Version}}", env=environment)
+        self.description = f"Docker {version.strip()}"
 
     def provide_compose(self):
-        if succeeds("docker", "compose", "version", env=self.environment):
+        if succeeds("docker compose version", env=self.environment):
             return
         config = self.folder / "config"
         (config / "cli-plugins").mkdir(parents=True)
         (config / "cli-plugins/docker-compose").symlink_to(compose_plugin(self.folder))
         self.environment["DOCKER_CONFIG"] = str(config)
-        run("docker", "compose", "version", env=self.environment)
+        run("docker compose version", env=self.environment)
 
     def close(self):
         if self.own:
@@ -94,35 +79,18 @@ def compose_plugin(folder):
         raise Skip("docker has no compose plugin, and there is no Go to build it with")
     print(f"building the compose plugin {COMPOSE}; it is kept in {CACHE}", flush=True)
     try:
-        module = json.loads(
-            run(
-                "go",
-                "mod",
-                "download",
-                "-json",
-                f"github.com/docker/compose/v2@{COMPOSE}",
-                cwd=folder,
-            )
-        )
+        download = f"go mod download -json github.com/docker/compose/v2@{COMPOSE}"
+        module = json.loads(run(download, cwd=folder))
     except RuntimeError as error:
         raise Skip(f"docker has no compose plugin, and its module cannot be had: {error}") from None
-    source = (
-        Path(folder) / "compose-source"
-    )  # its go.mod excludes versions, which `go install` does not take
+    # Its go.mod excludes versions, which `go install` does not accept.
+    source = Path(folder) / "compose-source"
     shutil.copytree(module["Dir"], source, copy_function=shutil.copyfile)
     for path in [source, *source.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     built = Path(folder) / "docker-compose"
-    run(
-        "go",
-        "build",
-        "-ldflags",
-        f"-X github.com/docker/compose/v2/internal.Version={COMPOSE}",
-        "-o",
-        built,
-        "./cmd",
-        cwd=source,
-    )
+    flags = f"-X github.com/docker/compose/v2/internal.Version={COMPOSE}"
+    run("go build -o", built, "-ldflags", flags, "./cmd", cwd=source)
     shutil.rmtree(source)
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.move(built, f"{kept}.{os.getpid()}")
@@ -157,25 +125,13 @@ class OwnEngine:
     def start(self, storage):
         self.folder.mkdir()
         log_path = self.folder / "log"
+        command = ["dockerd", "--host", self.host, *storage]
+        for option in ("data-root", "exec-root", "pidfile"):
+            command += [f"--{option}", self.folder / option]
         with open(log_path, "w") as log:
-            self.process = subprocess.Popen(
-                [
-                    "dockerd",
-                    "--data-root",
-                    self.folder / "data",
-                    "--exec-root",
-                    self.folder / "exec",
-                    "--pidfile",
-                    self.folder / "pid",
-                    "--host",
-                    self.host,
-                    *storage,
-                ],
-                stdout=log,
-                stderr=log,
-            )
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
         deadline = time.monotonic() + 60
-        while not succeeds("docker", "--host", self.host, "info"):
+        while not succeeds("docker --host", self.host, "info"):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 return " ".join(log_path.read_text().splitlines()[-1:])[-500:]
             time.sleep(0.2)
@@ -185,11 +141,11 @@ class OwnEngine:
         if self.process is None:
             return
         if self.process.poll() is None:
-            containers = subprocess.run(
+            listed = subprocess.run(
                 ["docker", "--host", self.host, "ps", "-aq"], capture_output=True, text=True
-            ).stdout.split()
-            if containers:
-                succeeds("docker", "--host", self.host, "rm", "-f", *containers)
+            )
+            if containers := listed.stdout.split():
+                succeeds("docker --host", self.host, "rm", "-f", *containers)
             self.process.terminate()
             try:
                 self.process.wait(60)
@@ -198,12 +154,11 @@ class OwnEngine:
                 self.process.wait()
         self.process = None
         mounts = [line.split()[1] for line in open("/proc/self/mounts")]
-        for mount in sorted(
-            (mount for mount in mounts if mount.startswith(f"{self.folder}/")), reverse=True
-        ):
-            succeeds("umount", "-l", mount)
+        own = [mount for mount in mounts if mount.startswith(f"{self.folder}/")]
+        for mount in sorted(own, reverse=True):
+            succeeds("umount -l", mount)
         if not self.before["bridge"]:
-            succeeds("ip", "link", "delete", "docker0")
+            succeeds("ip link delete docker0")
         restore_rules(self.before["rules"])
         forwarding().write_text(self.before["forward"])
         for group in sorted(set(control_groups()) - self.before["groups"], reverse=True):
@@ -242,15 +197,12 @@ def restore_rules(before):
     for name, (chains, lines) in rules().items():
         old_chains, old_lines = before.get(name, ({}, []))
         for line in lines:
-            if line not in old_lines and (
-                "DOCKER" in line or "docker0" in line or "-j MASQUERADE" in line
-            ):
-                succeeds("sh", "-c", f"iptables -t {name} -D{line[2:]}")
+            if line not in old_lines and re.search("DOCKER|docker0|-j MASQUERADE", line):
+                succeeds("sh -c", f"iptables -t {name} -D{line[2:]}")
         mine = [chain for chain in chains if chain.startswith("DOCKER") and chain not in old_chains]
-        for chain in mine:
-            succeeds("iptables", "-t", name, "-F", chain)
-        for chain in mine:
-            succeeds("iptables", "-t", name, "-X", chain)
+        for action in ("-F", "-X"):
+            for chain in mine:
+                succeeds("iptables -t", name, action, chain)
     # An engine that finds no forwarding switches it on, and lets nothing else through.
     if before.get("filter", ({}, []))[0].get("FORWARD", "ACCEPT") == "ACCEPT":
-        succeeds("iptables", "-P", "FORWARD", "ACCEPT")
+        succeeds("iptables -P FORWARD ACCEPT")

@@ -44,15 +44,7 @@ def common_violations(composition):
     found = []
     services = composition["services"]
     for name, service in services.items():
-        for key in (
-            "privileged",
-            "network_mode",
-            "pid",
-            "ipc",
-            "devices",
-            "cap_add",
-            "userns_mode",
-        ):
+        for key in "privileged network_mode pid ipc devices cap_add userns_mode".split():
             if key in service:
                 found.append(f"{name}: {key}")
         if "no-new-privileges:true" not in service.get("security_opt", []):
@@ -86,19 +78,14 @@ def violations(composition):
     """The same of docker-compose.yml."""
     found = common_violations(composition)
     services = composition["services"]
-    found += [
-        f"{name}: its CPUs cannot be chosen"
-        for name, service in services.items()
-        if "cpuset" not in service
-    ]
+    without = [name for name, service in services.items() if "cpuset" not in service]
+    found += [f"{name}: its CPUs cannot be chosen" for name in without]
     if "ports" in services["db"]:
         found.append("db: is published")
     for name, wanted in (("exchange", "db"), ("loadgen", "exchange"), ("bots", "exchange")):
         if wanted not in services[name].get("depends_on", {}):
             found.append(f"{name}: does not wait for {wanted}")
-    if "@" in services["exchange"]["environment"]["EXCHANGE_STORE"] and re.search(
-        r"//[^@/]*:", services["exchange"]["environment"]["EXCHANGE_STORE"]
-    ):
+    if re.search(r"//[^@/]*:.*@", services["exchange"]["environment"]["EXCHANGE_STORE"]):
         found.append("exchange: a password in the store's address, which is shown")
     return found
 
@@ -118,45 +105,38 @@ class Composition(unittest.TestCase):
             return violations(changed)
 
         for service in self.composition["services"]:
-            self.assertEqual(planted(service, privileged=True), [f"{service}: privileged"])
-            self.assertEqual(planted(service, network_mode="host"), [f"{service}: network_mode"])
-            self.assertEqual(planted(service, security_opt=[]), [f"{service}: may gain privileges"])
-            self.assertEqual(
-                planted(service, volumes=["/:/host"]), [f"{service}: mounts /:/host of the host"]
-            )
-        self.assertEqual(
-            planted("exchange", ports=["12345:12345"]),
-            ["exchange: publishes 12345:12345 beyond the loopback"],
-        )
-        self.assertEqual(
-            planted("exchange", ports=["0.0.0.0:1:2"]),
-            ["exchange: publishes 0.0.0.0:1:2 beyond the loopback"],
-        )
-        self.assertEqual(
-            planted("exchange", read_only=False, cap_drop=[]),
-            ["exchange: may write to its image", "exchange: keeps capabilities"],
-        )
-        self.assertEqual(planted("exchange", restart="no"), ["exchange: does not come back"])
-        self.assertEqual(
-            planted("exchange", depends_on={"db": {"condition": "service_started"}}),
-            ["exchange: does not wait until db is healthy"],
-        )
-        self.assertEqual(planted("bots", depends_on={}), ["bots: does not wait for exchange"])
-        self.assertEqual(planted("db", ports=["127.0.0.1:5432:5432"]), ["db: is published"])
-        self.assertEqual(
-            planted("exchange", environment={"EXCHANGE_STORE": "postgresql://a:b@db/c"}),
-            ["exchange: a password in the store's address, which is shown"],
-        )
+            for keys, problem in (
+                ({"privileged": True}, "privileged"),
+                ({"network_mode": "host"}, "network_mode"),
+                ({"security_opt": []}, "may gain privileges"),
+                ({"volumes": ["/:/host"]}, "mounts /:/host of the host"),
+            ):
+                self.assertEqual(planted(service, **keys), [f"{service}: {problem}"])
+        beyond = "publishes {} beyond the loopback".format
+        started = {"db": {"condition": "service_started"}}
+        address = {"EXCHANGE_STORE": "postgresql://a:b@db/c"}
+        image = {"read_only": False, "cap_drop": []}
+        shown = "a password in the store's address, which is shown"
+        for service, keys, *problems in (
+            ("exchange", {"ports": ["12345:12345"]}, beyond("12345:12345")),
+            ("exchange", {"ports": ["0.0.0.0:1:2"]}, beyond("0.0.0.0:1:2")),
+            ("exchange", image, "may write to its image", "keeps capabilities"),
+            ("exchange", {"restart": "no"}, "does not come back"),
+            ("exchange", {"depends_on": started}, "does not wait until db is healthy"),
+            ("exchange", {"environment": address}, shown),
+            ("bots", {"depends_on": {}}, "does not wait for exchange"),
+            ("db", {"ports": ["127.0.0.1:5432:5432"]}, "is published"),
+        ):
+            expected = [f"{service}: {problem}" for problem in problems]
+            self.assertEqual(planted(service, **keys), expected)
         unchecked = copy.deepcopy(self.composition)
         del unchecked["services"]["db"]["healthcheck"]
         self.assertEqual(violations(unchecked), ["db: no health check"])
 
     def test_ports_are_those_of_the_image(self):
-        exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.MULTILINE).group(1).split()
-        self.assertEqual(
-            [port.split(":")[-1] for port in self.composition["services"]["exchange"]["ports"]],
-            exposed,
-        )
+        exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.M)[1].split()
+        ports = self.composition["services"]["exchange"]["ports"]
+        self.assertEqual([port.split(":")[-1] for port in ports], exposed)
         for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT")):
             self.assertIn(f"{name}={port}", text_of("Dockerfile"))
 
@@ -192,12 +172,9 @@ class Cluster(unittest.TestCase):
 @unittest.skipUnless(BINARY.exists(), "the server is not built")
 class Passed(unittest.TestCase):
     def test_an_empty_variable_is_none(self):
-        ended = subprocess.run(
-            [BINARY, *"--store nowhere: --port 0".split()],
-            env={"EXCHANGE_AUTH": "", "EXCHANGE_OPERATOR_KEY_FILE": ""},
-            capture_output=True,
-            text=True,
-        )
+        command = [BINARY, *"--store nowhere: --port 0".split()]
+        empty = {"EXCHANGE_AUTH": "", "EXCHANGE_OPERATOR_KEY_FILE": ""}
+        ended = subprocess.run(command, env=empty, capture_output=True, text=True)
         self.assertIn("nowhere:", ended.stderr)
         self.assertNotIn("AUTH", ended.stderr)
         self.assertNotIn("key", ended.stderr)
@@ -256,13 +233,9 @@ class Agreement(unittest.TestCase):
 
     def test_the_image_is_built_with_all_that_building_needs(self):
         script = text_of("install-dependencies.sh")
-        needed = set(
-            re.search(r"^packages=\((.*?)\)", script, re.MULTILINE | re.DOTALL).group(1).split()
-        ) - {"netcat-openbsd", "sqlite3"}
-        installed = (
-            re.search(r"apt-get install(.*?)&&", text_of("Dockerfile"), re.DOTALL).group(1).split()
-        )
-        self.assertLessEqual(needed, set(installed))
+        needed = re.search(r"^packages=\((.*?)\)", script, re.M | re.S)[1].split()
+        installed = re.search(r"apt-get install(.*?)&&", text_of("Dockerfile"), re.S)[1].split()
+        self.assertLessEqual(set(needed) - {"netcat-openbsd", "sqlite3"}, set(installed))
 
     def test_the_image_runs_as_nobody_in_particular(self):
         final = text_of("Dockerfile").rsplit("\nFROM ", 1)[1]
@@ -272,13 +245,10 @@ class Agreement(unittest.TestCase):
         self.assertIn("HEALTHCHECK", final)
 
     def test_the_build_sees_every_folder_that_cmake_reads(self):
-        allowed = {
-            line[1:] for line in text_of(".dockerignore").splitlines() if line.startswith("!")
-        }
+        allowed = set(re.findall(r"^!(.*)$", text_of(".dockerignore"), re.M))
         top = text_of("CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
-        self.assertLessEqual(
-            set(re.findall(r"add_subdirectory\((\w+)", top)) | {"CMakeLists.txt", "db"}, allowed
-        )
+        read = {"CMakeLists.txt", "db", *re.findall(r"add_subdirectory\((\w+)", top)}
+        self.assertLessEqual(read, allowed)
 
 
 if __name__ == "__main__":
