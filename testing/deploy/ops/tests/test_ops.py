@@ -1,5 +1,6 @@
 """ops/: the metrics of the dashboard and of the alerts exist on a running server; checked by Prometheus too, if it is installed."""
 
+import itertools
 import json
 import os
 import re
@@ -13,20 +14,13 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from exchange_server import ExchangeServer, free_ports, wait_until
-from metric_names import (
-    ALERTS,
-    ROOT,
-    alert_expressions,
-    asked,
-    dashboard_expressions,
-    filled_in,
-    lacking,
-    load_dashboard,
-    offered,
-)
+from exchange_server import ROOT, ExchangeServer, free_ports, wait_until
 
-
+DASHBOARD = ROOT / "ops/grafana/exchange-dashboard.json"
+ALERTS = ROOT / "ops/alerts.yml"
+# What Prometheus adds by itself, and bounds of buckets.
+OF_PROMETHEUS = {"up", "job", "instance", "le"}
+IDENTIFIER = r"[a-zA-Z_][a-zA-Z0-9_]*"
 TRAFFIC = (
     '<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol sym="SPY"><account id="1">50</account></symbol></create>',
     '<transactions id="1"><order sym="SPY" amount="10" limit="5"/><order sym="SPY" amount="-4" limit="5"/><order sym="SPY" amount="-900" limit="5"/>'
@@ -42,6 +36,74 @@ LABEL = re.compile(r'(\w+)="')
 PANEL_TYPES = {"row", "stat", "timeseries"}
 
 
+def dashboard_expressions(dashboard):
+    """(panel title, expression) of each target."""
+    return [
+        (panel["title"], target["expr"])
+        for panel in dashboard["panels"]
+        for target in panel.get("targets", [])
+    ]
+
+
+def filled_in(expression):
+    """As Grafana sends it, for all servers."""
+    return expression.replace("$__rate_interval", "30s").replace("$instance", ".*")
+
+
+def alert_expressions(text):
+    """(alert, expression) of each rule; of one line each, so that no YAML library is needed."""
+    found = re.findall(r"- alert: (\S+)\n\s+expr: (.+)", text)
+    assert len(found) == text.count("alert:"), "an expression is not on the line after its alert"
+    return found
+
+
+def asked(expression):
+    """({metric: labels asked of it}) of an expression. Labels in `by (...)` are asked of each metric of the expression."""
+    labels = set()
+    for group in re.findall(r"\b(?:by|without|on|ignoring) \(([^)]*)\)", expression):
+        labels |= set(re.findall(IDENTIFIER, group))
+    bare = re.sub(r"\b(?:by|without|on|ignoring) \([^)]*\)", "", expression)
+    metrics = {}
+    bare = re.sub(r"\[[^]]*\]", "", re.sub(r'"[^"]*"', '""', bare))
+    for name, selector in re.findall(rf"\b({IDENTIFIER})\b(?!\s*\()(?:\{{([^}}]*)\}})?", bare):
+        if name in ("or", "and", "unless"):
+            continue
+        own = set(re.findall(rf"({IDENTIFIER})\s*(?:=~|!~|!=|=)", selector))
+        metrics.setdefault(name, set()).update(own | labels)
+    return metrics
+
+
+def offered(page):
+    """{metric: its labels} of a page in Prometheus' text format."""
+    metrics = {}
+    for line in page.splitlines():
+        match = re.match(rf"({IDENTIFIER})(?:\{{(.*)\}})? \S+$", line)
+        if match and not line.startswith("#"):
+            metrics.setdefault(match[1], set()).update(
+                re.findall(rf'({IDENTIFIER})="', match[2] or "")
+            )
+    return metrics
+
+
+def lacking(expressions, page):
+    """What expressions ask for and the page has not, in words."""
+    there = offered(page)
+    problems = []
+    for where, expression in expressions:
+        for metric, labels in asked(expression).items():
+            if metric in OF_PROMETHEUS:
+                continue
+            if metric not in there:
+                problems.append(f"{where}: no metric {metric}")
+            elif missing := sorted(labels - there[metric] - OF_PROMETHEUS):
+                problems.append(f"{where}: {metric} has no label {', '.join(missing)}")
+    return problems
+
+
+def load_dashboard():
+    return json.loads(DASHBOARD.read_text())
+
+
 def make_traffic(server):
     server.request(*TRAFFIC)
     server.request(*['<transactions id="1"><query id="1"/></transactions>'] * 3 * SAMPLED_ONE_IN)
@@ -51,29 +113,18 @@ class Names(unittest.TestCase):
     """The extraction itself."""
 
     def test_metrics_and_labels_are_found(self):
-        self.assertEqual(
-            asked(
-                'sum by (kind, le) (rate(a_total{instance=~"$instance", result!="ok"}[$__rate_interval])) / 1e6'
-            ),
-            {"a_total": {"instance", "result", "kind", "le"}},
-        )
+        selector = 'a_total{instance=~"$instance", result!="ok"}[$__rate_interval]'
+        expression = f"sum by (kind, le) (rate({selector})) / 1e6"
+        self.assertEqual(asked(expression), {"a_total": {"instance", "result", "kind", "le"}})
         self.assertEqual(asked("a > 0 or max(b) - c{} == 5"), {"a": set(), "b": set(), "c": set()})
 
     def test_what_is_missing_is_said(self):
         page = '# HELP a of a\na{kind="x y",le="1"} 5\nb 1e+06\n'
         self.assertEqual(offered(page), {"a": {"kind", "le"}, "b": set()})
-        self.assertEqual(
-            lacking(
-                [
-                    ("one", "a + b"),
-                    ("two", "sum by (kind) (b)"),
-                    ("three", "c"),
-                    ("four", 'a{kind="z"}'),
-                ],
-                page,
-            ),
-            ["two: b has no label kind", "three: no metric c"],
-        )
+        expressions = {"one": "a + b", "two": "sum by (kind) (b)", "three": "c"}
+        expressions["four"] = 'a{kind="z"}'
+        problems = ["two: b has no label kind", "three: no metric c"]
+        self.assertEqual(lacking(expressions.items(), page), problems)
 
 
 class AgainstAServer(unittest.TestCase):
@@ -124,22 +175,14 @@ class Dashboard(unittest.TestCase):
         for panel in self.panels:
             at = panel["gridPos"]
             self.assertLessEqual(at["x"] + at["w"], 24)
-            for cell in (
-                (x, y)
-                for x in range(at["x"], at["x"] + at["w"])
-                for y in range(at["y"], at["y"] + at["h"])
-            ):
+            columns = range(at["x"], at["x"] + at["w"])
+            for cell in itertools.product(columns, range(at["y"], at["y"] + at["h"])):
                 self.assertNotIn(cell, taken, f"{panel['title']} lies on {taken.get(cell)}")
                 taken[cell] = panel["title"]
 
     def test_each_panel_draws_something_from_the_data_source_that_is_chosen(self):
-        self.assertEqual(
-            {
-                variable["name"]: variable["type"]
-                for variable in self.dashboard["templating"]["list"]
-            },
-            {"datasource": "datasource", "instance": "query"},
-        )
+        variables = {one["name"]: one["type"] for one in self.dashboard["templating"]["list"]}
+        self.assertEqual(variables, {"datasource": "datasource", "instance": "query"})
         for panel in self.panels:
             with self.subTest(panel["title"]):
                 self.assertIn(panel["type"], PANEL_TYPES)
@@ -147,10 +190,9 @@ class Dashboard(unittest.TestCase):
                     continue
                 targets = panel["targets"]
                 self.assertEqual(len({target["refId"] for target in targets}), len(targets))
+                source = {"type": "prometheus", "uid": "${datasource}"}
                 for part in [panel, *targets]:
-                    self.assertEqual(
-                        part["datasource"], {"type": "prometheus", "uid": "${datasource}"}
-                    )
+                    self.assertEqual(part["datasource"], source)
                 for target in targets:
                     self.assertIn('instance=~"$instance"', target["expr"])
 
@@ -175,12 +217,9 @@ class Promtool(unittest.TestCase):
     def test_the_page_is_valid(self):
         with ExchangeServer() as server:
             make_traffic(server)
-            done = subprocess.run(
-                [PROMTOOL, "check", "metrics"],
-                input=server.http("/metrics"),
-                capture_output=True,
-                text=True,
-            )
+            page = server.http("/metrics")
+        command = [PROMTOOL, "check", "metrics"]
+        done = subprocess.run(command, input=page, capture_output=True, text=True)
         # The documented names of two counters have another unit than Prometheus recommends.
         self.assertEqual(
             done.stderr.splitlines(),
@@ -211,21 +250,11 @@ class Prometheus(unittest.TestCase):
             Path(folder, "prometheus.yml").write_text(configuration)
             shutil.copy(ALERTS, folder)
             (port,) = free_ports(1)
+            command = [PROMETHEUS, f"--config.file={folder}/prometheus.yml"]
+            command += [f"--storage.tsdb.path={folder}/data"]
+            command += [f"--web.listen-address=127.0.0.1:{port}"]
             with open(Path(folder, "log"), "w") as log:
-                process = subprocess.Popen(
-                    [
-                        PROMETHEUS,
-                        "--config.file",
-                        f"{folder}/prometheus.yml",
-                        "--storage.tsdb.path",
-                        f"{folder}/data",
-                        "--web.listen-address",
-                        f"127.0.0.1:{port}",
-                    ],
-                    stdout=log,
-                    stderr=log,
-                    cwd=folder,
-                )
+                process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
             try:
                 self.ask_everything(server, f"http://127.0.0.1:{port}/api/v1/")
             except AssertionError:
@@ -237,10 +266,9 @@ class Prometheus(unittest.TestCase):
 
     def ask_everything(self, server, api):
         def answer(path, **parameters):
+            url = api + path + "?" + urllib.parse.urlencode(parameters)
             try:
-                with urllib.request.urlopen(
-                    api + path + "?" + urllib.parse.urlencode(parameters), timeout=10
-                ) as reply:
+                with urllib.request.urlopen(url, timeout=10) as reply:
                     return json.load(reply)["data"]
             except urllib.error.HTTPError as error:
                 if error.code != 503:  # still starting
@@ -264,20 +292,11 @@ class Prometheus(unittest.TestCase):
                 found = values(expression)
                 self.assertTrue(found, "no data")
                 self.assertTrue(all(value == value for value in found), "not a number")
-        rules = [rule for group in answer("rules")["groups"] for rule in group["rules"]]
-        self.assertEqual(
-            {rule["name"] for rule in rules},
-            {name for name, _ in alert_expressions(ALERTS.read_text())},
-        )
-        wait_until(
-            lambda: all(
-                rule["health"] != "unknown"
-                for group in answer("rules")["groups"]
-                for rule in group["rules"]
-            ),
-            "the rules to run",
-        )
-        for rule in (rule for group in answer("rules")["groups"] for rule in group["rules"]):
+        rules = lambda: [rule for group in answer("rules")["groups"] for rule in group["rules"]]
+        names = {name for name, _ in alert_expressions(ALERTS.read_text())}
+        self.assertEqual({rule["name"] for rule in rules()}, names)
+        wait_until(lambda: all(one["health"] != "unknown" for one in rules()), "the rules to run")
+        for rule in rules():
             with self.subTest(rule["name"]):
                 self.assertEqual((rule["health"], rule["state"]), ("ok", "inactive"))
 
