@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -17,14 +18,16 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+import postgres  # noqa: E402
+from exchange_server import BIN, ROOT, ServerError, wait_until  # noqa: E402
+
 try:
     import yaml
 except ImportError:
     yaml = None
 
-ROOT = Path(__file__).resolve().parents[2]
 OPS = ROOT / "ops/cluster"
-BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 NODES, SERVERS = (1, 2, 3), (1, 2)
 PATRONI_MIN = (4, 1)
 # Of the cluster's own network.
@@ -54,10 +57,10 @@ def programs():
     found["patroni"] = os.environ.get("PATRONI") or found["patroni"]
     found["patroni"] = found["patroni"] and os.path.abspath(found["patroni"])
     found["haproxy"] = found["haproxy"] or shutil.which("haproxy", path="/usr/sbin:/sbin")
-    versions = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
-    )
-    found["postgresql"] = str(versions[-1].parent) if versions else None
+    try:
+        found["postgresql"] = str(postgres.find_binaries())
+    except postgres.ClusterError:
+        found["postgresql"] = None
     found["yaml"] = yaml
     packages = {
         "etcd": "Debian: etcd-server",
@@ -69,13 +72,10 @@ def programs():
     missing = [f"{name} ({packages[name]})" for name, path in found.items() if not path]
     if missing:
         raise ClusterError("a cluster needs " + ", ".join(missing))
-    text = output_of([found["patroni"], "--version"])
-    version = (
-        tuple(int(part) for part in text.split()[-1].split(".")[:2]) if text.split() else (0, 0)
-    )
-    if version < PATRONI_MIN:
+    version = re.search(r"(\d+)\.(\d+)", output_of([found["patroni"], "--version"]))
+    if not version or tuple(map(int, version.groups())) < PATRONI_MIN:
         raise ClusterError(
-            f"Patroni {'.'.join(map(str, version))} is too old: older versions than"
+            f"Patroni {version and version[0]} is too old: older versions than"
             f" {'.'.join(map(str, PATRONI_MIN))} can let a stale primary win (docs/cluster.md)"
         )
     return found
@@ -175,19 +175,15 @@ class Cluster:
         for number in NODES:
             self.start_patroni(number)
         say("waiting for PostgreSQL")
-        self._wait(
-            lambda: self.primary() and len(self.replicas()) == 2,
-            "a primary and two replicas",
-            seconds,
-        )
+        whole = lambda: self.primary() and len(self.replicas()) == 2
+        self._wait(whole, "a primary and two replicas", seconds)
         self._create_database(paths)
         for number in SERVERS:
             self.start_server(number)
         self._start_haproxy(paths)
         say("waiting for the exchange")
-        self._wait(
-            lambda: get(f"http://{self.proxy}:{HTTP}/readyz")[0] == 200, "the exchange", seconds
-        )
+        ready = lambda: get(f"http://{self.proxy}:{HTTP}/readyz")[0] == 200
+        self._wait(ready, "the exchange", seconds)
 
     def down(self):
         """Ends everything and removes the folder."""
@@ -214,36 +210,43 @@ class Cluster:
                     os.kill(pid, signal.SIGQUIT)
         self.pids = {}
 
+    def ask_patroni(self, number, role):
+        """The HTTP status: 200 if Patroni holds the node for that."""
+        return get(f"http://{self.node(number)}:{PATRONI}/{role}")[0]
+
+    def ask_server(self, number):
+        """HTTP status and body: 200 if the exchange server is active."""
+        return get(f"http://{self.server(number)}:{HTTP}/readyz")
+
     def primary(self):
-        """The number of the node that Patroni holds for the primary; None if there is none."""
-        return next(
-            (n for n in NODES if get(f"http://{self.node(n)}:{PATRONI}/primary")[0] == 200), None
-        )
+        """The number of the node; None if there is none."""
+        return next((n for n in NODES if self.ask_patroni(n, "primary") == 200), None)
 
     def replicas(self):
-        return [n for n in NODES if get(f"http://{self.node(n)}:{PATRONI}/replica")[0] == 200]
+        return [n for n in NODES if self.ask_patroni(n, "replica") == 200]
 
     def active(self):
-        """The number of the exchange server that is ready; None if there is none."""
-        return next(
-            (n for n in SERVERS if get(f"http://{self.server(n)}:{HTTP}/readyz")[0] == 200), None
-        )
+        """The number of the exchange server; None if there is none."""
+        return next((n for n in SERVERS if self.ask_server(n)[0] == 200), None)
 
     def standbys(self):
-        return [n for n in SERVERS if "standby" in get(f"http://{self.server(n)}:{HTTP}/readyz")[1]]
+        return [n for n in SERVERS if "standby" in self.ask_server(n)[1]]
+
+    def is_well(self):
+        nodes = self.primary() and len(self.replicas()) == 2
+        return nodes and self.active() and len(self.standbys()) == 1
 
     def status(self):
         """Lines for people."""
         lines = []
         for number in NODES:
-            code, _ = get(f"http://{self.node(number)}:{PATRONI}/primary")
-            role = {200: "primary", 503: "replica"}.get(code, "away")
+            role = {200: "primary", 503: "replica"}.get(self.ask_patroni(number, "primary"), "away")
             health, _ = get(f"http://{self.node(number)}:{ETCD}/health")
-            lines.append(
-                f"node {number}    {self.node(number)}:{POSTGRES}  PostgreSQL {role}, etcd {'well' if health == 200 else 'away'}"
-            )
+            etcd = "well" if health == 200 else "away"
+            place = f"{self.node(number)}:{POSTGRES}"
+            lines.append(f"node {number}    {place}  PostgreSQL {role}, etcd {etcd}")
         for number in SERVERS:
-            code, text = get(f"http://{self.server(number)}:{HTTP}/readyz")
+            code, text = self.ask_server(number)
             role = "active" if code == 200 else "standby" if "standby" in text else "away"
             lines.append(f"server {number}  {self.server(number)}:{XML}  HTTP {HTTP}, {role}")
         lines.append(f"haproxy   {self.proxy}:{XML}  HTTP {HTTP}, the active server")
@@ -270,36 +273,25 @@ class Cluster:
             *("--store-wait-s", "600"),
         ]
         loop = 'while :; do "$@"; echo "server ended with status $?"; sleep 0.2; done'
-        self._start(
-            f"exchange{number}", ["sh", "-c", loop, "supervisor", *words], self.server(number)
-        )
+        command = ["sh", "-c", loop, "supervisor", *words]
+        self._start(f"exchange{number}", command, self.server(number))
 
     def stop_server(self, number, seconds=10):
         """The server and its supervisor, for good."""
         name = f"exchange{number}"
         self.signal(name, signal.SIGTERM, group=True)
-        self._wait(
-            lambda: not self.alive(name)
-            and get(f"http://{self.server(number)}:{HTTP}/healthz")[0] == 0,
-            f"the end of {name}",
-            seconds,
-        )
+        gone = lambda: not self.alive(name) and self.ask_server(number)[0] == 0
+        self._wait(gone, f"the end of {name}", seconds)
 
     def switch_over(self):
         """Hands over from the active server to the standby, as an operator does. Returns what ops/cluster/switchover says."""
         active, standbys = self.active(), self.standbys()
         if active is None or not standbys:
             raise ClusterError("a switchover needs an active server and a standby: see status")
-        done = subprocess.run(
-            [
-                OPS / "switchover",
-                f"{self.server(standbys[0])}:{HTTP}",
-                f"--active={self.server(active)}:{HTTP}",
-                f"--signal=kill -USR2 {self.server_pid(active)}",
-            ],
-            capture_output=True,
-            text=True,
-        )
+        command = [OPS / "switchover", f"{self.server(standbys[0])}:{HTTP}"]
+        command += [f"--active={self.server(active)}:{HTTP}"]
+        command += [f"--signal=kill -USR2 {self.server_pid(active)}"]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise ClusterError(done.stderr.strip())
         return done.stdout.strip()
@@ -319,27 +311,19 @@ class Cluster:
         """Runs a command on the host with this address."""
         if self.network and address in self.network.holders:
             command, user = [*self.network.enter(address, user), *command], None
-        log = open(self.folder / f"{name}.log", "ab")
-        environment = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("EXCHANGE_", "PATRONI_", "ETCD_"))
+        ours = ("EXCHANGE_", "PATRONI_", "ETCD_")
+        options = {
+            "stdin": subprocess.DEVNULL,
+            "start_new_session": True,
+            "env": {k: v for k, v in os.environ.items() if not k.startswith(ours)},
+            "user": user,
+            "cwd": self.folder,
         }
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=environment,
-                user=user,
-                cwd=self.folder,
-            )
-        except OSError as error:  # such as a folder that the user of PostgreSQL cannot reach
-            raise ClusterError(f"cannot start {name} in {self.folder}: {error}") from None
-        finally:
-            log.close()
+        with open(self.folder / f"{name}.log", "ab") as log:
+            try:
+                process = subprocess.Popen(command, stdout=log, stderr=log, **options)
+            except OSError as error:  # such as a folder that the user of PostgreSQL cannot reach
+                raise ClusterError(f"cannot start {name} in {self.folder}: {error}") from None
         self.pids[name] = (process.pid, start_of(process.pid))
         self.state_file.write_text(json.dumps({"net": self.net, "pids": self.pids}))
 
@@ -361,76 +345,42 @@ class Cluster:
                         ) from None
 
     def start_etcd(self, number):
-        paths, address = programs(), self.node(number)
+        name, address = f"etcd{number}", self.node(number)
+        client, peer = (f"http://{address}:{port}" for port in (ETCD, ETCD_PEER))
         peers = ",".join(f"n{n}=http://{self.node(n)}:{ETCD_PEER}" for n in NODES)
-        self._start(
-            f"etcd{number}",
-            [
-                paths["etcd"],
-                "--name",
-                f"n{number}",
-                "--data-dir",
-                str(self.folder / f"etcd{number}"),
-                "--listen-client-urls",
-                f"http://{address}:{ETCD}",
-                "--advertise-client-urls",
-                f"http://{address}:{ETCD}",
-                "--listen-peer-urls",
-                f"http://{address}:{ETCD_PEER}",
-                "--initial-advertise-peer-urls",
-                f"http://{address}:{ETCD_PEER}",
-                "--initial-cluster",
-                peers,
-                "--initial-cluster-state",
-                "new",
-                "--logger",
-                "zap",
-            ],
-            address,
-        )
+        command = [programs()["etcd"], "--data-dir", str(self.folder / name)]
+        command += f"--name n{number} --logger zap".split()
+        command += f"--listen-client-urls {client} --advertise-client-urls {client}".split()
+        command += f"--listen-peer-urls {peer} --initial-advertise-peer-urls {peer}".split()
+        command += f"--initial-cluster {peers} --initial-cluster-state new".split()
+        self._start(name, command, address)
 
     def start_patroni(self, number):
         paths, home = programs(), self.folder / f"node{number}"
         home.mkdir(exist_ok=True)
         self._own(home)
         config = home / "patroni.yml"
-        config.write_text(
-            json.dumps(patroni_settings(self, paths, number, home), indent=1)
-        )  # YAML reads JSON
+        settings = patroni_settings(self, paths, number, home)
+        config.write_text(json.dumps(settings, indent=1))  # YAML reads JSON
         self._own(config)
-        self._start(
-            f"patroni{number}", [paths["patroni"], str(config)], self.node(number), database_user()
-        )
+        command = [paths["patroni"], str(config)]
+        self._start(f"patroni{number}", command, self.node(number), database_user())
 
     def _create_database(self, paths):
         primary = self.node(self.primary())
 
-        def run(database, sql):
-            done = subprocess.run(
-                [
-                    f"{paths['postgresql']}/psql",
-                    "-h",
-                    primary,
-                    "-U",
-                    "postgres",
-                    "-d",
-                    database,
-                    "-qAt",
-                    "-c",
-                    sql,
-                ],
-                capture_output=True,
-                text=True,
-            )
+        def run(sql):
+            command = [f"{paths['postgresql']}/psql", "-h", primary]
+            command += [*"-U postgres -d postgres -qAtc".split(), sql]
+            done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
                 raise ClusterError(f"{sql}: {done.stderr.strip()}")
             return done.stdout.strip()
 
-        self._wait(
-            lambda: run("postgres", "SHOW synchronous_standby_names"), "synchronous replication", 60
-        )
-        run("postgres", "CREATE ROLE exchange LOGIN")
-        run("postgres", "CREATE DATABASE exchange OWNER exchange")
+        replicates = lambda: run("SHOW synchronous_standby_names")
+        self._wait(replicates, "synchronous replication", 60)
+        run("CREATE ROLE exchange LOGIN")
+        run("CREATE DATABASE exchange OWNER exchange")
 
     def _start_haproxy(self, paths):
         names = {"EXCHANGE_BIND": self.proxy}
@@ -440,13 +390,10 @@ class Cluster:
         self._start("haproxy", command, self.proxy)
 
     def _wait(self, condition, what, seconds):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"waited {seconds} s for {what}; see the messages in {self.folder}"
-                )
-            time.sleep(0.1)
+        try:
+            wait_until(condition, what, seconds)
+        except ServerError as error:
+            raise ClusterError(f"{error}; see the messages in {self.folder}") from None
 
 
 def patroni_settings(cluster, paths, number, home):
