@@ -29,20 +29,11 @@ class Test:
 
     def command(self, build):
         if self.of_ctest:
-            return [
-                "ctest",
-                "--test-dir",
-                str(build),
-                "--no-tests=error",
-                "--output-on-failure",
-                "-R",
-                f"^{re.escape(self.case)}$",
-            ]
+            options = ["--no-tests=error", "--output-on-failure", "-R", f"^{re.escape(self.case)}$"]
+            return ["ctest", "--test-dir", str(build), *options]
         # A comma would begin another name, a bracket a tag.
-        return [
-            str(build / "bin" / self.program),
-            *([re.sub(r'([\\,\["])', r"\\\1", self.case)] if self.case else []),
-        ]
+        case = [re.sub(r'([\\,\["])', r"\\\1", self.case)] if self.case else []
+        return [str(build / "bin" / self.program), *case]
 
     def __str__(self):
         return f"{self.program}: {self.case}" if self.case else self.program
@@ -128,16 +119,8 @@ def _mutation(file, entry):
     targets = tuple(dict.fromkeys([*programs, *entry.get("targets", [])]))
     if len(programs) < len(tests) and "targets" not in entry:
         raise ListError(f"{where}: a test of ctest needs 'targets': what is to be built for it")
-    return Mutation(
-        entry["name"],
-        file.stem,
-        entry["promise"],
-        tuple(edits),
-        tests,
-        targets,
-        entry.get("says", ""),
-        entry.get("of", ""),
-    )
+    texts = {key: entry.get(key, "") for key in ("name", "promise", "says", "of")}
+    return Mutation(area=file.stem, edits=tuple(edits), tests=tests, targets=targets, **texts)
 
 
 def choose(mutations, wanted):
@@ -146,11 +129,7 @@ def choose(mutations, wanted):
     for word in wanted:
         if word not in known:
             raise ListError(f"there is no mutation and no area {word!r}; --list shows them")
-    return [
-        mutation
-        for mutation in mutations
-        if not wanted or mutation.name in wanted or mutation.area in wanted
-    ]
+    return [one for one in mutations if not wanted or {one.name, one.area} & set(wanted)]
 
 
 def shard(mutations, part):

@@ -1,15 +1,11 @@
 """What became of each mutation, as lines, as a table and as JSON."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 
-CAUGHT, HUNG = "caught", "caught by a hang"
-SURVIVED, OTHERWISE, BROKEN, STALE = (
-    "survived",
-    "failed, but not as it should",
-    "does not compile",
-    "stale",
-)
-UNFIT, SKIPPED = "cannot be judged", "skipped"
+CAUGHT, HUNG, SURVIVED = "caught", "caught by a hang", "survived"
+OTHERWISE = "failed, but not as it should"
+BROKEN, STALE, UNFIT, SKIPPED = "does not compile", "stale", "cannot be judged", "skipped"
 GOOD = (CAUGHT, HUNG)
 
 
@@ -28,26 +24,19 @@ class Verdict:
         return self.state in GOOD
 
     def line(self):
-        return f"{self.area}: {self.name}: {self.state} ({self.seconds:.1f} s)" + (
-            f": {self.why}" if self.why else ""
-        )
+        why = f": {self.why}" if self.why else ""
+        return f"{self.area}: {self.name}: {self.state} ({self.seconds:.1f} s){why}"
 
 
 def summary(verdicts):
-    counts = {}
-    for verdict in verdicts:
-        counts[verdict.state] = counts.get(verdict.state, 0) + 1
-    return f"{len(verdicts)} mutations: " + ", ".join(
-        f"{count} {state}" for state, count in counts.items()
-    )
+    counts = Counter(verdict.state for verdict in verdicts)
+    states = ", ".join(f"{count} {state}" for state, count in counts.items())
+    return f"{len(verdicts)} mutations: {states}"
 
 
 def as_json(verdicts, machine):
-    return {
-        "format": "exchange-mutations/1",
-        "machine": machine,
-        "verdicts": [asdict(verdict) for verdict in verdicts],
-    }
+    listed = [asdict(verdict) for verdict in verdicts]
+    return {"format": "exchange-mutations/1", "machine": machine, "verdicts": listed}
 
 
 def merged(files, names):
@@ -64,20 +53,12 @@ def markdown(verdicts):
     """A table for each area."""
     lines = [summary(verdicts) + ".", ""]
     for area in dict.fromkeys(verdict.area for verdict in verdicts):
-        lines += [
-            f"### {area}",
-            "",
-            "| mutation | breaks the promise that | caught by | s |",
-            "|---|---|---|---|",
-        ]
-        for verdict in verdicts:
-            if verdict.area != area:
-                continue
-            by = "; ".join(_cell(test) for test in verdict.caught_by)
-            if verdict.state != CAUGHT:
-                by = f"**{verdict.state}** {by}".strip()
-            lines.append(
-                f"| {verdict.name} | {_cell(verdict.promise)} | {by} | {verdict.seconds:.1f} |"
-            )
+        heads = "| mutation | breaks the promise that | caught by | s |"
+        lines += [f"### {area}", "", heads, "|---|---|---|---|"]
+        for one in (verdict for verdict in verdicts if verdict.area == area):
+            by = "; ".join(map(_cell, one.caught_by))
+            if one.state != CAUGHT:
+                by = f"**{one.state}** {by}".strip()
+            lines.append(f"| {one.name} | {_cell(one.promise)} | {by} | {one.seconds:.1f} |")
         lines.append("")
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 Owned by ./run, one at a time. What tests leave running is ended with them: this process takes in their orphans.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -35,10 +36,8 @@ class Attempt:
 
     def cases_run(self):
         """Test cases that Catch2 or ctest say to have passed."""
-        match = re.search(
-            r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)",
-            self.output,
-        )
+        passed = r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)"
+        match = re.search(passed, self.output)
         return int(match[1] or match[2]) if match else 0
 
     def skipped(self):
@@ -49,9 +48,7 @@ class Attempt:
 def git(root, *arguments):
     """What git says of this tree; None where it is no repository, or there is no git."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True)
     except FileNotFoundError:
         return None
     return done.stdout if done.returncode == 0 else None
@@ -78,9 +75,8 @@ class Workshop:
         self.root, self.folder = Path(root), Path(folder)
         self.jobs, self.cmake_options = jobs, list(cmake_options)
         self.tree = self.folder / "tree"
-        self.build_folder = (
-            self.tree / "build"
-        )  # where a build usually is: a compiler cache then knows the objects
+        # Where a build usually is: a compiler cache then knows the objects.
+        self.build_folder = self.tree / "build"
         self.scratch = self.folder / "t"  # short: sockets of databases lie in it
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.environment = {
@@ -114,23 +110,12 @@ class Workshop:
                 path.unlink()
         if (self.build_folder / "build.ninja").exists() and not self.cmake_options:
             return Attempt(0, 0, "")  # Ninja configures again where that is needed
-        command = [
-            "cmake",
-            "-S",
-            str(self.tree),
-            "-B",
-            str(self.build_folder),
-            "-G",
-            "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release",
-            *self.cmake_options,
-        ]
-        return self.run(command, limit_s=600)
+        command = ["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja"]
+        options = ["-DCMAKE_BUILD_TYPE=Release", *self.cmake_options]
+        return self.run([*command, *options], limit_s=600)
 
     def build(self, targets, limit_s=3600):
-        return self.run(
-            ["ninja", "-C", str(self.build_folder), f"-j{self.jobs}", *targets], limit_s
-        )
+        return self.run(["ninja", "-C", self.build_folder, f"-j{self.jobs}", *targets], limit_s)
 
     def try_out(self, test, limit_s):
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -148,23 +133,16 @@ class Workshop:
 
     def undo(self, before):
         for name, text in before.items():
-            (self.tree / name).write_text(
-                text
-            )  # as of now: what was built from the bug must be built again
+            # As of now: what was built from the bug must be built again.
+            (self.tree / name).write_text(text)
 
     def run(self, command, limit_s):
         begin = time.monotonic()
         log_file = self.folder / "log"
         with open(log_file, "wb") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.environment,
-                start_new_session=True,
-            )
+            output = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+            place = {"cwd": self.folder, "env": self.environment, "start_new_session": True}
+            process = subprocess.Popen(command, **output, **place)
             try:
                 code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
@@ -179,10 +157,8 @@ def end_descendants(process):
     while True:
         pids = descendants(os.getpid())
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         process.poll()
         while True:  # the orphans are our children now
             try:
@@ -195,15 +171,8 @@ def end_descendants(process):
 
 def descendants(pid):
     found = []
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return found
-    for task in tasks:
-        try:
-            words = (task / "children").read_text().split()
-        except OSError:
-            continue
-        for word in words:
-            found += [int(word), *descendants(int(word))]
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, file.read_text().split()):
+                found += [child, *descendants(child)]
     return found
