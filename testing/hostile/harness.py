@@ -2,6 +2,7 @@
 
 Used by tests/ (short) and by run (full)."""
 
+import contextlib
 import http.client
 import json
 import re
@@ -27,9 +28,8 @@ def raise_descriptor_limit():
 
 def memory_mib(pid, field="VmRSS"):
     """VmRSS now; VmHWM the most there ever was."""
-    return (
-        int(re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
-    )
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) / 1024
 
 
 def metrics(server):
@@ -54,35 +54,26 @@ def ended(server):
     return labels
 
 
-def ask(port, document, timeout_s=PATIENCE_S, address="127.0.0.1"):
-    """The reply to one document on a connection of its own; empty if there was none."""
-    with Connection(port, timeout_s=timeout_s, source=address) as connection:
-        return connection.ask(document)
-
-
 def seconds_until_answered(port):
     """From now until a new client gets its reply; it connects again if it is refused."""
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE_S:
-        try:
-            if "unknown account" in ask(
-                port, '<transactions id="0"><query id="1"/></transactions>', 5
-            ):
-                return time.monotonic() - began
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            with Connection(port, timeout_s=5) as newcomer:
+                reply = newcomer.ask('<transactions id="0"><query id="1"/></transactions>')
+                if "unknown account" in reply:
+                    return time.monotonic() - began
     raise RuntimeError(f"no newcomer was answered in {PATIENCE_S} s")
 
 
 def make_long_order(server, executions):
     """The id of an open order of account 1 with so many executions; while it is open, the server answers from memory."""
-    server.request(
-        f'<create><account id="1" balance="100000000"/><account id="2" balance="0"/><symbol sym="HOSTILE"><account id="2">{executions}'
-        "</account></symbol></create>"
+    accounts = '<account id="1" balance="100000000"/><account id="2" balance="0"/>'
+    shares = f'<symbol sym="HOSTILE"><account id="2">{executions}</account></symbol>'
+    order = f'<order sym="HOSTILE" amount="{executions + 1}" limit="1"/>'
+    _, opened = server.request(
+        f"<create>{accounts}{shares}</create>", f'<transactions id="1">{order}</transactions>'
     )
-    opened = server.request(
-        f'<transactions id="1"><order sym="HOSTILE" amount="{executions + 1}" limit="1"/></transactions>'
-    )[0]
     for first in range(0, executions, 10_000):
         orders = '<order sym="HOSTILE" amount="-1" limit="1"/>' * min(10_000, executions - first)
         server.request(f'<transactions id="2">{orders}</transactions>')

@@ -3,7 +3,7 @@
 import re
 import tempfile
 
-from exchange_server import ExchangeServer, ServerError, wait_until
+from exchange_server import ExchangeServer, wait_until
 from sampling import metrics
 
 
@@ -11,28 +11,8 @@ class Server(ExchangeServer):
     start_s, stop_s, log_level = 1800, 60, "info"
 
     def __init__(self, binary, url, *arguments):
-        self.log = tempfile.TemporaryFile("w+")
-        super().__init__(*arguments, store=url, binary=binary, errors=self.log)
-
-    def start(self):
-        try:
-            return super().start()
-        except ServerError as error:
-            raise ServerError(f"{error}: {self.messages()[-1000:]}") from None
-
-    def stop(self):
-        try:
-            return super().stop()
-        except ServerError as error:
-            raise ServerError(f"{error}: {self.messages()[-1000:]}") from None
-
-    def __exit__(self, *_):
-        self.close()
-        self.log.close()
-
-    def messages(self):
-        self.log.seek(0)
-        return self.log.read()
+        log = tempfile.TemporaryFile("w+")
+        super().__init__(*arguments, store=url, binary=binary, errors=log)
 
     def replayed(self):
         """Batches that it replayed from the journal at its start."""

@@ -77,6 +77,12 @@ def is_sanitized(binary=BINARY):
     return b"__asan_init" in symbols or b"__tsan_init" in symbols
 
 
+def run_program(name, *words, timeout_s=PATIENCE_S, **options):
+    """A program of BIN to its end, with its output as text."""
+    options |= {"capture_output": True, "text": True, "timeout": timeout_s}
+    return subprocess.run([BIN / name, *words], **options)
+
+
 def loadgen_command(options, binary=LOADGEN):
     """The words of a run of the load generator; `options` as in a shell."""
     return [str(binary), *shlex.split(options)]
@@ -131,7 +137,8 @@ class Connection:
 class ExchangeServer:
     """A server process, from start() or entering the block until stop(), kill() or leaving the block.
 
-    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages.
+    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages, to write
+    and read; without it they go where those of this program go.
     With "--auth" among the arguments the operator's key is OPERATOR_KEY, and stands in `operator_key_file`.
     `cpus`: the only ones that it runs on (default: any).
     """
@@ -175,7 +182,7 @@ class ExchangeServer:
         self.ready_line = self.process.stdout.readline().strip() if come else ""
         if not self.ready_line.startswith("ready "):
             failure = "did not start" if come else f"was not ready in {self.start_s} s"
-            raise ServerError(f"{self.binary} {failure}: {self.ready_line or 'see its messages'}")
+            raise self._error(f"{self.binary} {failure}: {self.ready_line or 'see its messages'}")
         facts = dict(word.split("=", 1) for word in self.ready_line.split() if "=" in word)
         self.port, self.http_port = int(facts["port"]), int(facts.get("http-port", 0)) or None
 
@@ -187,10 +194,18 @@ class ExchangeServer:
             status = self.process.wait(self.stop_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise ServerError(f"the server did not stop in {self.stop_s} s") from None
+            raise self._error(f"the server did not stop in {self.stop_s} s") from None
         if status != 0:
-            raise ServerError(f"the server ended with status {status}")
+            raise self._error(f"the server ended with status {status}")
         return time.monotonic() - began
+
+    def messages(self):
+        """All that it has written to `errors`."""
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def _error(self, text):
+        return ServerError(f"{text}: {self.messages()[-1000:]}" if self.errors else text)
 
     def kill(self):
         """SIGKILL, as a power cut would end it."""

@@ -16,12 +16,12 @@ import warnings
 from pathlib import Path
 
 from exchange_server import (
-    BINARY,
     OPERATOR_KEY,
     PATIENCE_S,
     POLICIES,
     Connection,
     ExchangeServer,
+    run_program,
     wait_until,
     write_key_file,
 )
@@ -46,6 +46,8 @@ NOT_OPERATOR = "creating needs the operator's key"
 UNKNOWN = error("unknown account")
 LOGGED_IN = error("no such order of this account")
 QUERY = '<query id="9"/>'
+OPENED = result('<opened sym="S" amount="2" limit="3" id="1"/>')
+STATUS = result('<status id="1"><open shares="2"/></status>')
 
 
 class Keys(unittest.TestCase):
@@ -82,16 +84,8 @@ class Keys(unittest.TestCase):
                 *((other, transactions(name, QUERY, key), UNKNOWN) for name, key in wrong),
                 (other, account(1, WRONG), error("account already exists", 'id="1"')),
                 (other, transactions(1, QUERY, WRONG), UNKNOWN),
-                (
-                    owner,
-                    transactions(1, order, KEY),
-                    result('<opened sym="S" amount="2" limit="3" id="1"/>'),
-                ),
-                (
-                    owner,
-                    transactions(1, '<query id="1"/>'),
-                    result('<status id="1"><open shares="2"/></status>'),
-                ),
+                (owner, transactions(1, order, KEY), OPENED),
+                (owner, transactions(1, '<query id="1"/>'), STATUS),
                 (other, transactions(1, '<cancel id="1"/>'), error("unknown account", 'id="1"')),
             ):
                 self.assertEqual(client.ask(request), reply, request)
@@ -115,14 +109,8 @@ class Keys(unittest.TestCase):
                 (creation('<symbol sym="S"/>'), result('<created sym="S"/>')),
                 (creation('<symbol sym="T"/>', None), error(NOT_OPERATOR, 'sym="T"')),
                 (creation('<symbol sym="T"/>', WRONG), error(NOT_OPERATOR, 'sym="T"')),
-                (
-                    transactions(1, order),
-                    error("unknown account", 'sym="S" amount="2" limit="3"'),
-                ),
-                (
-                    transactions(1, order, KEY),
-                    result('<opened sym="S" amount="2" limit="3" id="1"/>'),
-                ),
+                (transactions(1, order), error("unknown account", 'sym="S" amount="2" limit="3"')),
+                (transactions(1, order, KEY), OPENED),
                 (transactions(1, QUERY), UNKNOWN),  # each request stands alone
             ):
                 self.assertEqual(http_request(port, "POST", "/api/xml", document)[2].strip(), reply)
@@ -154,40 +142,29 @@ class Keys(unittest.TestCase):
             with ExchangeServer(
                 "--auth", "--log-level", "debug", store="sqlite:{folder}/x.db", errors=log
             ) as server:
-                with Connection(server.port) as client:
-                    replies = [
-                        client.ask(document)
-                        for document in (
-                            account(1, key),
-                            account(1, key),
-                            transactions(1, QUERY, key),
-                            transactions(2, QUERY, key),
-                            transactions(1, f"<{key}/>", key),
-                            f'<transactions id="1" key="{key}"/>',
-                            f'<what key="{key}"/>',
-                            f'<create><account id="1" key="{key}"/></create>',
-                            creation('<symbol sym="S"/>', key),
-                        )
-                    ]
+                replies = server.request(
+                    account(1, key),
+                    account(1, key),
+                    transactions(1, QUERY, key),
+                    transactions(2, QUERY, key),
+                    transactions(1, f"<{key}/>", key),
+                    f'<transactions id="1" key="{key}"/>',
+                    f'<what key="{key}"/>',
+                    f'<create><account id="1" key="{key}"/></create>',
+                    creation('<symbol sym="S"/>', key),
+                )
                 http_request(server.http_port, "GET", "/api/accounts/1", headers=basic(1, key))
                 texts = replies + [http_request(server.http_port, "GET", "/metrics")[2]]
-                wait_until(
-                    lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0,
-                    "the tables",
-                )
-                files = [
-                    path.read_bytes()
-                    for path in Path(server.folder.name).iterdir()
-                    if path.name != "operator.key"
-                ]
+                lag = lambda: metric(server.http_port, "exchange_projection_lag_batches")
+                wait_until(lambda: lag() == 0, "the tables")
+                every = Path(server.folder.name).iterdir()
+                files = [path.read_bytes() for path in every if path.name != "operator.key"]
                 files.append(Path(f"/proc/{server.process.pid}/cmdline").read_bytes())
             log.seek(0)
             for text in texts:
                 self.assertNotIn("<error>" + key, text.replace(f"unknown element '{key}'", ""))
-            self.assertEqual(
-                [text for text in texts if key in text],
-                [f"<results><error>unknown element '{key}'</error></results>"],
-            )  # its own words
+            own_words = f"<results><error>unknown element '{key}'</error></results>"
+            self.assertEqual([text for text in texts if key in text], [own_words])
             for content in files + [log.read()]:
                 self.assertNotIn(key.encode(), content)
                 self.assertNotIn(OPERATOR_KEY.encode(), content)
@@ -205,30 +182,21 @@ class Keys(unittest.TestCase):
             ):
                 if key is not None:
                     Path(path).write_text(key)
-                ended = subprocess.run(
-                    [BINARY, *"--auth --port 0 --bind 192.0.2.1 --store memory:".split()]
-                    + (["--operator-key-file", path] if key is not None else []),
-                    capture_output=True,
-                    text=True,
-                    timeout=PATIENCE_S,
-                )
-                self.assertNotEqual(ended.returncode, 0)
-                self.assertIn(words, ended.stderr)
-                self.assertEqual("key" in ended.stderr, words != "")
+                file = ["--operator-key-file", path] if key is not None else []
+                messages = self.messages_of("--auth", *file)
+                self.assertIn(words, messages)
+                self.assertEqual("key" in messages, words != "")
             Path(path).chmod(0o644)
-            self.assertIn("chmod 600", self.words_of_a_server("--auth", path))
-            self.assertIn("no effect without --auth", self.words_of_a_server("--standby", path))
+            file = ["--operator-key-file", path]
+            self.assertIn("chmod 600", self.messages_of("--auth", *file))
+            self.assertIn("no effect without --auth", self.messages_of(*file))
 
-    @staticmethod
-    def words_of_a_server(option, path):
-        """What it says before it ends, since its address is none of this machine."""
-        return subprocess.run(
-            [BINARY, option, *"--port 0 --bind 192.0.2.1 --store memory:".split()]
-            + ["--operator-key-file", path],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        ).stderr
+    def messages_of(self, *options):
+        """Of a server that does not start: its address is none of this machine."""
+        address = "--port 0 --bind 192.0.2.1 --store memory:".split()
+        ended = run_program("server", *address, *options)
+        self.assertNotEqual(ended.returncode, 0)
+        return ended.stderr
 
     def test_keys_survive_a_kill_and_a_server_without_auth_in_between(self):
         with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
@@ -238,14 +206,12 @@ class Keys(unittest.TestCase):
                 server.kill()
             with ExchangeServer(store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), LOGGED_IN)
-                self.assertEqual(
-                    client.ask(account(2, KEY)), created(2)
-                )  # the key is an unknown attribute
+                # The key is an unknown attribute,
+                self.assertEqual(client.ask(account(2, KEY)), created(2))
             with ExchangeServer("--auth", store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), UNKNOWN)
-                self.assertEqual(
-                    client.ask(transactions(2, QUERY, KEY)), UNKNOWN
-                )  # and never becomes its key
+                # and never becomes its key.
+                self.assertEqual(client.ask(transactions(2, QUERY, KEY)), UNKNOWN)
                 self.assertEqual(client.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
 
     @staticmethod
@@ -257,10 +223,8 @@ class Keys(unittest.TestCase):
             for document in documents:
                 clients.append(stack.enter_context(Connection(server.port)))
                 clients[-1].send(document)
-            wait_until(
-                lambda: metric(server.http_port, "exchange_key_queue_depth") > len(clients) / 2,
-                "the crowd",
-            )
+            depth = lambda: metric(server.http_port, "exchange_key_queue_depth")
+            wait_until(lambda: depth() > len(clients) / 2, "the crowd")
             yield clients
 
     def test_a_burst_of_wrong_keys_keeps_no_logged_in_client_from_trading(self):
@@ -275,15 +239,14 @@ class Keys(unittest.TestCase):
                 times = []
                 for i in range(orders):
                     start = time.monotonic()
-                    self.assertEqual(
-                        good.ask(transactions(1, '<order sym="S" amount="1" limit="1"/>')),
-                        result(f'<opened sym="S" amount="1" limit="1" id="{i + 1}"/>'),
-                    )
+                    reply = good.ask(transactions(1, '<order sym="S" amount="1" limit="1"/>'))
                     times.append(time.monotonic() - start)
-                waiting = value("exchange_key_queue_depth")
-                hash_us = value("exchange_key_hash_microseconds_total") / value(
+                    opened = f'<opened sym="S" amount="1" limit="1" id="{i + 1}"/>'
+                    self.assertEqual(reply, result(opened))
+                waiting, hashes = value("exchange_key_queue_depth"), value(
                     "exchange_key_hashes_total"
                 )
+                hash_us = value("exchange_key_hash_microseconds_total") / hashes
                 for _ in range(3):
                     sockets = [client.socket for client in clients]
                     answered = select.select(sockets, [], [], PATIENCE_S)[0][0]
@@ -310,12 +273,10 @@ class Keys(unittest.TestCase):
 class Tls(unittest.TestCase):
     def test_only_tls_from_1_2_on_is_spoken(self):
         with tls_server() as (server, cert, _):
+            versions = {ssl.TLSVersion.TLSv1_1: False}
+            versions |= {ssl.TLSVersion.TLSv1_2: True, ssl.TLSVersion.TLSv1_3: True}
             for port in (server.port, server.http_port):
-                for version, spoken in (
-                    (ssl.TLSVersion.TLSv1_1, False),
-                    (ssl.TLSVersion.TLSv1_2, True),
-                    (ssl.TLSVersion.TLSv1_3, True),
-                ):
+                for version, spoken in versions.items():
                     context = ssl.create_default_context(cafile=cert)
                     context.set_ciphers("DEFAULT:@SECLEVEL=0")
                     with warnings.catch_warnings():  # of the version that is refused
@@ -352,10 +313,8 @@ class Tls(unittest.TestCase):
             self.assertIn("<html", http_request(server.http_port, "GET", "/", ca=cert)[2])
             with Connection(server.port, cert) as client:
                 client.ask('<create><symbol sym="S"/></create>')
-            wait_until(
-                lambda: '"S"' in http_request(server.http_port, "GET", "/api/symbols", ca=cert)[2],
-                "the symbol",
-            )
+            symbols = lambda: http_request(server.http_port, "GET", "/api/symbols", ca=cert)[2]
+            wait_until(lambda: '"S"' in symbols(), "the symbol")
             with Connection(server.http_port, cert) as socket_client:
                 socket_client.socket.sendall(
                     b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -364,14 +323,11 @@ class Tls(unittest.TestCase):
                 self.assertIn(b"101", socket_client.file.readline())
                 while socket_client.file.readline() != b"\r\n":
                     pass
-                text = b'{"subscribe": "S"}'
-                socket_client.socket.sendall(
-                    bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
-                )  # a mask of zeros
-                head = socket_client.file.read(2)
-                size = (
-                    head[1] if head[1] < 126 else int.from_bytes(socket_client.file.read(2), "big")
-                )
+                text, zeros = b'{"subscribe": "S"}', bytes(4)
+                socket_client.socket.sendall(bytes([0x81, 0x80 | len(text)]) + zeros + text)
+                _, size = socket_client.file.read(2)
+                if size == 126:
+                    size = int.from_bytes(socket_client.file.read(2), "big")
                 self.assertEqual(json.loads(socket_client.file.read(size))["type"], "snapshot")
             with socket.create_connection(("127.0.0.1", server.http_port), 30) as plain:
                 plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -393,22 +349,17 @@ class Tls(unittest.TestCase):
             errors=log
         ) as (server, cert, key):
             new, old = Path(other[0]).read_text(), Path(cert).read_text()
+            shown = lambda port: ssl.get_server_certificate(("127.0.0.1", port)).split()
             with Connection(server.port, cert) as before:
                 Path(cert).write_text(new)
                 Path(key).write_text(Path(other[1]).read_text())
                 server.process.send_signal(signal.SIGHUP)
-                shown = (
-                    lambda: ssl.get_server_certificate(("127.0.0.1", server.port)).split()
-                    == new.split()
-                )
-                wait_until(shown, "the new certificate")
+                wait_until(lambda: shown(server.port) == new.split(), "the new certificate")
                 self.assertEqual(before.ask(account(1)), created(1))
             Path(cert).write_text("no certificate")
             server.process.send_signal(signal.SIGHUP)
             wait_until(lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint")
-            self.assertEqual(
-                ssl.get_server_certificate(("127.0.0.1", server.http_port)).split(), new.split()
-            )
+            self.assertEqual(shown(server.http_port), new.split())
             self.assertNotEqual(new, old)
 
     def test_files_that_cannot_be_used_stop_the_start(self):
@@ -421,13 +372,8 @@ class Tls(unittest.TestCase):
                 (["--tls-cert", cert, "--tls-key", cert], "--tls-key"),
                 (["--tls-cert", cert, "--tls-key", locked], "has a password"),
             ):
-                ended = subprocess.run(
-                    [BINARY, *"--port 0 --http-port off --store memory:".split(), *arguments],
-                    capture_output=True,
-                    text=True,
-                    timeout=30,
-                    start_new_session=True,
-                )
+                start = "--port 0 --http-port off --store memory:".split()
+                ended = run_program("server", *start, *arguments, start_new_session=True)
                 self.assertNotEqual(ended.returncode, 0)
                 self.assertIn(words, ended.stderr + ended.stdout)
 

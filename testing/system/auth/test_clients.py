@@ -6,32 +6,27 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, run_loadgen
+from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, run_loadgen, run_program
 from support import OPENSSL, certificate, tls_server
 
 KEY = "correct horse"
 
 
 def cli(server, *words, key=None, environment=None):
-    variables = {
-        name: value for name, value in os.environ.items() if not name.startswith("EXCHANGE_")
-    }
-    variables |= {
-        "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",
-        "EXCHANGE_HTTP": f"127.0.0.1:{server.http_port}",
-        "EXCHANGE_OPERATOR_KEY_FILE": getattr(server, "operator_key_file", ""),
-    } | (environment or {})
+    others = os.environ.items()
+    variables = (
+        {name: value for name, value in others if not name.startswith("EXCHANGE_")}
+        | {
+            "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",
+            "EXCHANGE_HTTP": f"127.0.0.1:{server.http_port}",
+            "EXCHANGE_OPERATOR_KEY_FILE": getattr(server, "operator_key_file", ""),
+        }
+        | (environment or {})
+    )
     if key:
         variables["EXCHANGE_KEY"] = key
-    result = subprocess.run(
-        [BIN / "exchange-cli", *words],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-    return result.returncode, result.stdout, result.stderr
+    done = run_program("exchange-cli", *words, env=variables, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
 
 
 @unittest.skipUnless((BIN / "exchange-cli").exists(), "exchange-cli is not built")
@@ -110,10 +105,8 @@ class TerminalClient(unittest.TestCase):
             if child == 0:
                 os.environ.pop("EXCHANGE_KEY", None)
                 words = f"--connect 127.0.0.1:{server.port} --key - --operator-key-file -"
-                os.execv(
-                    BIN / "exchange-cli",
-                    ["exchange-cli", *words.split(), "create", "account", "1", "5"],
-                )
+                words += " create account 1 5"
+                os.execv(BIN / "exchange-cli", ["exchange-cli", *words.split()])
             shown = b""
             for prompt, answer in ((b"key: ", KEY), (b"operator's key: ", OPERATOR_KEY)):
                 while prompt not in shown:
@@ -183,20 +176,16 @@ class LoadGenerator(unittest.TestCase):
 @unittest.skipUnless((BIN / "demo-bots").exists(), "demo-bots is not built")
 class Bots(unittest.TestCase):
     def run_bots(self, server, *words):
-        return subprocess.run(
-            [BIN / "demo-bots", "--connect", f"127.0.0.1:{server.port}", "--rate", "1000", *words],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        address = f"127.0.0.1:{server.port}"
+        return run_program("demo-bots", "--connect", address, "--rate", "1000", *words)
 
     def test_bots_trade_with_the_operators_key_and_say_what_keeps_them_from_it(self):
         with ExchangeServer("--auth") as server:
             key = ("--operator-key-file", server.operator_key_file)
-            traded = self.run_bots(server, "-d", "3s", *key)
+            traded = self.run_bots(server, "-d", "1s", *key)
             self.assertEqual(traded.returncode, 0, traded.stderr)
             self.assertRegex(traded.stdout, r" shares=[1-9].* open=0$")
-            refused = self.run_bots(server, "-d", "2s")
+            refused = self.run_bots(server, "-d", "1s")
             self.assertIn("creating needs the operator's key; trying again in", refused.stderr)
             self.assertEqual(self.run_bots(server, "--operator-key-file", "/nowhere").returncode, 2)
 
