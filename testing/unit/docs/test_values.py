@@ -21,6 +21,10 @@ CORE = "server/core/limits.hpp"
 STORE = "server/store/limits.hpp"
 EXCHANGE = "server/engine/exchange.hpp"
 COMMANDS = "server/engine/commands.hpp"
+REFERENCES = "server/engine/references.hpp"
+JOURNAL = "server/journal/journal_file.hpp"
+SQLITE = "server/store/sqlite/sqlite.cpp"
+PATRONI = "ops/cluster/patroni.yml"
 
 # Page, text before and after the value; source, text before the value; how many of the source's unit are one of the page's.
 # `#` stands for the value.
@@ -36,16 +40,10 @@ CLAIMS = [
     ("operations", "up to # batches", POSTGRES, "kept_for_standbys_max = #", 1),
     ("operations", "`--journal-batches-kept` (#) if", CORE, "journal_batches_kept = #", 1),
     ("operations", "`--journal-batches-kept` (#) proj", CORE, "journal_batches_kept = #", 1),
-    (
-        "operations",
-        "blocks of # MiB",
-        "server/journal/journal_file.hpp",
-        "usual_block_bytes = #",
-        MIB,
-    ),
+    ("operations", "blocks of # MiB", JOURNAL, "usual_block_bytes = #", MIB),
     ("cluster", "takes over after # s or", POSTGRES, "set_config(name, '#s'", 1),
-    ("cluster", "wal_sender_timeout: #s", "ops/cluster/patroni.yml", "wal_sender_timeout: #s", 1),
-    ("cluster", "or # s: no reply", "ops/cluster/patroni.yml", "tcp_user_timeout: #", 1000),
+    ("cluster", "wal_sender_timeout: #s", PATRONI, "wal_sender_timeout: #s", 1),
+    ("cluster", "or # s: no reply", PATRONI, "tcp_user_timeout: #", 1000),
     ("protocol", "length line has at most # bytes", PROTOCOL, "length_line_bytes_max = #", 1),
     ("protocol", "Elements nest at most # deep", PROTOCOL, "xml_depth_max = #", 1),
     ("protocol", "An element has at most # attributes", PROTOCOL, "xml_attributes_max = #", 1),
@@ -56,13 +54,7 @@ CLAIMS = [
     ("protocol", "have got # executions", CORE, "reply_executions_max = #", 1),
     ("protocol", "takes the # oldest orders", EXCHANGE, "canceled_orders_max = #", 1),
     ("protocol", "once # executions are listed", EXCHANGE, "canceled_executions_max = #", 1),
-    (
-        "protocol",
-        "more than # orders of one account under way",
-        "server/engine/references.hpp",
-        "kept_max = #",
-        1,
-    ),
+    ("protocol", "more than # orders of one account under way", REFERENCES, "kept_max = #", 1),
     ("protocol", "At most # connections are open", NET, "connections_max = #", 1),
     ("protocol", "without a complete request for # seconds", NET, "idle_ms = #", 1000),
     ("protocol", "within # seconds of its first byte", NET, "stall_ms = #", 1000),
@@ -86,14 +78,8 @@ CLAIMS = [
     ("security", "as a request (# s;", NET, "stall_ms = #", 1000),
     ("security", "HTTP: # s)", HTTP, "idle_ms = #", 1000),
     ("security", "begin # connections per second", NET, "handshakes_per_address = #", 1),
-    (
-        "audit",
-        "the audit waits # seconds",
-        "server/journal/journal_file.cpp",
-        "wait_us = #",
-        MILLION,
-    ),
-    ("audit", "its journal waits # seconds", "server/store/sqlite/sqlite.cpp", "busy_ms = #", 1000),
+    ("audit", "the audit waits # seconds", JOURNAL.replace("hpp", "cpp"), "wait_us = #", MILLION),
+    ("audit", "its journal waits # seconds", SQLITE, "busy_ms = #", 1000),
 ]
 
 
