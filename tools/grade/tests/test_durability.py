@@ -12,8 +12,8 @@ PLAN = {"clients": 3, "kills": 2, "load_s": 0.4, "seed": 1, "timeout_s": 5}
 
 
 class Kills(toys.TestCase):
-    def run_part(self, *arguments, **plan):
-        with self.server(self.toy(*arguments)) as server:
+    def run_part(self, journal="", fault="none", **plan):
+        with self.server(self.toy(journal, fault)) as server:
             return durability.run(server, Style(), {**PLAN, **plan}, time.monotonic() + 30)
 
     def test_a_server_that_keeps_all(self):
@@ -26,34 +26,19 @@ class Kills(toys.TestCase):
         self.assertTrue(found["keeps_data"])
 
     def test_a_server_with_words_of_its_own_that_keeps_all(self):
-        self.toy()
-        own = toys.SERVER
-        for old, new in (
-            ("results>", "result>"),  # the root
-            (
-                "number = str(1 + max(map(int, orders), default=0))",
-                "number = 'x%05d' % len(orders)",
-            ),
-        ):
-            self.assertIn(old, own)
-            own = own.replace(old, new)
-        file = self.write("own.py", own)
-        with self.server(f"{toys.PYTHON} {file} {{port}} {{data}}/orders") as server:
-            found = durability.run(server, Style(), PLAN, time.monotonic() + 30)
-        self.assertEqual("", found["problem"])
-        self.assertGreater(found["acknowledged"], 0)
-        self.assertEqual((0, 0, 0), (found["gone"], found["changed"], found["unknown"]))
+        for fault in ("other-root", "text-ids"):
+            found = self.run_part("{data}/orders", fault, kills=1)
+            self.assertEqual("", found["problem"])
+            self.assertGreater(found["acknowledged"], 0)
+            self.assertEqual((0, 0, 0), (found["gone"], found["changed"], found["unknown"]))
 
     def test_an_answer_that_is_no_xml_is_one_after_a_kill(self):
-        self.toy()
-        own = toys.SERVER.replace("<error>unknown order</error>", "<error>a < b</error>")
-        file = self.write("own.py", own)
-        with self.server(f"{toys.PYTHON} {file} {{port}} {{data}}/orders") as server:
+        with self.server(self.toy(fault="raw-errors")) as server:
             setup = durability.Setup(["1"], "S", Style(), 1, 5, server.port)
             self.assertLess(durability.answers_again(server, setup, "7", 30), 10)
 
     def test_a_server_that_writes_late(self):
-        found = self.run_part("{data}/orders", "late")
+        found = self.run_part("{data}/orders", "forgets")
         lost = found["gone"] + found["changed"]
         self.assertGreater(lost, 0)
         self.assertGreater(found["acknowledged"], lost)
@@ -63,7 +48,7 @@ class Kills(toys.TestCase):
         self.assertFalse(found["keeps_data"])
         self.assertGreater(found["acknowledged"], 0)
         self.assertEqual(found["acknowledged"], found["gone"])
-        self.assertIn("unknown order", found["examples"][0])
+        self.assertIn("unknown account", found["examples"][0])
 
     def test_a_server_that_does_not_come_back(self):
         first = self.toy("{data}/orders")
@@ -161,10 +146,7 @@ class Replies(toys.TestCase):
             dialogue.ask("<create/>")
 
     def test_a_server_that_closes_after_each_reply_is_noticed(self):
-        self.toy()
-        closing = toys.SERVER.replace("encode())\n", "encode()); return\n")
-        file = self.write("closing.py", closing)
-        with self.server(f"{toys.PYTHON} {file} {{port}}") as server:
+        with self.server(self.toy(style="close")) as server:
             self.assertEqual(Style(per_request=True), find_style(server.port))
         with self.server(self.toy()) as server:
             self.assertEqual(Style(), find_style(server.port))

@@ -136,7 +136,7 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
         self.write("bin/loadgen", f"#!{sys.executable}\n{slow}", True)
         command = [sys.executable, str(program), "--quick", "--bin", str(self.folder / "bin")]
         command += ["--output", str(self.folder / "out"), "--parts", "conformance,audit"]
-        command += ["--server", f"toy={self.toy()}"]
+        command += ["--server", f"toy={self.toy('{data}/orders')}"]
         for number in (signal.SIGTERM, signal.SIGINT):
             run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             seen = ""
@@ -149,7 +149,7 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
             _, rest = run.communicate(timeout=30)
             self.assertEqual(130, run.returncode, rest)
             self.assertIn("goes on from there", rest)
-            self.assertFalse(toys.is_running(str(self.folder / "toy.py")))
+            self.assertFalse(toys.is_running(str(self.folder / "out")))
         self.assertIn("toy: conformance, reused from before", seen)
 
     def test_a_hostile_server_is_quoted_as_text(self):

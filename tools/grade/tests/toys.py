@@ -1,4 +1,4 @@
-"""Servers and programs that stand in for real ones, as Python programs in a temporary folder."""
+"""Servers and programs that stand in for real ones: build/bin/faulty_server, and Python programs in a temporary folder."""
 
 import os
 import shlex
@@ -13,44 +13,7 @@ from server import CommandServer, Limits
 from submissions import Submission
 
 PYTHON = shlex.quote(sys.executable)
-
-# Accounts and orders, without matching. With a file, orders are in it before the reply; with "late", a little later.
-SERVER = """
-import json, os, re, socket, sys, threading, time
-port, file, late = int(sys.argv[1]), (sys.argv[2:] or [""])[0], "late" in sys.argv
-orders, lock = {}, threading.Lock()
-if file and os.path.exists(file):
-    orders = dict(json.loads(line) for line in open(file))
-def keep(number, order):
-    with open(file, "a") as out:
-        out.write(json.dumps([number, order]) + chr(10))
-def answer(text):
-    account = re.search('id="([0-9]+)"', text)[1] if "id=" in text else ""
-    if "<create" in text:
-        made = re.findall("<account|<symbol", text)
-        return "<results>" + "<created/>" * len(made) + "</results>"
-    if found := re.search('<query id="(.*?)"', text):
-        order = orders.get(found[1])
-        if not order or order[0] != account:
-            return "<results><error>unknown order</error></results>"
-        return '<results><status id="%s"><open shares="%d"/></status></results>' % (found[1], abs(order[1]))
-    amount = int(re.search('amount="(-?[0-9]+)"', text)[1])
-    with lock:
-        number = str(1 + max(map(int, orders), default=0))
-        orders[number] = [account, amount]
-        if file and late:
-            threading.Timer(0.2, keep, [number, orders[number]]).start()
-        elif file:
-            keep(number, orders[number])
-    return '<results><opened amount="%d" id="%s"/></results>' % (amount, number)
-def serve(one):
-    with one, one.makefile("rb") as stream:
-        while line := stream.readline():
-            one.sendall((answer(stream.read(int(line)).decode()) + chr(10)).encode())
-with socket.create_server(("127.0.0.1", port)) as listener:
-    while True:
-        threading.Thread(target=serve, args=[listener.accept()[0]], daemon=True).start()
-"""
+SERVER = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve() / "faulty_server"
 
 # The exact style of the real one's result; it asks for one restart.
 CONFORMANCE = """
@@ -76,6 +39,7 @@ json.dump({"result": {"answered": 100, "requests_per_s": 100.0, "response_ms": t
 """
 
 
+@unittest.skipUnless(SERVER.exists(), f"there is no {SERVER}")
 class TestCase(unittest.TestCase):
     """With a temporary folder, and no process left behind."""
 
@@ -94,10 +58,10 @@ class TestCase(unittest.TestCase):
             file.chmod(0o755)
         return file
 
-    def toy(self, *arguments):
-        """The command of the toy server."""
-        file = self.write("toy.py", SERVER)
-        return " ".join([PYTHON, str(file), "{port}", *arguments])
+    def toy(self, journal="", fault="none", style="bare"):
+        """The command of a server with a fault or a style of faulty_server."""
+        command = f"{shlex.quote(str(SERVER))} --port {{port}} --fault {fault} --style {style}"
+        return command + (f" --journal {journal}" if journal else "")
 
     def python(self, code):
         """The command of a server that runs this."""
@@ -112,8 +76,7 @@ class TestCase(unittest.TestCase):
         """A folder with the stand-ins of all programs."""
         for name, code in (("conformance", CONFORMANCE), ("loadgen", LOADGEN)):
             self.write(f"bin/{name}", f"#!{sys.executable}\n{code}", executable=True)
-        strip = "import sys\nsys.argv = [sys.argv[0], sys.argv[2]]\n"
-        self.write("bin/server", f"#!{sys.executable}\n{strip}{SERVER}", executable=True)
+        self.write("bin/server", f'#!/bin/sh\nexec {SERVER} --port "$2"\n', executable=True)
         return self.folder / "bin"
 
     def grade(self, *arguments, **options):
