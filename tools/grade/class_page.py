@@ -4,8 +4,8 @@ import statistics
 from collections import Counter
 
 import figures
+from report import table
 from settings import PARTS
-from throughput_page import table
 from weights import root_cause, rule_losses
 
 RULES_MAX = 25  # of those that cost points, in the page

@@ -36,9 +36,8 @@ class Books:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     orders: dict = field(default_factory=dict)  # id -> Order
-    twice: list = field(
-        default_factory=list
-    )  # ids that were given to two orders while the server ran
+    # Ids that were given to two orders while the server ran.
+    twice: list = field(default_factory=list)
     kills: int = 0
     refused: int = 0
     given: int = 0  # amounts so far
@@ -75,10 +74,8 @@ class Client(threading.Thread):
             amount = 1 + books.given % AMOUNT_MAX
         signed = amount if self.random.random() < 0.5 else -amount
         price = self.random.choice(PRICES)
-        reply = dialogue.ask(
-            f'<transactions id="{self.account}"><order sym="{self.setup.symbol}" '
-            f'amount="{signed}" limit="{price}"/></transactions>'
-        )
+        order = f'<order sym="{self.setup.symbol}" amount="{signed}" limit="{price}"/>'
+        reply = dialogue.ask(f'<transactions id="{self.account}">{order}</transactions>')
         opened = reply.find("opened")
         number = opened.get("id") if opened is not None else None
         with books.lock:
@@ -105,9 +102,8 @@ def prepared(port, style, clients, seed, timeout_s):
     name = random.Random(f"names {seed} {time.time_ns()}")
     first = name.randrange(10**5, 10**6) * 100
     symbol = "".join(name.choice(string.ascii_uppercase) for _ in range(6))
-    setup = Setup(
-        [str(first + nth) for nth in range(clients)], symbol, style, seed, timeout_s, port
-    )
+    names = [str(first + nth) for nth in range(clients)]
+    setup = Setup(names, symbol, style, seed, timeout_s, port)
     accounts = "".join(f'<account id="{one}" balance="{CASH}"/>' for one in setup.accounts)
     shares = "".join(f'<account id="{one}">{SHARES}</account>' for one in setup.accounts)
     document = f'<create>{accounts}<symbol sym="{symbol}">{shares}</symbol></create>'

@@ -98,13 +98,8 @@ def parser():
     add("--output", type=Path, default=ROOT / "build/grade", metavar="FOLDER", help=folder)
     file = "points of the parts (tools/grade/weights.toml)"
     add("--weights", type=Path, default=TOOL / "weights.toml", metavar="FILE", help=file)
-    add(
-        "--only",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="run this one; the others keep their grades",
-    )
+    text = "run this one; the others keep their grades"
+    add("--only", action="append", default=[], metavar="NAME", help=text)
     only = f"only these parts, of {','.join(plan.PARTS)}"
     add("--parts", type=part_list, default=plan.PARTS, metavar="LIST", help=only)
     add("--quick", action="store_true", help="a look of about 20 seconds each, for no grades")
@@ -151,20 +146,13 @@ def submissions_of(chosen):
 
 
 def grading_of(chosen):
-    limits = Limits(
-        chosen.limit_start,
-        chosen.limit_build,
-        chosen.limit_time,
-        chosen.limit_memory,
-        chosen.limit_disk,
-        chosen.limit_threads,
-        chosen.limit_cpus,
-    )
+    names = ("start", "build", "time", "memory", "disk", "threads", "cpus")  # the order of Limits
+    limits = Limits(*(getattr(chosen, f"limit_{name}") for name in names))
     settings = plan.quick(chosen.seed) if chosen.quick else plan.Settings(seed=chosen.seed)
-    weights = weighing.read(chosen.weights)
-    return Grading(
-        settings, limits, chosen.bin.resolve(), chosen.output.resolve(), weights, chosen.parts
+    folders, weights = (chosen.bin.resolve(), chosen.output.resolve()), weighing.read(
+        chosen.weights
     )
+    return Grading(settings, limits, *folders, weights, chosen.parts)
 
 
 def list_all(every, shared):
@@ -190,9 +178,8 @@ def list_all(every, shared):
 def check_tools(shared):
     for name in ("conformance", "loadgen", "server"):
         if not os.access(shared.bin / name, os.X_OK):
-            raise found.BadInput(
-                f"there is no {shared.bin / name}: grade.sh builds it, --bin names another folder"
-            )
+            how = "grade.sh builds it, --bin names another folder"
+            raise found.BadInput(f"there is no {shared.bin / name}: {how}")
 
 
 def is_chosen(one, only):
@@ -211,9 +198,8 @@ def run(every, shared, fresh, only=()):
     shared.progress = Progress([step for one in gradable for step in shared.steps(one)])
     for cores in shared.settings.cores:
         if "throughput" in shared.wanted and (why := plan.why_not(cores, shared.limits)):
-            shared.progress.say(
-                f"throughput on {figures.counted(cores, 'core')} is not measured: {why}"
-            )
+            count = figures.counted(cores, "core")
+            shared.progress.say(f"throughput on {count} is not measured: {why}")
     others = [recall(one, shared) for one in every if not is_chosen(one, only)]
     others = [made for made in others if made]
     grades, reference = [], None
@@ -259,10 +245,7 @@ def main(arguments):
         shared.output.mkdir(parents=True, exist_ok=True)
         processes.adopt_orphans()
         grades, reference = run_to_the_end(every, shared, chosen.fresh, chosen.only)
-    except found.BadInput as error:
-        print(f"grade.sh: {error}", file=sys.stderr)
-        return USAGE
-    except OSError as error:
+    except (found.BadInput, OSError) as error:
         print(f"grade.sh: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:

@@ -130,9 +130,7 @@ def _grade(made, shared, results):
         key = shared.key(submission, part, made.style)
         found = results.load(part, key)
         if part == "conformance" and found and found.get("rules"):
-            made.style = Style.of(
-                found
-            )  # known from an earlier run, whether or not it is wanted now
+            made.style = Style.of(found)  # of an earlier run, whether or not it is wanted now
         if part not in wanted:
             continue
         if found:
@@ -210,16 +208,10 @@ def with_cause(problem, log, submission):
 
 
 def _run_part(part, made, shared, results):
-    owner = (made.submission.name, part)
+    owner, given = (made.submission.name, part), (shared.settings, shared.limits, shared.bin)
+    say = lambda what: shared.progress.step(owner, what)
     context = parts.Context(
-        made.submission,
-        shared.settings,
-        shared.limits,
-        shared.bin,
-        results.folder,
-        shared.clients,
-        made.style,
-        lambda what: shared.progress.step(owner, what),
+        made.submission, *given, results.folder, shared.clients, made.style, say
     )
     try:
         return parts.run(part, context)

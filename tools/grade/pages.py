@@ -9,7 +9,7 @@ import settings as plan
 import summary
 from class_page import class_blocks
 from progress import duration
-from report import code, render, section, text
+from report import code, listed, render, section, table, text
 from results import write_atomically
 from settings import PARTS
 from throughput_page import reference_blocks
@@ -52,10 +52,12 @@ def index(rows, reference, shared, waiting):
     if failed := [row[0] for row in rows if row[0].problem]:
         details = [[one.submission.name, ": ", one.problem] for one in failed]
         notices.append({"kind": "bad", "text": "Not graded:", "details": details})
+    words = [figures.counted(len(rows), "server"), date, f"measured in {duration(took)}"]
+    words += [f"{about['cpu']}, {figures.counted(len(about['cpus']), 'CPU')}"]
+    words += [f"seed {shared.settings.seed}", f"commit {machine.commit()}"]
     return {
         "title": "Grades",
-        "about": f"{figures.counted(len(rows), 'server')} · {date} · measured in {duration(took)} · {about['cpu']}, {figures.counted(len(about['cpus']), 'CPU')} · seed "
-        f"{shared.settings.seed} · commit {machine.commit()}",
+        "about": " · ".join(words),
         "notices": notices,
         "sections": [
             section("grades", "Servers", grades_table(rows, reference, shared)),
@@ -86,17 +88,15 @@ def grades_table(rows, reference, shared):
             words.append(summary.headline(part, grade.parts[part], measured))
             cells.append({"bar": [0, points / most if most else 0], "text": words})
         shown.append(cells)
-    columns = [{"name": "rank"}, {"name": "server"}, {"name": "points"}]
     points = shared.weights["points"]
-    columns += [{"name": f"{part}, of {points[part]:g}"} for part in wanted]
-    return {"type": "table", "columns": columns, "rows": shown}
+    heads = [f"{part}, of {points[part]:g}" for part in wanted]
+    return table(["rank", "server", "points", *heads], shown)
 
 
 def parts_table(shared):
     points = shared.weights["points"]
     rows = [[part, f"{points[part]:g}", HOW[part]] for part in PARTS if part in shared.wanted]
-    columns = [{"name": "part"}, {"name": "points", "number": True}, {"name": "what is graded"}]
-    return {"type": "table", "columns": columns, "rows": rows}
+    return table(["part", "#points", "what is graded"], rows)
 
 
 def how(reference, shared):
@@ -120,4 +120,4 @@ def how(reference, shared):
         for count, why in skipped.items()
         if why
     ]
-    return blocks + ([{"type": "list", "items": lines}] if lines else [])
+    return blocks + ([listed(lines)] if lines else [])

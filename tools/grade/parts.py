@@ -25,9 +25,8 @@ from server import NotStarted, tail_of, work_folder
 RESTART = Path(__file__).resolve().parent / "restart.py"
 AUDIT_CASH = "1000000000"  # of an account, whole: also a server with 32 bits for it can pass
 GRACE_S = 30  # for a program that was asked to end, or that has still to audit
-WITHOUT_SERVER_S = (
-    90  # until the conformance test has noticed in each of its clients that the server is gone
-)
+# Until the conformance test has noticed in each of its clients that the server is gone.
+WITHOUT_SERVER_S = 90
 TEXT_MAX = 4000  # of a quoted message
 FINDINGS_MAX = 10
 RESTARTS_MAX = 60
@@ -71,14 +70,9 @@ class Context:
 
 def run(part, context):
     """Raises NotStarted if the server does not start even once."""
-    context.deadline = time.monotonic() + context.limits.part_s
     began = time.monotonic()
-    result = {
-        "conformance": conformance,
-        "audit": audit,
-        "durability": durability,
-        "throughput": throughput,
-    }[part](context)
+    context.deadline = began + context.limits.part_s
+    result = PARTS[part](context)
     result["seconds"] = round(time.monotonic() - began, 1)
     return result
 
@@ -172,11 +166,9 @@ def loadgen(context, server, arguments):
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         report = Path(folder) / "report.json"
         log = context.folder / "loadgen.log"
+        command += ["--json", str(report)]
         with open(log, "wb") as output, processes.Tool(
-            [*command, "--json", str(report)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         ) as process:
             status = _wait(process, max(1.0, context.seconds_left()))
         lines = tail_of(log).splitlines()
@@ -208,9 +200,7 @@ def measured(report):
 
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
-NOT_DRIVEN = (
-    "the load generator cannot drive it: it waits for more than the bytes of a request (F1)"
-)
+NOT_DRIVEN = "the load generator cannot drive it: it waits for more than a request has (F1)"
 
 
 def audit(context):
@@ -237,27 +227,35 @@ def is_hopeless(done):
     return len(done) >= HOPELESS and not any(one.get("answered") for one in done[-HOPELESS:])
 
 
-def _audit_run(context, clients):
-    arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
-    arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit", "--audit-precision", "cent"]
+def load(context, arguments, cpus=(), more=lambda report: {}):
+    """A run of the load generator against a fresh server: what was measured and more(report), or the problem."""
     try:
-        with context.warm_server() as server:
+        with context.warm_server(cpus) as server:
             status, report, words = loadgen(context, server, arguments)
             if not report:
                 return {"problem": words or f"loadgen ended with {status}", **about(server)}
-            checked = report.get("audit") or {}
-            return {
-                **measured(report),
-                "passed": bool(checked.get("passed")),
-                "orders": checked.get("orders", 0),
-                "executions": checked.get("executions", 0),
-                "cash_moved": checked.get("cash_moved", ""),
-                "not_checked": checked.get("not_checked", ""),
-                "findings": checked.get("findings", [])[:FINDINGS_MAX],
-                **about(server),
-            }
+            return {**measured(report), **more(report), **about(server)}
     except NotStarted as error:
         return {"problem": f"it did not start: {error}"}
+
+
+def _audit_run(context, clients):
+    arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
+    arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit", "--audit-precision", "cent"]
+    return load(context, arguments, more=audited)
+
+
+def audited(report):
+    """What is kept of the audit of a report."""
+    checked = report.get("audit") or {}
+    return {
+        "passed": bool(checked.get("passed")),
+        "orders": checked.get("orders", 0),
+        "executions": checked.get("executions", 0),
+        "cash_moved": checked.get("cash_moved", ""),
+        "not_checked": checked.get("not_checked", ""),
+        "findings": checked.get("findings", [])[:FINDINGS_MAX],
+    }
 
 
 def durability(context):
@@ -301,16 +299,12 @@ def _trial(context, kind, cores):
     arguments = ["-c", str(chosen.throughput_clients), "--workload", kind]
     arguments += ["--duration", f"{chosen.throughput_s:g}", "--warmup", f"{chosen.warmup_s:g}s"]
     arguments += ["--client-cpus", ",".join(map(str, rest or cpus))]
-    try:
-        with context.warm_server(own) as server:
-            status, report, words = loadgen(context, server, arguments)
-            shared = {"shares_cpus": not rest}
-            if not report:
-                return {
-                    "problem": words or f"loadgen ended with {status}",
-                    **about(server),
-                    **shared,
-                }
-            return {**measured(report), **about(server), **shared}
-    except NotStarted as error:
-        return {"problem": f"it did not start: {error}"}
+    return {**load(context, arguments, own), "shares_cpus": not rest}
+
+
+PARTS = {
+    "conformance": conformance,
+    "audit": audit,
+    "durability": durability,
+    "throughput": throughput,
+}

@@ -3,8 +3,8 @@
 import figures
 import summary
 import weights as weighing
-from report import code, section, text
-from throughput_page import table, throughput_blocks
+from report import code, details, listed, section, table, text
+from throughput_page import throughput_blocks
 
 QUOTED_RULES = 12  # broken ones with their conversations
 RESULTS = {"kept": "good", "broken": "bad", "blocked": "bad", "untested": None}
@@ -74,7 +74,7 @@ def problems(result):
         found.append(text({"text": result["problem"], "kind": "bad"}))
     if result.get("last_lines"):
         title = "Last lines of its log when it had ended"
-        found.append({"type": "details", "title": title, "blocks": [pre(result["last_lines"])]})
+        found.append(details(title, pre(result["last_lines"])))
     return found
 
 
@@ -97,17 +97,10 @@ def conformance_blocks(result, weights):
         blocks += [folded(rule) for rule in counting[1:QUOTED_RULES]]
     if others := [rule for rule in broken if rule not in counting]:
         title = f"Decisions of this project that it does not share, without loss of points ({len(others)})"
-        inner = [folded(rule) for rule in others[:QUOTED_RULES]]
-        blocks.append({"type": "details", "title": title, "blocks": inner})
+        blocks.append(details(title, *map(folded, others[:QUOTED_RULES])))
     if result.get("form"):
-        listed = {"type": "list", "items": list(map(str, result["form"]))}
-        blocks.append(
-            {
-                "type": "details",
-                "title": "Differs in form alone, without loss of points",
-                "blocks": [listed],
-            }
-        )
+        title = "Differs in form alone, without loss of points"
+        blocks.append(details(title, listed(result["form"])))
     rows = [rule_row(rule) for rule in rules]
     columns = ["rule", "level", "result", "#cases", "what it says", "why"]
     return [*blocks, table(columns, rows, title="All rules", wide=True)]
@@ -136,14 +129,8 @@ def losses_table(losses, result, weights):
 def rule_row(rule):
     result = str(rule.get("result"))
     shown = {"text": result, "kind": RESULTS.get(result)} if RESULTS.get(result) else result
-    return [
-        str(rule.get("rule")),
-        str(rule.get("level")),
-        shown,
-        str(rule.get("cases", "")),
-        str(rule.get("sentence", "")),
-        str(rule.get("why", "")),
-    ]
+    ends = [str(rule.get(name, "")) for name in ("cases", "sentence", "why")]
+    return [str(rule.get("rule")), str(rule.get("level")), shown, *ends]
 
 
 def quoted(rule):
@@ -166,7 +153,7 @@ def first_broken(rule):
 
 def folded(rule):
     title = f"{rule.get('rule')} is {outcome(rule)}: {rule.get('why', '')}"
-    return {"type": "details", "title": title[:160], "blocks": quoted(rule)}
+    return details(title[:160], *quoted(rule))
 
 
 def audit_blocks(result, weights):
@@ -176,11 +163,8 @@ def audit_blocks(result, weights):
         if run.get("problem"):
             rows.append([clients, {"text": run["problem"], "kind": "bad"}])
             continue
-        passed = (
-            {"text": "passed", "kind": "good"}
-            if run["passed"]
-            else {"text": "failed", "kind": "bad"}
-        )
+        outcomes = {True: ("passed", "good"), False: ("failed", "bad")}
+        passed = dict(zip(("text", "kind"), outcomes[run["passed"]]))
         lost = sum(run["errors"].values())
         share = weighing.audit_run_share(run, weights)
         rows.append(
@@ -203,17 +187,12 @@ def run_details(run):
     ]
     if run.get("wrong"):
         items.append(f"First: {run['wrong']}")
-    blocks = []
+    blocks, clients = [], figures.counted(run["clients"], "client")
     if items:
-        title = {
-            "text": f"With {figures.counted(run['clients'], 'client')}",
-            "kind": "strong",
-        }
-        blocks += [text(title), {"type": "list", "items": items}]
+        blocks += [text({"text": f"With {clients}", "kind": "strong"}), listed(items)]
     if run.get("deviations"):
-        listed = {"type": "list", "items": [deviation(one) for one in run["deviations"]]}
-        title = f"Differs in form alone, with {figures.counted(run['clients'], 'client')}"
-        blocks.append({"type": "details", "title": title, "blocks": [listed]})
+        inner = listed(map(deviation, run["deviations"]))
+        blocks.append(details(f"Differs in form alone, with {clients}", inner))
     return blocks
 
 
@@ -243,5 +222,5 @@ def durability_blocks(result):
     columns += ["#seconds to answer again", "ended before the kill"]
     blocks = [text(words), table(columns, rows)] if rows else [text(words)]
     if result.get("examples"):
-        blocks.append({"type": "list", "items": list(map(str, result["examples"]))})
+        blocks.append(listed(result["examples"]))
     return blocks

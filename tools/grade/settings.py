@@ -1,7 +1,8 @@
 """How long and how often each part is run, and with what load."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import product
 
 import figures
 
@@ -29,14 +30,12 @@ class Settings:
     def of(self, part):
         """What decides the result of a part, for the key of a saved one."""
         used = {
-            "conformance": ("conformance_rounds", "conformance_timeout_s"),
-            "audit": ("audit_s", "reply_timeout_s"),
-            "durability": ("kills", "kill_after_s", "durability_clients", "reply_timeout_s"),
-            "throughput": ("rounds", "throughput_s", "warmup_s", "throughput_clients", "cores")
-            + ("reply_timeout_s",),
-        }[part]
-        every = asdict(self)
-        return {name: every[name] for name in ("seed", *used)}
+            "conformance": "conformance_rounds conformance_timeout_s",
+            "audit": "audit_s reply_timeout_s",
+            "durability": "kills kill_after_s durability_clients reply_timeout_s",
+            "throughput": "rounds throughput_s warmup_s throughput_clients cores reply_timeout_s",
+        }[part].split()
+        return {name: getattr(self, name) for name in ("seed", *used)}
 
 
 def quick(seed):
@@ -81,24 +80,18 @@ def steps_of(part, settings, limits, clients):
     if part == "conformance":
         return [("rules", 4 * settings.conformance_rounds)]
     if part == "audit":
-        return [(f"{figures.counted(count, 'client')}", settings.audit_s + 3) for count in clients]
+        return [(figures.counted(count, "client"), settings.audit_s + 3) for count in clients]
     if part == "durability":
-        return [
-            (f"kill {nth + 1} of {settings.kills}", settings.kill_after_s + 3)
-            for nth in range(settings.kills)
-        ]
-    return [
-        (trial_name(kind, cores, nth, settings), settings.throughput_s + settings.warmup_s + 2)
-        for nth, kind, cores in trials(settings, limits)
-    ]
+        kills, seconds = settings.kills, settings.kill_after_s + 3
+        return [(f"kill {nth + 1} of {kills}", seconds) for nth in range(kills)]
+    seconds = settings.throughput_s + settings.warmup_s + 2
+    planned = trials(settings, limits)
+    return [(trial_name(kind, cores, nth, settings), seconds) for nth, kind, cores in planned]
 
 
 def trials(settings, limits):
     """Throughput: (round, kind, cores); a slow minute of the machine is spread over all of them."""
-    cores = cores_measured(settings, limits)
-    return [
-        (nth, kind, count) for nth in range(settings.rounds) for kind in KINDS for count in cores
-    ]
+    return list(product(range(settings.rounds), KINDS, cores_measured(settings, limits)))
 
 
 def trial_name(kind, cores, nth, settings):

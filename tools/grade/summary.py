@@ -42,11 +42,9 @@ def ranks(rows):
 def rules_kept(result):
     """{level: (kept, of those that were tried)}"""
     count = Counter((rule.get("level"), rule.get("result")) for rule in result.get("rules", []))
+    tried = ("kept", "broken", "blocked")
     return {
-        level: (
-            count[level, "kept"],
-            count[level, "kept"] + count[level, "broken"] + count[level, "blocked"],
-        )
+        level: (count[level, "kept"], sum(count[level, result] for result in tried))
         for level in ("must", "should", "ours")
     }
 
@@ -74,6 +72,18 @@ def seconds(rows, reference):
     return sum(part.get("seconds", 0) for grade in grades for part in grade.parts.values())
 
 
+def part_json(given, words, result):
+    points, most = given or (None, None)
+    points = points if points is None else round(points, 2)
+    problem = result.get("problem", "")
+    return {"points": points, "points_max": most, "summary": words, "problem": problem}
+
+
+def rates_of(result):
+    rates = weighing.rates(result).items()
+    return {f"{kind}, {cores} cores": round(rate, 1) for (kind, cores), rate in rates}
+
+
 def as_json(rows, reference, shared):
     """All that a program may want to read."""
     measured = reference.parts.get("throughput") if reference else None
@@ -90,18 +100,10 @@ def as_json(rows, reference, shared):
                 "points": round(got, 2),
                 "points_max": round(of, 2),
                 "parts": {
-                    part: {
-                        "points": round(given[part][0], 2) if part in given else None,
-                        "points_max": given[part][1] if part in given else None,
-                        "summary": headline(part, result, measured),
-                        "problem": result.get("problem", ""),
-                    }
+                    part: part_json(given.get(part), headline(part, result, measured), result)
                     for part, result in grade.parts.items()
                 },
-                "requests_per_s": {
-                    f"{kind}, {cores} cores": round(rate, 1)
-                    for (kind, cores), rate in weighing.rates(grade.parts.get("throughput")).items()
-                },
+                "requests_per_s": rates_of(grade.parts.get("throughput")),
             }
         )
     return {
@@ -113,10 +115,7 @@ def as_json(rows, reference, shared):
         "settings": vars(shared.settings).copy(),
         "limits": vars(shared.limits).copy(),
         "weights": shared.weights,
-        "reference": {
-            f"{kind}, {cores} cores": round(rate, 1)
-            for (kind, cores), rate in weighing.rates(measured).items()
-        },
+        "reference": rates_of(measured),
         "servers": servers,
     }
 

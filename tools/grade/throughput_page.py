@@ -2,15 +2,10 @@
 
 import figures
 import weights as weighing
+from report import listed, table
 from settings import KINDS
 
 POSITIONS = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
-
-
-def table(columns, rows, **more):
-    """Columns that begin with # hold numbers."""
-    heads = [{"name": name.lstrip("#"), "number": name.startswith("#")} for name in columns]
-    return {"type": "table", "columns": heads, "rows": rows, **more}
 
 
 def latency(result, kind, cores, name):
@@ -47,7 +42,7 @@ def throughput_blocks(result, measured, weights):
     ]
     items += remarks(result)
     if items := [item for item in items if item]:
-        blocks.append({"type": "list", "items": items})
+        blocks.append(listed(items))
     return blocks + charts(result, measured)
 
 
@@ -60,18 +55,15 @@ def remarks(result):
     ]
     shared = sorted({trial["cores"] for trial in trials if trial.get("shares_cpus")})
     if shared:
-        words = ", ".join(map(str, shared))
-        found.append(
-            f"With {words} cores the load generator had no CPU of its own, beside the reference too."
-        )
+        words = f"With {', '.join(map(str, shared))} cores the load generator had no CPU of its own"
+        found.append(f"{words}, beside the reference too.")
     if any(trial.get("client_was_the_bottleneck") for trial in trials):
         found.append("In some runs the load generator was the bottleneck, not the server.")
     for trial in trials:
         if sum((trial.get("errors") or {}).values()) and not weighing.valid_rate(trial):
+            what = f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}"
             words = trial.get("wrong") or ", ".join(trial["errors"])
-            found.append(
-                f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}: too many requests failed, so it counts as 0. {words}"
-            )
+            found.append(f"{what}: too many requests failed, so it counts as 0. {words}")
     return list(dict.fromkeys(found))
 
 
@@ -118,31 +110,21 @@ def rate_chart(result, measured, kind):
 def latency_chart(result, measured, kind):
     cores = max((cores for of, cores in weighing.rates(result) if of == kind), default=None)
     values = [[latency(one, kind, cores, name) for name in POSITIONS] for one in (result, measured)]
-    lines = pair(*values)
-    return (
-        cores
-        and lines
-        and {
-            "type": "chart",
-            "title": f"Response time of {kind} requests on {figures.counted(cores, 'core')}",
-            "x": {"name": "share of the requests that were faster", "scale": "percentile"},
-            "y": {"name": "response time, ms", "unit": "ms", "scale": "log"},
-            "positions": list(POSITIONS.values()),
-            "lines": lines,
-        }
-    )
+    lines = cores and pair(*values)
+    return lines and {
+        "type": "chart",
+        "title": f"Response time of {kind} requests on {figures.counted(cores, 'core')}",
+        "x": {"name": "share of the requests that were faster", "scale": "percentile"},
+        "y": {"name": "response time, ms", "unit": "ms", "scale": "log"},
+        "positions": list(POSITIONS.values()),
+        "lines": lines,
+    }
 
 
 def reference_blocks(reference):
     measured = reference.parts.get("throughput") or {}
     rows = [
-        [
-            kind,
-            str(cores),
-            rate,
-            latency(measured, kind, cores, "p50"),
-            latency(measured, kind, cores, "p99"),
-        ]
+        [kind, str(cores), rate] + [latency(measured, kind, cores, name) for name in ("p50", "p99")]
         for (kind, cores), rate in sorted(weighing.rates(measured).items())
     ]
     columns = ["request", "#cores", "#requests/s", "#p50, ms", "#p99, ms"]

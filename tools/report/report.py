@@ -38,3 +38,17 @@ def code(words):
 
 def section(id, title, *blocks):
     return {"id": id, "title": title, "blocks": list(blocks)}
+
+
+def listed(items):
+    return {"type": "list", "items": list(map(str, items))}
+
+
+def details(title, *blocks):
+    return {"type": "details", "title": title, "blocks": list(blocks)}
+
+
+def table(columns, rows, **more):
+    """Columns that begin with # hold numbers."""
+    heads = [{"name": name.lstrip("#"), "number": name.startswith("#")} for name in columns]
+    return {"type": "table", "columns": heads, "rows": rows, **more}
