@@ -1,5 +1,6 @@
 // Runs every script of this folder: in this process through sessions alone, and over TCP under
-// every thread policy; at once, byte by byte and, without sockets, in random slices.
+// every thread policy; at once, byte by byte and, without sockets, in random slices. Beside them,
+// documents too large for a script.
 
 #include <functional>
 #include <map>
@@ -153,4 +154,22 @@ TEST_CASE("the scripts over TLS, under every policy") {
   const SelfSigned certificate;
   const Policy policy = any_policy();
   for (const Script& script : scripts()) run_over_tcp(script, policy, false, &certificate);
+}
+
+TEST_CASE("a document that is deep, long or all of one byte is malformed under every policy") {
+  const InProcessServer server(
+      any_policy(), [](Options& options) { options.protocol.frame_bytes_max = 1u << 24; });
+  const std::string many(100'000, '1');
+  const std::pair<std::string, std::string> documents[] = {
+      {repeated("<a>", 1'000'000) + repeated("</a>", 1'000'000), "elements nested too deep"},
+      {repeated("<a>", 5'000'000), "Start-end tags mismatch"},
+      {"<!DOCTYPE " + repeated("[", 5'000), "Error parsing document type declaration"},
+      {"<create><account id=\"" + many + "\"/></create>", "attribute value too long"},
+      {std::string(1u << 20, '\0'), "not UTF-8, or a character that XML does not allow"},
+  };
+  TcpClient client(server.port());
+  for (const auto& [document, problem] : documents) {
+    CHECK(client.request(document) == error_reply("malformed XML: " + problem));
+    CHECK(client.request("<create/>") == results(""));
+  }
 }
