@@ -440,6 +440,16 @@ class Server {
     return byte;
   }
 
+  // Until `data` has `length` bytes, or all that came before the end of the stream; then it throws.
+  static void read_rest(Tcp::socket& socket, std::string& data, std::size_t length) {
+    const std::size_t had = data.size();
+    boost::system::error_code error;
+    data.resize(std::max(had, length));
+    const auto rest = boost::asio::buffer(data) + had;
+    data.resize(had + boost::asio::read(socket, rest, error));
+    if (error) throw boost::system::system_error(error);
+  }
+
   // The next document. Throws at the end of the stream.
   std::optional<std::string> read(Tcp::socket& socket) {
     if (is(FormFault::ignores_length)) {
@@ -467,13 +477,12 @@ class Server {
         while (data.size() < length) do
             data += read_byte(socket);
           while (data.back() != '\n');
-      const auto counted = [&] {
-        return is(FormFault::counts_characters)
-                   ? std::uint64_t(std::count_if(data.begin(), data.end(),
-                                                 [](char c) { return (c & 0xC0) != 0x80; }))
-                   : data.size();
-      };
-      while (counted() < length) data += read_byte(socket);
+      const auto begins_character = [](char c) { return (c & 0xC0) != 0x80; };
+      if (is(FormFault::counts_characters))
+        while (std::uint64_t(std::count_if(data.begin(), data.end(), begins_character)) < length)
+          data += read_byte(socket);
+      else
+        read_rest(socket, data, length);
     } catch (const boost::system::system_error&) {
       return refuse(socket, "bad framing: " + std::to_string(length) + " bytes announced, " +
                                 std::to_string(data.size()) + " came");
