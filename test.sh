@@ -10,9 +10,11 @@ cd "$here"
 cmake --preset release -DEXCHANGE_TESTS=ON
 cmake --build build
 status=0
-ctest --test-dir build --verbose --no-tests=error "$@" | tee build/tests.log || status=$?
+# As many tests at a time as there are CPUs; the longest begin first (COST, testing/CMakeLists.txt).
+ctest --test-dir build --parallel "$(nproc)" --verbose --no-tests=error "$@" | tee build/tests.log || status=$?
 # Catch2 closes a binary's output with its number of test cases; a test without such a line counts as one.
 awk '
+  { test = $1 + 0 }  # of a line of output: "12: text"
   /^[0-9]+: .*All tests passed \(.* in [0-9]+ test case/ { sub(/.* in /, ""); passed_in[test] = $1; counted[test] = 1; next }
   /^[0-9]+: test cases:/ {
     line = $0; counted[test] = 1
@@ -28,9 +30,8 @@ awk '
     passed_in[test] -= failed_in[test]
     next
   }
-  /^[0-9]+: / { next }
-  /^test [0-9]+$/ { test = $2 }
-  /Test +#[0-9]+:/ {
+  match($0, /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/) {
+    test = substr($0, index($0, "#") + 1) + 0
     ok = /Passed/
     passed += counted[test] ? passed_in[test] : ok
     failed += failed_in[test]
