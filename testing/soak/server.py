@@ -1,9 +1,8 @@
 """A server on a store that outlives it, measured until it is ready."""
 
 import re
-import tempfile
 
-from exchange_server import ExchangeServer, wait_until
+from exchange_server import MESSAGES, ExchangeServer, wait_until
 from sampling import metrics
 
 
@@ -11,8 +10,7 @@ class Server(ExchangeServer):
     start_s, stop_s, log_level = 1800, 60, "info"
 
     def __init__(self, binary, url, *arguments):
-        log = tempfile.TemporaryFile("w+")
-        super().__init__(*arguments, store=url, binary=binary, errors=log)
+        super().__init__(*arguments, store=url, binary=binary, errors=MESSAGES)
 
     def replayed(self):
         """Batches that it replayed from the journal at its start."""

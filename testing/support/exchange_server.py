@@ -22,6 +22,7 @@ BINARY, LOADGEN = BIN / "server", BIN / "loadgen"
 POLICIES = ("thread", "pool", "loop")
 PATIENCE_S = 30  # for a reply
 OPERATOR_KEY = "operator of tests"
+MESSAGES = object()
 
 
 class ServerError(RuntimeError):
@@ -137,8 +138,8 @@ class Connection:
 class ExchangeServer:
     """A server process, from start() or entering the block until stop(), kill() or leaving the block.
 
-    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages, to write
-    and read; without it they go where those of this program go.
+    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for what it writes to
+    stderr; MESSAGES: a temporary one, which messages() reads; without it that goes where stderr of this program goes.
     With "--auth" among the arguments the operator's key is OPERATOR_KEY, and stands in `operator_key_file`.
     `cpus`: the only ones that it runs on (default: any).
     """
@@ -153,6 +154,7 @@ class ExchangeServer:
 
     def start(self):
         self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
+        errors = self.log = tempfile.TemporaryFile("w+") if self.errors is MESSAGES else None
         command = [
             *(["taskset", "-c", ",".join(map(str, self.cpus))] if self.cpus else []),
             str(self.binary),
@@ -167,7 +169,11 @@ class ExchangeServer:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")}
         began = time.monotonic()
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors or self.errors,
+            text=True,
+            env=environment,
         )
         try:
             self._await_ready()
@@ -200,12 +206,11 @@ class ExchangeServer:
         return time.monotonic() - began
 
     def messages(self):
-        """All that it has written to `errors`."""
-        self.errors.seek(0)
-        return self.errors.read()
+        self.log.seek(0)
+        return self.log.read()
 
     def _error(self, text):
-        return ServerError(f"{text}: {self.messages()[-1000:]}" if self.errors else text)
+        return ServerError(f"{text}: {self.messages()[-1000:]}" if self.log else text)
 
     def kill(self):
         """SIGKILL, as a power cut would end it."""
@@ -222,6 +227,8 @@ class ExchangeServer:
                 self.kill()
         self.process.stdout.close()
         self.folder.cleanup()
+        if self.log:
+            self.log.close()
 
     def __enter__(self):
         return self.start()
