@@ -54,18 +54,18 @@ void Audit::committed(RequestId id, const Outcome& outcome) {
   last = {id.number, outcome};
 }
 
-void Audit::ledger_committed(unsigned ledger, const std::vector<Ledger::Record>& batch,
+void Audit::ledger_committed(unsigned ledger, const std::vector<LedgerRecord>& batch,
                              const std::map<unsigned, Cash>& free) {
-  for (const Ledger::Record& record : batch) {
-    if (const auto* reserved = std::get_if<Ledger::Reserved>(&record)) {
+  for (const LedgerRecord& record : batch) {
+    if (const auto* reserved = std::get_if<Reserved>(&record)) {
       const auto& order = std::get<PlaceOrder>(reserved->request.command);
       links_[{ledger, reserved->request.shard}].reservations.push_back(
           {reserved->request.id, cost(order.shares, order.limit)});
-    } else if (const auto* refused = std::get_if<Ledger::Refused>(&record)) {
+    } else if (const auto* refused = std::get_if<Refused>(&record)) {
       check_refusal(refused->request);
       committed(refused->request.id, Rejected{Reason::insufficient_funds});
       ++counts.refused;
-    } else if (const auto* credited = std::get_if<Ledger::Credited>(&record)) {
+    } else if (const auto* credited = std::get_if<Credited>(&record)) {
       Link& link = links_[{ledger, credited->shard}];
       const std::size_t next = link.credits_received++;
       const std::string text = "credit " + std::to_string(credited->number) + " of shard " +
@@ -82,13 +82,13 @@ void Audit::ledger_committed(unsigned ledger, const std::vector<Ledger::Record>&
   if (!world_.config().is_load) check_cash();
 }
 
-void Audit::shard_committed(unsigned shard, const std::vector<Shard::Executed>& batch,
-                            const std::vector<Shard::Sent>& credits, const NaiveExchange& market) {
+void Audit::shard_committed(unsigned shard, const std::vector<Executed>& batch,
+                            const std::vector<Sent>& credits, const NaiveExchange& market) {
   const unsigned ledgers = world_.config().ledgers;
   for (const auto& [request, time, outcome] : batch) {
-    const auto* order = std::get_if<PlaceOrder>(&request.command);
-    if (ledgers > 0 && order != nullptr && order->side == Side::buy) {
-      Link& link = links_[{account_number(order->account) % ledgers, shard}];
+    if (ledgers > 0 && is_buy(request.command)) {
+      const AccountId& buyer = std::get<PlaceOrder>(request.command).account;
+      Link& link = links_[{account_number(buyer) % ledgers, shard}];
       const std::size_t next = link.reservations_received++;
       if (next >= link.reservations.size() ||
           link.reservations[next].id.client != request.id.client ||
@@ -151,7 +151,7 @@ void Audit::replied(const Reply& reply) const {
                     " was answered, but is not committed so: " + print(reply.outcome));
 }
 
-void Audit::at_rest(const std::vector<std::unique_ptr<Shard>>& shards) const {
+void Audit::at_rest(const std::vector<const NaiveExchange*>& markets) const {
   const Config& config = world_.config();
   for (const auto& [nodes, link] : links_)
     if (link.credits_received != link.credits.size() ||
@@ -159,14 +159,14 @@ void Audit::at_rest(const std::vector<std::unique_ptr<Shard>>& shards) const {
       throw Violation("at rest, but something is still on its way");
   for (unsigned account = 0; account < config.accounts; ++account) {
     const AccountId id = account_id(account);
-    const Cash cash = config.ledgers > 0 ? free_.at(account) : shards[0]->market().balance(id);
+    const Cash cash = config.ledgers > 0 ? free_.at(account) : markets[0]->balance(id);
     if (cash != whole_.balance(id))
       throw Violation("balance " + to_string(cash) + " of account " + print(id) +
                       ", but one exchange has " + to_string(whole_.balance(id)));
   }
   for (unsigned number = 0; number < config.symbols; ++number) {
     const SymbolName symbol = symbol_name(number);
-    const NaiveExchange& market = shards[world_.shard_of(symbol)]->market();
+    const NaiveExchange& market = *markets[world_.shard_of(symbol)];
     for (const Side side : {Side::buy, Side::sell})
       if (market.depth(symbol, side) != whole_.depth(symbol, side))
         throw Violation("the book of " + print(symbol) + " differs");

@@ -5,10 +5,12 @@
 
 #include <map>
 
-#include "studies/scale-out/ledger.hpp"
-#include "studies/scale-out/shard.hpp"
+#include "judge/model/naive_exchange.hpp"
+#include "studies/scale-out/messages.hpp"
 
 namespace exchange::scale_out {
+
+class World;
 
 class Audit {
  public:
@@ -16,14 +18,14 @@ class Audit {
 
   // The client sends its next request, for the first time.
   void invoked(unsigned client) { invoked_[client] = whole_.version(); }
-  void ledger_committed(unsigned ledger, const std::vector<Ledger::Record>& batch,
+  void ledger_committed(unsigned ledger, const std::vector<LedgerRecord>& batch,
                         const std::map<unsigned, Cash>& free);
-  void shard_committed(unsigned shard, const std::vector<Shard::Executed>& batch,
-                       const std::vector<Shard::Sent>& credits, const NaiveExchange& market);
+  void shard_committed(unsigned shard, const std::vector<Executed>& batch,
+                       const std::vector<Sent>& credits, const NaiveExchange& market);
   // A reply to the client's newest request has arrived.
   void replied(const Reply& reply) const;
   // Nothing is on its way, and every node has replayed its journal.
-  void at_rest(const std::vector<std::unique_ptr<Shard>>& shards) const;
+  void at_rest(const std::vector<const NaiveExchange*>& markets) const;
 
   struct Counts {
     std::uint64_t executed = 0, opened = 0, executions = 0, refused = 0, credits = 0;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/described.hpp"
 #include "engine/commands.hpp"
 
 namespace exchange::scale_out {
@@ -42,6 +43,31 @@ struct Credit {
   unsigned account;
   Cash amount;
 };
+
+// One command that a shard executed, also if it was refused: a record of its journal.
+struct Executed {
+  Request request;
+  Timestamp time;
+  Outcome outcome;
+};
+// Credits that a shard made in a batch.
+struct Sent {
+  unsigned ledger;
+  Credit credit;
+};
+// What a ledger decided: a record of its journal.
+struct Reserved {
+  Request request;
+};
+struct Refused {
+  Request request;
+};
+struct Credited {
+  unsigned shard;
+  Number number;
+  Credit credit;
+};
+using LedgerRecord = std::variant<Reserved, Refused, Credited>;
 
 // Items first, first + 1, ...
 template <class Item>
@@ -103,6 +129,10 @@ inline unsigned account_number(const AccountId& id) {
   std::from_chars(id.view().data(), id.view().data() + id.view().size(), number);
   return number - 1;
 }
+inline bool is_buy(const Command& command) {
+  const auto* order = std::get_if<PlaceOrder>(&command);
+  return order != nullptr && order->side == Side::buy;
+}
 inline SymbolName symbol_name(unsigned symbol) { return SymbolName("S" + std::to_string(symbol)); }
 
 // A fault in the design that the checks must find.
@@ -120,22 +150,9 @@ enum class Plant : std::uint8_t {
   reservation_twice,      // the shard does not look at the numbers of reservations
   request_twice,          // requests that are sent again are executed again
 };
-struct NamedPlant {
-  const char* name;
-  Plant plant;
-};
-inline constexpr NamedPlant plants[] = {{"credit-twice", Plant::credit_twice},
-                                        {"credit-lost", Plant::credit_lost},
-                                        {"refuse-at-once", Plant::refuse_at_once},
-                                        {"barrier-skips-a-shard", Plant::barrier_skips_a_shard},
-                                        {"barrier-over-buys", Plant::barrier_over_buys},
-                                        {"buys-pass-barrier", Plant::buys_pass_barrier},
-                                        {"stale-barrier", Plant::stale_barrier},
-                                        {"reply-before-commit", Plant::reply_before_commit},
-                                        {"reserve-before-commit", Plant::reserve_before_commit},
-                                        {"reservation-twice", Plant::reservation_twice},
-                                        {"request-twice", Plant::request_twice}};
-
+BOOST_DESCRIBE_ENUM(Plant, none, credit_twice, credit_lost, refuse_at_once, barrier_skips_a_shard,
+                    barrier_over_buys, buys_pass_barrier, stale_barrier, reply_before_commit,
+                    reserve_before_commit, reservation_twice, request_twice)
 // CPU time of a node's one thread, in nanoseconds, and what its commits wait for.
 struct Costs {
   Nanoseconds apply = 0;     // a request, a reservation, an answer of a barrier

@@ -3,11 +3,11 @@
 // batch, applies them, commits, and only then sends. A crash loses what is not committed; recovery
 // replays the journal. Called by World; owns nothing but its inbox and its batch.
 
-#include "studies/scale-out/messages.hpp"
+#include <utility>
+
+#include "studies/scale-out/world.hpp"
 
 namespace exchange::scale_out {
-
-class World;
 
 class Node {
  public:
@@ -15,11 +15,24 @@ class Node {
   virtual ~Node() = default;
   Node(const Node&) = delete;
 
-  void receive(Message message);
+  void receive(Message message) {
+    if (!is_up_) return;  // the connection broke
+    inbox_.push_back(std::move(message));
+    if (!is_busy_) start_batch();
+  }
   // `is_committed`: the commit that is in progress reaches the journal, though no other node learns
   // of it.
-  void crash(bool is_committed);
-  void recover();
+  void crash(bool is_committed) {
+    if (is_busy_ && is_committed) commit();
+    is_up_ = is_busy_ = false;
+    ++incarnation_;
+    inbox_.clear();
+    replies_.clear();
+  }
+  void recover() {
+    replay();
+    is_up_ = true;
+  }
   // Sends again what was not acknowledged.
   virtual void retransmit() = 0;
 
@@ -38,7 +51,11 @@ class Node {
   virtual void send_committed() = 0;
   virtual void replay() = 0;
 
-  void reply(RequestId id, const Outcome& outcome);
+  void reply(RequestId id, const Outcome& outcome) {
+    needs_commit();  // a reply reveals state
+    charge(world_.config().costs.complete);
+    replies_.emplace_back(Reply{id, outcome});
+  }
   void charge(Nanoseconds cpu) { cpu_ += cpu; }
   void needs_commit() { needs_commit_ = true; }
   unsigned incarnation() const { return incarnation_; }
@@ -46,8 +63,30 @@ class Node {
   World& world_;
 
  private:
-  void start_batch();
-  void end_commit(unsigned incarnation);
+  void start_batch() {
+    is_busy_ = true;
+    needs_commit_ = false;
+    cpu_ = 0;
+    for (const Message& message : std::exchange(inbox_, {})) take(message);
+    end_of_batch();
+    if (world_.config().plant == Plant::reply_before_commit)
+      for (Message& message : std::exchange(replies_, {}))
+        world_.send_to_client(std::move(message));
+    const Costs& costs = world_.config().costs;
+    if (needs_commit_) charge(costs.commit);
+    cpu_used_ += cpu_;
+    const Nanoseconds wait = needs_commit_ ? world_.between(costs.wait_min, costs.wait_max) : 0;
+    world_.after(cpu_ + wait, [this, incarnation = incarnation_] { end_commit(incarnation); });
+  }
+  void end_commit(unsigned incarnation) {
+    if (incarnation != incarnation_) return;
+    commits_ += needs_commit_ ? 1 : 0;
+    commit();
+    is_busy_ = false;
+    for (Message& message : std::exchange(replies_, {})) world_.send_to_client(std::move(message));
+    send_committed();
+    if (!inbox_.empty()) start_batch();
+  }
 
   std::vector<Message> inbox_, replies_;
   bool is_up_ = true, is_busy_ = false, needs_commit_ = false;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "studies/scale-out/ledger.hpp"
+#include "studies/scale-out/shard.hpp"
+
 namespace exchange::scale_out {
 namespace {
 
@@ -87,6 +90,8 @@ World::World(const Config& config)
     nodes_.push_back(shards_.emplace_back(std::make_unique<Shard>(*this, shard)).get());
 }
 
+World::~World() = default;
+
 unsigned World::shard_of(const SymbolName& symbol) const {
   unsigned number = 0;
   std::from_chars(symbol.view().data() + 1, symbol.view().data() + symbol.view().size(), number);
@@ -119,13 +124,14 @@ void World::run() {
       node->crash(false);
       node->recover();
     }
-  audit_.at_rest(shards_);
+  std::vector<const NaiveExchange*> markets;
+  for (const auto& shard : shards_) markets.push_back(&shard->market());
+  audit_.at_rest(markets);
 }
 
 // --- network and faults ---
 
 void World::deliver(const std::function<void(Message)>& receive, Message message) {
-  ++figures_.messages;
   for (unsigned copies = one_in(config_.twice_one_in) ? 2 : 1; copies > 0; --copies) {
     if (one_in(config_.lost_one_in)) continue;
     const bool is_slow = one_in(config_.slow_one_in);
@@ -192,10 +198,10 @@ void World::next_request(unsigned number) {
 
 void World::send_request(unsigned number) {
   const Request& request = clients_[number].request;
-  const auto* order = std::get_if<PlaceOrder>(&request.command);
-  if (config_.ledgers > 0 && order != nullptr && order->side == Side::buy)
-    send_to_ledger(account_number(order->account) % config_.ledgers, request);
-  else
+  if (config_.ledgers > 0 && is_buy(request.command)) {
+    const AccountId& buyer = std::get<PlaceOrder>(request.command).account;
+    send_to_ledger(account_number(buyer) % config_.ledgers, request);
+  } else
     send_to_shard(request.shard, request);
   if (config_.retry > 0)
     after(config_.retry, [this, number, sent = request.id.number] {
@@ -220,12 +226,10 @@ void World::receive_reply(const Reply& reply) {
   if (replies_ == all * 3 / 10) middle_from_ = now_;
   if (replies_ == all * 8 / 10) middle_to_ = now_;
   if (middle_from_ > 0 && middle_to_ == 0) {
-    const auto* order = std::get_if<PlaceOrder>(&client.request.command);
-    const bool is_buy = order != nullptr && order->side == Side::buy;
     const bool is_refused = std::holds_alternative<Rejected>(reply.outcome);
-    (!is_buy      ? figures_.times.others
-     : is_refused ? figures_.times.refused
-                  : figures_.times.buys)
+    (!is_buy(client.request.command) ? figures_.times.others
+     : is_refused                    ? figures_.times.refused
+                                     : figures_.times.buys)
         .push_back(now_ - client.sent_at);
   }
   after(between(0, config_.think_max), [this, number = reply.id.client] { next_request(number); });
@@ -281,6 +285,15 @@ World::Figures World::figures() const {
   for (const auto& shard : shards_)
     figures.shard_cpu = std::max(figures.shard_cpu, double(shard->cpu_used()) / double(now_));
   return figures;
+}
+
+std::string violation_of(World& world) {
+  try {
+    world.run();
+  } catch (const std::exception& violation) {
+    return violation.what();
+  }
+  return "";
 }
 
 }  // namespace exchange::scale_out

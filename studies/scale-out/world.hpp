@@ -16,9 +16,14 @@ Config draw(std::uint64_t seed, Plant plant);
 // Many clients, no faults, measured costs.
 Config load(unsigned ledgers, unsigned shards, unsigned refused_percent);
 
+class Node;
+class Ledger;
+class Shard;
+
 class World {
  public:
   explicit World(const Config& config);
+  ~World();
   // Until all requests are answered and nothing is on its way. Throws Violation.
   void run();
 
@@ -42,7 +47,7 @@ class World {
     double per_second = 0;                 // requests, in the middle of the run
     Times times;                           // from sending to reply, in the middle of the run
     double ledger_cpu = 0, shard_cpu = 0;  // shares of time, of the busiest
-    std::uint64_t crashes = 0, barriers = 0, messages = 0;
+    std::uint64_t crashes = 0, barriers = 0;
   };
   Figures figures() const;
   // Two runs of one seed must agree on it.
@@ -97,5 +102,8 @@ class World {
   bool is_ended_ = false;
   Figures figures_;
 };
+
+// Runs it. The violation in words, or nothing.
+std::string violation_of(World& world);
 
 }  // namespace exchange::scale_out

@@ -7,15 +7,9 @@ using namespace exchange::scale_out;
 
 namespace {
 
-// The violation, or nothing.
 std::string run(std::uint64_t seed, Plant plant) {
   World world(draw(seed, plant));
-  try {
-    world.run();
-  } catch (const Violation& violation) {
-    return violation.what();
-  }
-  return "";
+  return violation_of(world);
 }
 
 constexpr std::uint64_t seeds = 500, seeds_planted = 2'000;  // rare faults need many
@@ -30,8 +24,9 @@ TEST_CASE("ledgers and shards keep their promises under crashes, delays and seco
 }
 
 TEST_CASE("the scale-out checks find each planted fault") {
-  for (const auto& [name, plant] : plants) {
-    INFO(name);
+  for (std::size_t n = 1; n < exchange::enumerators<Plant>; ++n) {
+    const auto plant = Plant(n);
+    INFO(exchange::name_of(plant));
     unsigned found = 0;
     for (std::uint64_t seed = 1; seed <= seeds_planted && found == 0; ++seed)
       found += run(seed, plant).empty() ? 0 : 1;
