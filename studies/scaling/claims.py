@@ -63,6 +63,9 @@ class Figures:
             if all(row[heads[key]] == value for key, value in wanted.items())
         ]
 
+    def column(self, table, column, **wanted):
+        return [number(row[column]) for row in self.named(table, **wanted)]
+
     def by_hand(self, head):
         return next(table for table in self.tables[None] if table and head in table[0])
 
@@ -159,22 +162,7 @@ def idle_pairs(f):
     return len(pairs), slower, faster
 
 
-def cpu(f, column, **wanted):
-    return [number(row[column]) for row in f.named("cpu", **wanted)]
-
-
-def server_us(f, **wanted):
-    return cpu(f, "us per request server", **wanted)
-
-
-def serial(f, **wanted):
-    return cpu(f, "core thread's part of the server's", **wanted)
-
-
-def stage(f, name, **wanted):
-    return [number(row[name]) for row in f.named("stages", **wanted)]
-
-
+CORE_SHARE, SERVER_US = "core thread's part of the server's", "us per request server"
 LOOP_SQLITE = {"store": "sqlite", "kind": "transactions", "policy": "loop"}
 
 
@@ -211,10 +199,6 @@ def peaks(f, policies):
     return [one for one in found if one == one]
 
 
-def validation(f, column, **wanted):
-    return [number(row[column]) for row in f.named("cores/validation", **wanted)]
-
-
 def simulated(f, store, policy, cores, clients="200"):
     (row,) = f.named("cores/simulated", store=store, clients=clients, policy=policy)
     return number(row[f"requests/s {cores} core{'s' * (cores > 1)}"])
@@ -224,12 +208,11 @@ def limits_simulated(f, cores, **wanted):
     return [row[f"limited by, at {cores}"] for row in f.named("cores/simulated", **wanted)]
 
 
-def summary_row(f, column):
+def summary(f, column):
     return f.named("cores/summary", cells="all cells")[0][column]
 
 
 AT_THEIR_RATE = "here: 1 worker, at the highest rate of the originals"
-MOST = "by CPU, if the server had the cores to itself most speed-up"
 
 
 def by_policy(cells):
@@ -237,7 +220,7 @@ def by_policy(cells):
 
 
 def stages_are(f, wanted_ms, column):
-    return rounds_to(wanted_ms, stage(f, column, **LOOP_SQLITE)[0] / 1000)
+    return rounds_to(wanted_ms, f.column("stages", column, **LOOP_SQLITE)[0] / 1000)
 
 
 CLAIMS = read(Path(__file__).with_suffix(".txt"))[None]

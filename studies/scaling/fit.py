@@ -1,4 +1,4 @@
-"""Fits of the universal scalability law (Gunther) and of Amdahl's, which is the same without the last term:
+"""Fits of the universal scalability law (Gunther):
 
     X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))
 
@@ -10,23 +10,24 @@ from itertools import chain, combinations
 from random import Random
 from statistics import median
 
+R2_MIN = 0.8  # of a law that is shown
 
-def law(n, lambda_, sigma, kappa=0.0):
+
+def law(n, lambda_, sigma, kappa):
     return lambda_ * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
 
 
-def fit_law(points, with_kappa=True):
+def fit_law(points):
     """points: [(N, X), ...] -> (lambda, sigma, kappa), or None if there are too few different N."""
     points = [(n, x) for n, x in points if n > 0 and x > 0]
-    terms = [lambda n: 1.0, lambda n: n - 1.0] + ([lambda n: n * (n - 1.0)] if with_kappa else [])
-    if len({n for n, _ in points}) < len(terms):
+    if len({n for n, _ in points}) < 3:
         return None
     # Relative to the measured N/X, all points have the same weight: the errors are shares of the measurement.
-    rows, targets = [[term(n) for term in terms] for n, _ in points], [n / x for n, x in points]
+    rows, targets = [[1.0, n - 1.0, n * (n - 1.0)] for n, _ in points], [n / x for n, x in points]
     found = non_negative(rows, targets, [1.0] * len(points), first=1)
     if found is None:
         return None
-    a, b, c = found + [0.0] * (3 - len(found))
+    a, b, c = found
     return 1 / a, b / a, c / a
 
 
@@ -75,61 +76,42 @@ def least_squares(rows, targets):
     return [matrix[i][size] / matrix[i][i] for i in range(size)]
 
 
-def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
+def fit_with_interval(samples, seed=1, rounds=200):
     """samples: {N: [X of each trial]}. Fits the medians; the intervals hold 95 % of the fits to trials drawn again with
     replacement. Returns a dictionary, or None."""
     samples = {n: list(values) for n, values in sorted(samples.items()) if values}
-    fitted = fit_law([(n, median(values)) for n, values in samples.items()], with_kappa)
+    measured = {n: median(values) for n, values in samples.items()}
+    fitted = fit_law(measured.items())
     if fitted is None:
         return None
-    random = Random(seed)
-    again, known = [], {}  # with few trials the same medians come again and again
-    if min(len(values) for values in samples.values()) >= 2:
+    random, again, known = Random(seed), [], {}  # with few trials the same medians come again
+    if min(map(len, samples.values())) >= 2:
         for _ in range(rounds):
             points = tuple(
                 (n, median(random.choices(values, k=len(values)))) for n, values in samples.items()
             )
             if points not in known:
-                known[points] = fit_law(points, with_kappa)
+                known[points] = fit_law(points)
             if known[points]:
                 again.append(known[points])
-    measured = {n: median(values) for n, values in samples.items()}
     mean = sum(measured.values()) / len(measured)
     spread = sum((x - mean) ** 2 for x in measured.values())
     off = sum((x - law(n, *fitted)) ** 2 for n, x in measured.items())
-    lambda_, sigma, kappa = fitted
+    _, sigma, kappa = fitted
+    names = ("lambda", "sigma", "kappa")
     return {
-        "law": "universal scalability law" if with_kappa else "Amdahl (kappa = 0)",
-        "points": len(samples),
-        "lambda": lambda_,
-        "sigma": sigma,
-        "kappa": kappa if with_kappa else None,
-        "lambda_interval": interval([f[0] for f in again]),
-        "sigma_interval": interval([f[1] for f in again]),
-        "kappa_interval": interval([f[2] for f in again]) if with_kappa else None,
-        "r_squared": 1 - off / spread
-        if spread > 0 and len(samples) > (3 if with_kappa else 2)
-        else None,  # of as many points as parameters it is always 1
-        "peak_n": ((1 - sigma) / kappa) ** 0.5 if with_kappa and kappa > 0 and sigma < 1 else None,
-        "fits": again,
+        **dict(zip(names, fitted)),
+        **{f"{name}_interval": interval([f[nth] for f in again]) for nth, name in enumerate(names)},
+        "r_squared": 1 - off / spread if spread else 0.0,
+        "peak_n": ((1 - sigma) / kappa) ** 0.5 if kappa > 0 and sigma < 1 else None,
     }
 
 
-R2_MIN = 0.8  # of a law that is shown
-
-
-def describes(fit):
-    """Whether the law describes what it was fitted to. With as many points as parameters that cannot be known."""
-    return fit["r_squared"] is not None and fit["r_squared"] >= R2_MIN
-
-
 def why_no_fit(fit):
-    """Empty if it is shown."""
-    if describes(fit):
-        return ""
-    if fit["r_squared"] is None:
-        return f"no fit of {fit['law']}: {fit['points']} points cannot test a law of {2 if fit['kappa'] is None else 3} parameters"
-    return f"no fit of {fit['law']}: R² is {fit['r_squared']:.2f}, below {R2_MIN:g}"
+    """None if the law describes what it was fitted to."""
+    if fit["r_squared"] >= R2_MIN:
+        return None
+    return f"no fit of universal scalability law: R² is {fit['r_squared']:.2f}, below {R2_MIN:g}"
 
 
 def peak(fit, measured):
@@ -144,12 +126,5 @@ def interval(values, share=0.95):
     if not values:
         return None
     values = sorted(values)
-    tail = (1 - share) / 2
-    return [values[int(tail * (len(values) - 1))], values[-1 - int(tail * (len(values) - 1))]]
-
-
-def projection(fit, n):
-    """(value, low, high) of the law at n."""
-    at_n = [law(n, *parameters) for parameters in fit["fits"]]
-    low, high = interval(at_n) or (None, None)
-    return law(n, fit["lambda"], fit["sigma"], fit["kappa"] or 0.0), low, high
+    tail = int((1 - share) / 2 * (len(values) - 1))
+    return [values[tail], values[-1 - tail]]

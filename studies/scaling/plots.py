@@ -1,9 +1,8 @@
 """The plots, as descriptions for studies.report.charts. One colour and one mark for each policy."""
 
 from cells import CORES, KINDS, LOADS, POLICIES, STORES
-from fit import describes
-from studies.report.charts import AMBER, BLUE, GREEN, GREY, INK, PINK, SKY, VERMILION, short
-from summary import PROJECTED_CORES, STAGES, cores_text, find, has, pick
+from studies.report.charts import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from summary import STAGES, has, pick
 
 COLOURS = {"thread": VERMILION, "pool-40": PINK, "pool-cpus": AMBER, "loop": BLUE}
 MARKS = {"thread": "s", "pool-40": "^", "pool-cpus": "D", "loop": "o"}
@@ -56,81 +55,6 @@ def by_clients(summary, cores, name, label, log=False):
     }
 
 
-def by_cores(summary, store):
-    """A panel for each kind and policy: what was measured, and two projections between which the truth lies."""
-    fits = [
-        fit
-        for fit in summary["fits_over_cores"]
-        if (fit["store"], fit["clients"], fit["idle"]) == (store, 200, 0)
-    ]
-    kinds, policies = present(KINDS, fits, "kind"), present(POLICIES, fits, "policy")
-    by_panel = {(fit["kind"], fit["policy"]): fit for fit in fits}
-    is_fitted = any(describes(law) for fit in fits for law in fit["fits"])
-    numbers = sorted({*CORES, *PROJECTED_CORES})
-    position = {cores: at for at, cores in enumerate(numbers)}
-
-    def panel(kind, policy):
-        empty = {"title": f"{kind}, {policy}", "note": "not run"}
-        fit = by_panel.get((kind, policy))
-        return {**empty, **cores_panel(summary, fit, position)} if fit else empty
-
-    return {
-        "size": [1.2 + 2.75 * len(policies), 0.8 + 2.8 * len(kinds)],
-        "panels": [[panel(kind, policy) for policy in policies] for kind in kinds],
-        "share_y": True,
-        "x": {
-            "label": "cores of the server",
-            "ticks": [[at, str(cores)] for cores, at in position.items()],
-            "range": [-0.3, len(position) - 0.5],
-        },
-        "y": {"label": "requests/s"},
-        "legend": "top",
-        "keys": [
-            {"name": "measured", "colour": INK, "mark": "o", "dash": "none"},
-            {
-                "name": "measured, CPUs shared with the client",
-                "colour": INK,
-                "mark": "o",
-                "dash": "none",
-                "hollow": True,
-            },
-            *([{"name": "projection: the fit", "colour": INK, "dash": "dashed"}] * is_fitted),
-            {"name": "projection: by CPU, upper bound", "colour": INK, "dash": "dotted"},
-        ],
-    }
-
-
-def cores_panel(summary, fit, position):
-    colour, lines, texts = COLOURS[fit["policy"]], [], []
-    factors = {name: fit[name] for name in ("store", "kind", "policy")}
-    cells = list(filter(has, pick(summary, part="sweep", clients=200, idle=0, **factors)))
-    points = [point(position[cell["cores"]], cell["requests_per_s"]) for cell in cells]
-
-    def add(points, **style):
-        lines.append({"points": points, "colour": colour, **style})
-
-    def project(points, **style):
-        add(points, width=1.4, **style)
-        x, y = points[-1][:2]
-        texts.append([x, y, short(float(f"{y:.2g}")), colour])
-
-    shown = [law for law in fit["fits"] if describes(law)]
-    ahead = shown[-1]["projection"] if shown else {}
-    if ahead:
-        fitted = [[position[int(cores)], *values] for cores, values in ahead.items()]
-        fitted = [values if None not in values else values[:2] for values in fitted]
-        project([points[-1][:2], *fitted], dash="dashed", band=0.15)
-    bound = fit["by_cpu"]["projection"] if fit["by_cpu"] else {}
-    bound = [[position[int(n)], y] for n, y in bound.items() if int(n) >= cells[0]["cores"]]
-    if bound:
-        project(bound, dash="dotted")
-    add([one[:2] for one in points])
-    for hollow in (False, True):
-        own = [one for one, cell in zip(points, cells) if cell["shared"] == hollow]
-        add(own, mark=MARKS[fit["policy"]], dash="none", hollow=hollow)
-    return {"lines": lines, "texts": texts}
-
-
 def stacked(summary, cores, parts_of, colours, label, decimals):
     """A panel for each kind, a bar for each store and policy, divided into its parts."""
     cells = pick(summary, part="sweep", cores=cores, clients=200, idle=0)
@@ -177,8 +101,6 @@ def all_charts(summary):
     for cores in run:
         made[f"throughput-{cores}"] = by_clients(summary, cores, "requests_per_s", "requests/s")
         made[f"p99-{cores}"] = by_clients(summary, cores, "p99_ms", "p99, ms", log=True)
-    for store in present(STORES, summary["fits_over_cores"], "store"):
-        made[f"cores-{store}"] = by_cores(summary, store)
     if run:
         label = "CPU us per request"
         made["cpu"] = stacked(summary, run[0], cpu_parts, PROCESS_COLOURS, label, 1)

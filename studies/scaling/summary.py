@@ -6,12 +6,11 @@ from statistics import median
 
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
 from figures import counted
-from fit import fit_with_interval, projection
+from fit import fit_with_interval
 
 BUSY = 0.85  # of what it could use: from here on it is what limits
 STAGES = ("read", "parse", "queue", "apply", "commit", "deliver", "write")
 PROCESSES = {"server": "server_process", "client": "client", "database": "database"}  # in reports
-PROJECTED_CORES = (4, 8, 16)
 
 
 def spread(values):
@@ -222,62 +221,12 @@ def verdict(numbers, used, at):
     return f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
 
 
-def fits_over_cores(cells):
-    """One for each store, kind, policy and load of the sweep: over the measured throughput, and by CPU."""
-    fits = []
-    names = ("store", "kind", "policy", "clients", "idle")
-    for key, group in grouped(cells, names):
-        measured = {cell["cores"]: cell for cell in group if has(cell)}
-        samples = {cores: cell["rates"] for cores, cell in measured.items()}
-        laws = []
-        for with_kappa in (False, True) if len(samples) >= 3 else (False,):
-            if fitted := fit_with_interval(samples, with_kappa):
-                ahead = [n for n in PROJECTED_CORES if n > max(samples)]
-                fitted["projection"] = {str(n): projection(fitted, n) for n in ahead}
-                del fitted["fits"]
-                laws.append(fitted)
-        one = {
-            **dict(zip(names, key)),
-            "shared_at": [cores for cores, cell in sorted(measured.items()) if cell["shared"]],
-            "fits": laws,
-            "by_cpu": by_cpu(measured),
-        }
-        if one["fits"] or one["by_cpu"]:
-            fits.append(one)
-    return fits
-
-
-def by_cpu(measured):
-    """What the cores could carry if the server had them to itself: cores / server CPU per request; and Amdahl's law with
-    the core thread's part of the server's CPU time as the serial share."""
-    capacity = {
-        cores: cores * 1e6 / cell["cpu_us"]["server"]["median"]
-        for cores, cell in measured.items()
-        if cell["cpu_us"]["server"] and cell["cpu_us"]["server"]["median"]
-    }
-    if not capacity:
-        return None
-    serial = measured[min(capacity)]["core_thread_share"]
-    first = min(capacity)
-    one_core = capacity[first] / first
-    return {
-        "capacity": {str(cores): value for cores, value in sorted(capacity.items())},
-        "serial_share": serial,
-        "most_speedup": 1 / serial if serial else None,
-        "projection": {
-            str(n): one_core * n / (1 + serial * (n - 1)) for n in (1, 2, *PROJECTED_CORES)
-        }
-        if serial is not None
-        else {},
-    }
-
-
 def fits_over_clients(cells):
     fits = []
     names = ("store", "kind", "policy", "cores")
     for key, group in grouped([cell for cell in cells if not cell["idle"]], names):
         samples = {cell["clients"]: cell["rates"] for cell in group if has(cell)}
-        fitted = fit_with_interval(samples, True) if len(samples) >= 4 else None
+        fitted = fit_with_interval(samples) if len(samples) >= 4 else None
         if fitted:
             fits.append({**dict(zip(names, key)), "measured": sorted(samples), **fitted})
     return fits
@@ -310,6 +259,5 @@ def summarise(head, records):
         "trials_wanted": sum(cell["trials_wanted"] for cell in cells),
         "errors": [cell for cell in cells if cell["errors"]],
         "cells": cells,
-        "fits_over_cores": fits_over_cores(sweep),
         "fits_over_clients": fits_over_clients(sweep),
     }

@@ -1,40 +1,29 @@
 """The tables of the report, each declared by its columns."""
 
-from dataclasses import replace
 from itertools import groupby
 from statistics import mean
 
 from cells import CORES, KINDS, POLICIES, POLICY_NAMES
 from figures import counted
 from fit import R2_MIN, peak, why_no_fit
-from progress import duration
 from studies.report.tables import NONE, Column, Table, number, percent, ranged, rows_of
 from summary import STAGES, cores_text, find, grouped, has, pick, wait_shares
 
 # What the original write-up measured, on another machine: for comparison of ratios only.
 TABLE_A = [(policy, clients) for policy in ("thread", "pool-40") for clients in (20, 150, 200)]
-THEIRS_A = [
-    [70, 98, 102, 99, 96, 81, 88, 101, 98, 74],
-    [438, 415, 715, 610, 895, 572, 428, 476, 614, 625],
-    [622, 849, 786, 990, 651, 570, 323, 991, 1401, 789],
-    [122, 99, 110, 96, 116, 90, 133, 55, 101, 174],
-    [942, 1006, 956, 1220, 899, 927, 1008, 867, 929, 1054],
-    [1010],
-]
-THEIRS_A_CLOSING = {
+THEIRS_A = {
     "average": ["90.7", "578.8", "797.2", "109.6", "980.8", NONE],
     "average delay per request (ms)": ["4.5", "3.9", "3.9", "5.5", "6.5", NONE],
     "requests per second": ["221", "259", "251", "182", "153", NONE],
 }
 TABLE_B = [(kind, cores) for kind in KINDS for cores in CORES]
-THEIRS_B_CLOSING = {
+THEIRS_B = {
     "average total time (ms)": ["434.9", "358.8", "376.6", "4251.5", "2836.3", "2539.9"],
     "average delay per request (ms)": ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
     "requests per second": ["229", "278", "265", "23.5", "35.2", "39.3"],
 }
 PAGES = ("scaling.md", "scaling/tables.md")  # of docs: what is read, and what is looked up
-CLOSING_ROWS = 3
-CLOSING_FIGURES = [  # of a burst: from its average time and number of clients
+BURST_FIGURES = [  # the rows of A and B: from its average time and number of clients
     lambda total_ms, clients: total_ms,
     lambda total_ms, clients: total_ms / clients,
     lambda total_ms, clients: clients / total_ms * 1000,
@@ -111,39 +100,30 @@ DETAILS = [
 # Tables A and B, in the shape of the original.
 
 
-def burst_table(name, title, columns, cells, trials, closing, note):
-    """The original's columns and ours. `columns`: head of the first one, then (group, head) of each; `closing`: the original's last rows."""
+def burst_table(name, title, columns, cells, theirs, note):
+    """The original's columns and ours. `columns`: head of the first one, then (group, head) of each; `theirs`: the original's rows."""
     first, *heads = columns
     columns = [text(first)] + [
         Column(head, group=f"{source}: {group}")
         for source in ("original", "here")
         for group, head in heads
     ]
-    measured = [cell["totals_ms"] if has(cell) else [] for cell in cells]
-    rows = []
-    for nth in range(max(10, *map(len, measured))):
-        theirs = [str(one[nth]) if nth < len(one) else "N/A" if one else NONE for one in trials]
-        ours = [number(one[nth]) if nth < len(one) else NONE for one in measured]
-        rows.append([f"trial {nth + 1}", *theirs, *ours])
-    for (label, theirs), figure in zip(closing.items(), CLOSING_FIGURES):
-        rows.append([label, *theirs, *(closing_cell(cell, figure) for cell in cells)])
+    rows = [
+        [label, *figures, *(burst_cell(cell, figure) for cell in cells)]
+        for (label, figures), figure in zip(theirs.items(), BURST_FIGURES)
+    ]
     known = [cell for cell in cells if cell]
-    erring = [f"{short_name(cell)}: {errors_text(cell)}" for cell in known if cell["errors"]]
     reasons = {cell["reason"] for cell in known if cell["status"] == "not run"}
     reasons |= {"not part of this run"} if len(known) < len(cells) else set()
-    note += f" * clients saw errors: {'; '.join(erring)}." if erring else ""
+    note += " * clients saw errors." if any(cell["errors"] for cell in known) else ""
     note += f" Not run: {'; '.join(sorted(reasons))}." if reasons else ""
     return Table(name, title, columns, rows, note)
 
 
-def closing_cell(cell, figure):
+def burst_cell(cell, figure):
     if not has(cell):
         return "not run"
     return marked(number(figure(mean(cell["totals_ms"]), cell["clients"])), cell)
-
-
-def short_name(cell):
-    return f"{cell['policy']}, {cell['kind']}, {cell['clients_text']} clients, {cores_text(cell['cores'])}, {cell['store']}"
 
 
 def table_a(summary):
@@ -154,7 +134,6 @@ def table_a(summary):
         ["concurrent clients", *((names[policy], str(clients)) for policy, clients in TABLE_A)],
         [find(summary, part="a", load="burst", policy=p, clients=n) for p, n in TABLE_A],
         THEIRS_A,
-        THEIRS_A_CLOSING,
         "Each client connects, sends one request and gets its reply; nothing is pinned. The originals come from another machine. "
         "Average delay per request: average total time / clients.",
     )
@@ -173,9 +152,8 @@ def table_b(summary, policy):
         f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL",
         ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
         cells,
-        [[]] * len(TABLE_B),
-        THEIRS_B_CLOSING,
-        "Single trials of the original are not known. The original pinned with taskset; so does --server-cpus."
+        THEIRS_B,
+        "The original pinned with taskset; so does --server-cpus."
         + (f" {'; '.join(placements)}." if placements else ""),
     )
 
@@ -340,70 +318,14 @@ def waits_table(summary):
     )
 
 
-def parameter(head, name, group="", form=",.0f", interval_form=None):
+def parameter(head, name, form=",.0f", interval_form=None):
     """A fitted parameter with its interval."""
 
     def cell(fit):
-        if fit.get(name) is None:
-            return NONE
         ends = [format(end, interval_form or form) for end in fit[f"{name}_interval"] or ()]
         return format(fit[name], form) + (f" [{' – '.join(ends)}]" if ends else "")
 
-    return Column(head, cell, group)
-
-
-def fits_cores_table(summary):
-    fitted, by_cpu = (
-        "fitted to the throughput measured",
-        "by CPU, if the server had the cores to itself",
-    )
-
-    def shared(fit):
-        cores = ", ".join(map(cores_text, fit["shared_at"]))
-        return f"yes, at {cores}" if cores else "no"
-
-    def capacity(fit):
-        found = fit["by_cpu"]["capacity"] if fit["by_cpu"] else {}
-        parts = [f"{cores_text(int(cores))}: {number(value)}" for cores, value in found.items()]
-        return ", ".join(parts) or NONE
-
-    def serial(fit):
-        return fit["by_cpu"] and fit["by_cpu"]["serial_share"]
-
-    def projected(fit):
-        parts = [f"{n}: {number(value[0])}" for n, value in fit.get("projection", {}).items()]
-        return "; ".join(parts) or NONE
-
-    columns = [
-        *(STORE, KIND, POLICY),
-        text("law", lambda fit: fit.get("no_fit") or fit.get("law", NONE), fitted),
-        parameter("lambda", "lambda", fitted),
-        parameter("sigma (serial)", "sigma", fitted, ".3f"),
-        parameter("kappa (coherence)", "kappa", fitted, ".4f"),
-        text("projection: cores: requests/s", projected, fitted),
-        text("CPUs shared with the client", shared),
-        text("capacity, requests/s", capacity, by_cpu),
-        Column("serial share: the core thread's", lambda fit: percent(serial(fit)), by_cpu),
-        Column(
-            "most speed-up", lambda fit: f"{1 / serial(fit):.1f}x" if serial(fit) else NONE, by_cpu
-        ),
-    ]
-    fits = [
-        {**fit, **({"no_fit": why} if (why := why_no_fit(law)) else law)}
-        for fit in summary["fits_over_cores"]
-        if (fit["clients"], fit["idle"]) == (200, 0)
-        for law in fit["fits"] or [{"law": "Amdahl", "r_squared": None, "points": 1, "kappa": None}]
-    ]
-    return Table(
-        "fits-cores",
-        "Scaling over cores, 200 clients",
-        columns,
-        rows_of(columns, fits),
-        f"Brackets: 95 % of the fits to trials drawn again. A law is shown if its R² is {R2_MIN:g} or more; two numbers of cores cannot test any. "
-        "Where the client took CPU time of the server, sigma holds that too: read the columns by CPU, which are an upper bound (no thread waits, "
-        "nothing but the core thread is serial).",
-        wide=True,
-    )
+    return Column(head, cell)
 
 
 def policies_table(summary):
@@ -432,24 +354,23 @@ def leaders(cells, clients):
 
 
 def fits_clients_table(summary):
+    def shown_peak(fit):
+        found = peak(fit, fit["measured"])
+        return number(found) if found else "none"
+
     columns = [
         *(STORE, KIND, SERVER_CORES, POLICY),
         parameter("lambda, requests/s", "lambda"),
         parameter("sigma", "sigma", form=".4f"),
         parameter("kappa", "kappa", form=".2e", interval_form=".1e"),
-        Column(
-            "peak at clients",
-            lambda fit: number(peak(fit, fit["measured"]))
-            if peak(fit, fit["measured"])
-            else "none",
-        ),
-        Column("R²", lambda fit: NONE if fit["r_squared"] is None else f"{fit['r_squared']:.2f}"),
+        Column("peak at clients", shown_peak),
+        Column("R²", lambda fit: f"{fit['r_squared']:.2f}"),
     ]
     return Table(
         "fits-clients",
         "Scaling over clients: the universal scalability law",
         columns,
-        rows_of(columns, summary["fits_over_clients"], 4, lambda fit: why_no_fit(fit) or None),
+        rows_of(columns, summary["fits_over_clients"], 4, why_no_fit),
         f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the rate of one client alone, is an extrapolation. A large "
         "sigma here means saturation: more clients than the server needs to be busy. A peak is shown if it lies among the clients measured, and kappa "
         "is above zero in 95 % of the fits to trials drawn again.",
@@ -458,6 +379,15 @@ def fits_clients_table(summary):
 
 
 # The run.
+
+
+def duration(seconds):
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02} min"
 
 
 def placements_table(summary):
@@ -520,9 +450,8 @@ def headline(summary):
             f"Unfinished: {counted(missing, 'trial is', 'trials are')} missing of {summary['trials_wanted']}."
         )
     if errors:
-        named = "; ".join(f"{one['key']}: {error_counts(one)}" for one in errors[:8])
-        more = f"; {len(errors) - 8} more below." if len(errors) > 8 else "."
-        sentences.append(f"Clients saw errors in {counted(len(errors), 'cell')}: {named}{more}")
+        cells = counted(len(errors), "cell")
+        sentences.append(f"Clients saw errors in {cells}: the table of errors has them.")
     elif summary["trials_finished"]:
         sentences.append("No client saw an error.")
     verdicts = [cell["limit"]["verdict"] for cell in summary["cells"] if cell.get("limit")]
@@ -554,7 +483,6 @@ def all_tables(summary):
         verdicts_table(summary),
         cpu_table(summary),
         stages_table(summary),
-        fits_cores_table(summary),
         fits_clients_table(summary),
         waits_table(summary),
     ]
@@ -569,7 +497,4 @@ def markdown_page(summary, tables):
 def blocks(summary, tables):
     """What stands between the markers of docs/scaling.md."""
     parts = {name: table.markdown() for name, table in tables.items()}
-    for name in ("table-a", "table-b-thread", "table-b-loop"):  # single trials are for looking up
-        parts[f"{name}-trials"] = parts[name]
-        parts[name] = replace(tables[name], rows=tables[name].rows[-CLOSING_ROWS:]).markdown()
     return {**parts, "headline": "\n\n".join(headline(summary))}

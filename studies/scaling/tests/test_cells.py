@@ -20,13 +20,11 @@ class Cells(unittest.TestCase):
         )
         self.assertEqual(len({cell.key for cell in cells}), len(cells))
 
-    def test_a_filter_needs_all_of_its_conditions_and_any_of_its_values(self):
-        wanted = parse_filter("policy=loop|thread,store=sqlite")
+    def test_a_filter_needs_all_of_its_conditions_and_filters_add_up(self):
+        wanted, other = map(parse_filter, ("policy=loop|thread,store=sqlite", "clients=200"))
         self.assertTrue(matches(CELL, [wanted]))
         self.assertFalse(matches(cell(store="memory"), [wanted]))
-
-    def test_filters_add_up(self):
-        self.assertTrue(matches(CELL, [parse_filter("store=memory"), parse_filter("clients=200")]))
+        self.assertTrue(matches(cell(store="memory"), [wanted, other]))
 
     def test_a_filter_with_an_unknown_name_or_value_is_refused(self):
         for text in ("polcy=loop", "policy=lop", "clients=many", "policy"):
@@ -72,54 +70,43 @@ class Cells(unittest.TestCase):
 
 
 class Placements(unittest.TestCase):
-    def at(self, cores, store, cpus):
-        placement = place(cell(cores=cores, store=store), cpus)
-        return placement.server, placement.client, placement.database, placement.shared
-
-    def test_the_client_is_pinned_away_from_the_server(self):
-        self.assertEqual(self.at(1, "sqlite", (0, 1)), ((0,), (1,), (), False))
-
-    def test_with_one_cpu_left_client_and_database_share_it(self):
-        self.assertEqual(self.at(1, "postgresql", (0, 1)), ((0,), (1,), (1,), False))
-
-    def test_with_more_left_the_client_has_one_and_the_database_the_others(self):
-        self.assertEqual(self.at(1, "postgresql", (0, 1, 2, 3)), ((0,), (3,), (1, 2), False))
-
-    def test_with_none_left_all_share_and_the_words_say_so(self):
-        self.assertEqual(self.at(2, "postgresql", (0, 1)), ((0, 1), (0, 1), (0, 1), True))
-        self.assertIn(
-            "shares the CPUs of the server",
-            place(cell(cores=2), (0, 1)).words,
-        )
+    def test_the_client_has_a_cpu_of_its_own_while_there_is_one(self):
+        for cores, store, cpus, wanted in (
+            (1, "sqlite", (0, 1), ((0,), (1,), (), False)),
+            (1, "postgresql", (0, 1), ((0,), (1,), (1,), False)),
+            (1, "postgresql", (0, 1, 2, 3), ((0,), (3,), (1, 2), False)),
+            (2, "postgresql", (0, 1), ((0, 1), (0, 1), (0, 1), True)),
+        ):
+            one = place(cell(cores=cores, store=store), cpus)
+            self.assertEqual((one.server, one.client, one.database, one.shared), wanted)
+        self.assertIn("shares the CPUs of the server", place(cell(cores=2), (0, 1)).words)
 
 
 class Arguments(unittest.TestCase):
-    def test_a_sustained_trial_of_the_sweep(self):
-        arguments = loadgen_arguments(
-            CELL, place(CELL, (0, 1)), 3, Settings(seconds=1, warmup=0.25)
-        )
-        self.assertEqual(
-            " ".join(arguments),
-            "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection persistent "
-            "--server-cpus 0 --client-cpus 1 --seed 1003 --no-progress",
-        )
-
-    def test_a_burst_of_table_a(self):
+    def test_each_kind_of_trial_has_its_arguments(self):
         burst = Cell("a", "burst", "pool-40", "transactions", 150, 0, 0, "postgresql")
+        idle = cell(policy="thread", idle=10_000, store="memory")  # these take longer to warm up
         database = ("postgresql://x", 42)
-        arguments = loadgen_arguments(burst, place(burst, (0, 1)), 1, Settings(), *database)
-        self.assertEqual(
-            " ".join(arguments),
-            "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
-            "--store postgresql://x --database-pid 42 --seed 1001 --no-progress",
-        )
-
-    def test_idle_connections_get_a_longer_warmup(self):
-        idle = cell(policy="thread", idle=10_000, store="memory")
-        self.assertIn(
-            "--warmup 2 --connection persistent --idle 10000 --store memory:",
-            " ".join(loadgen_arguments(idle, place(idle, (0, 1)), 1, Settings())),
-        )
+        for one, trial, more, words in (
+            (
+                CELL,
+                3,
+                (),
+                "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection persistent "
+                "--server-cpus 0 --client-cpus 1 --seed 1003 --no-progress",
+            ),
+            (
+                burst,
+                1,
+                database,
+                "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
+                "--store postgresql://x --database-pid 42 --seed 1001 --no-progress",
+            ),
+            (idle, 1, (), "--warmup 1.75 --connection persistent --idle 10000 --store memory:"),
+        ):
+            settings = Settings(seconds=1, warmup=0.25)
+            arguments = loadgen_arguments(one, place(one, (0, 1)), trial, settings, *more)
+            self.assertIn(words, " ".join(arguments))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,29 @@
 import unittest
 from random import Random
 
-from fit import fit_law, fit_with_interval, interval, law, projection
+from fit import fit_law, fit_with_interval, interval, law, peak, why_no_fit
+from studies.report.tables import number
+from tables import fits_clients_table
+
+CLIENTS = (20, 150, 200, 800, 2000)
+
+
+def fit(rates):
+    return fit_with_interval({n: [x, x * 1.01] for n, x in rates.items()})
+
+
+GOOD = fit({n: law(n, 100, 0.05, 1e-5) for n in CLIENTS})
 
 
 class Fit(unittest.TestCase):
-    def assert_close(self, got, wanted):
-        for a, b in zip(got, wanted):
-            self.assertAlmostEqual(a, b, delta=1e-6 * max(1, abs(b)))
-
     def test_exact_points_give_back_the_law(self):
         wanted = (1000.0, 0.05, 0.002)
-        self.assert_close(fit_law([(n, law(n, *wanted)) for n in (1, 2, 4, 8, 16)]), wanted)
+        found = fit_law([(n, law(n, *wanted)) for n in (1, 2, 4, 8, 16)])
+        for a, b in zip(found, wanted):
+            self.assertAlmostEqual(a, b, delta=1e-6 * max(1, b))
 
-    def test_amdahl_from_two_points(self):
-        # 1.5 times as fast on two cores: 1.5 = 2 / (1 + sigma)
-        self.assert_close(fit_law([(1, 100.0), (2, 150.0)], with_kappa=False), (100.0, 1 / 3, 0.0))
-
-    def test_two_points_do_not_tell_kappa(self):
-        self.assertIsNone(fit_law([(1, 100.0), (2, 150.0)]))
-
-    def test_one_point_tells_nothing(self):
-        self.assertIsNone(fit_law([(1, 100.0), (1, 110.0)], with_kappa=False))
+    def test_two_points_tell_nothing(self):
+        self.assertIsNone(fit_law([(1, 100.0), (2, 150.0), (2, 151.0)]))
 
     def test_faster_than_linear_is_held_at_linear(self):
         lambda_, sigma, kappa = fit_law([(1, 100.0), (2, 220.0), (4, 450.0)])
@@ -42,22 +44,29 @@ class Fit(unittest.TestCase):
             near = tuple(abs(value * random.uniform(0.9, 1.1)) for value in fitted)
             self.assertGreaterEqual(residual(near), residual(fitted) - 1e-12)
 
-    def test_the_peak_is_where_the_law_turns(self):
-        fit = fit_with_interval({n: [law(n, 10, 0.1, 0.001)] * 3 for n in (1, 8, 64, 128)}, True)
-        self.assertAlmostEqual(fit["peak_n"], (0.9 / 0.001) ** 0.5, places=3)
-
-    def test_the_interval_covers_the_fit_and_is_none_for_single_trials(self):
-        fit = fit_with_interval({1: [95, 100, 105], 2: [140, 150, 160]}, False)
-        self.assertTrue(fit["sigma_interval"][0] <= fit["sigma"] <= fit["sigma_interval"][1])
-        self.assertIsNone(fit_with_interval({1: [100], 2: [150]}, False)["sigma_interval"])
-
-    def test_a_projection_goes_through_the_law(self):
-        fit = fit_with_interval({1: [100, 100], 2: [150, 150]}, False)
-        value, low, high = projection(fit, 4)
-        self.assert_close((value, low, high), (200.0, 200.0, 200.0))
-
-    def test_an_interval_leaves_out_the_tails(self):
+    def test_the_interval_covers_the_fit_leaves_out_the_tails_and_is_none_for_single_trials(self):
+        noisy = {n: [law(n, 100, 0.1, 0) * part for part in (0.9, 1, 1.1)] for n in (1, 2, 8)}
+        fitted = fit_with_interval(noisy)
+        self.assertTrue(
+            fitted["sigma_interval"][0] <= fitted["sigma"] <= fitted["sigma_interval"][1]
+        )
+        single = fit_with_interval({n: values[:1] for n, values in noisy.items()})
+        self.assertIsNone(single["sigma_interval"])
         self.assertEqual(interval(list(range(101))), [2, 98])
+
+    def test_a_peak_that_was_not_measured_or_is_in_doubt_is_none(self):
+        self.assertAlmostEqual(308, peak(GOOD, CLIENTS), delta=1)
+        self.assertIsNone(peak(GOOD, [20, 200]))
+        self.assertIsNone(peak({**GOOD, "kappa_interval": [0.0, 1.0]}, CLIENTS))
+
+    def test_a_law_that_does_not_describe_the_data_is_not_shown(self):
+        noise = fit(dict(zip(CLIENTS, (1000, 30, 900, 20, 800))))
+        self.assertIn("no fit of universal scalability law: R²", why_no_fit(noise))
+        self.assertIsNone(why_no_fit(GOOD))
+        factors = {"store": "x", "kind": "k", "cores": 1, "policy": "p", "measured": CLIENTS}
+        summary = {"fits_over_clients": [{**one, **factors} for one in (noise, GOOD)]}
+        rows = fits_clients_table(summary).rows
+        self.assertEqual((5, number(GOOD["peak_n"])), (len(rows[0]), rows[1][7]))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from support import FAKE, HARNESS, environment, run_harness
 from studies.report.documents import can_draw
-from studies.report.journal import Journal
 
 CELLS = "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1"
 SMALL = ("--only", CELLS, "--trials", "2")
@@ -62,22 +61,19 @@ class Run(unittest.TestCase):
             sorted((json.loads(t)["cell"], json.loads(t)["trial"]) for t in lines[1:]),
         )
 
-    def test_other_settings_are_refused_with_advice(self):
+    def test_other_settings_and_another_commit_are_refused_with_advice(self):
         self.begin()
         done = self.run_small("--seconds", "3")
         self.assertEqual(done.returncode, 2)
         self.assertIn("another settings", done.stderr)
         self.assertIn("--fresh", done.stderr)
-        self.assertEqual(self.run_small("--seconds", "3", "--fresh").returncode, 0)
-
-    def test_another_commit_is_refused(self):
-        self.begin()
         file = self.out / "trials.jsonl"
         head, rest = file.read_text().split("\n", 1)
         file.write_text(json.dumps({**json.loads(head), "commit": "another"}) + "\n" + rest)
         done = self.run_small()
         self.assertEqual(done.returncode, 2)
         self.assertIn("another commit", done.stderr)
+        self.assertEqual(self.run_small("--seconds", "3", "--fresh").returncode, 0)
 
     def test_a_report_can_be_made_again_without_running(self):
         self.begin()
@@ -139,22 +135,8 @@ class Plots(unittest.TestCase):
             done = run_harness("--out", folder, "--only", f"part=sweep,{cells}", "--trials", "1")
             self.assertEqual(done.returncode, 0, done.stderr)
             plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
-            names = "cores-memory cores-sqlite cpu p99-1 p99-2 stages throughput-1 throughput-2"
+            names = "cpu p99-1 p99-2 stages throughput-1 throughput-2"
             self.assertEqual(plots, names.split())
-
-
-class Journals(unittest.TestCase):
-    def test_a_line_cut_short_is_dropped(self):
-        with tempfile.TemporaryDirectory() as folder:
-            journal = Journal(Path(folder))
-            journal.begin({"commit": "a"})
-            journal.add({"cell": "x", "trial": 1})
-            with open(journal.file, "a") as file:
-                file.write('{"cell": "x", "tri')
-            again = Journal(Path(folder))
-            self.assertEqual(again.done(), {("x", 1)})
-            again.add({"cell": "x", "trial": 2})
-            self.assertEqual(Journal(Path(folder)).done(), {("x", 1), ("x", 2)})
 
 
 if __name__ == "__main__":
