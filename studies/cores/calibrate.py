@@ -9,7 +9,7 @@ from model import Exchange
 from studies.scaling import fit
 
 FORMAT = "exchange-cores/1"
-LEFT_OUT = ("stages_us", "parse_p50_us", "write_p50_us", "switches", "others")  # of the file
+LEFT_OUT = ("apply_us", "write_p50_us", "others")  # of the file
 TRIAL_S = (2.1, 0.65)  # simulated, and before that: as a trial, so that projections are as far
 ROUNDS = 4  # the costs decide how often threads sleep, and that decides the costs
 FEW_CLIENTS = 20
@@ -32,19 +32,15 @@ class CalibrationError(ValueError):
 
 def medians(trials):
     """{cell: medians of its trials}. Disturbed trials are left out if calm ones remain: see STOLEN_MAX."""
-    cells = {}
+    cells, found = {}, {}
     for trial in trials:
-        cells.setdefault(trial["cell"], []).append(trial)
-    found = {}
+        figures = {name: one for name, one in trial.items() if name not in ("cell", "trial")}
+        cells.setdefault(trial["cell"], []).append(figures)
     for name, all_of_it in cells.items():
         calm = [one for one in all_of_it if is_calm(one)]
         kept = calm or all_of_it
-        found[name] = merged(
-            [{k: v for k, v in one.items() if k not in ("cell", "trial")} for one in kept]
-        )
-        found[name] |= {"trials": len(kept), "discarded": len(all_of_it) - len(kept)}
-        if not calm:
-            found[name]["disturbed"] = True
+        counts = {"trials": len(kept), "discarded": len(all_of_it) - len(kept)}
+        found[name] = merged(kept) | counts | ({} if calm else {"disturbed": True})
     return found
 
 
@@ -74,9 +70,8 @@ def fit_policy(policy, store, measured, disk, wake_us):
     missing = [cell.key for cell in cells if cell.key not in measured]
     if missing:
         raise CalibrationError(f"no trial of {missing[0]}: run measure first")
-    single, double = [cell for cell in cells if cell.cores == 1], [
-        cell for cell in cells if cell.cores == 2
-    ]
+    single = [cell for cell in cells if cell.cores == 1]
+    (double,) = (cell for cell in cells if cell.cores == 2)
     costs = dict(START)
     full = measured[on(1, policy=policy, store=store, clients=200).key]
     # At full load few threads sleep: what they use there is nearly the cost of a request.
@@ -106,11 +101,9 @@ def fit_policy(policy, store, measured, disk, wake_us):
         )
         costs["replica"] = full["cpu_us"]["other"] / (seen[0]["done"]["project"] or 1)
         split_transport(costs, per_request, full["write_p50_us"])
-        costs["apply"] = min(
-            full["stages_us"]["apply"] / max(full["requests_per_batch"], 1), 0.8 * core
-        )
+        costs["apply"] = min(full["apply_us"] / max(full["requests_per_batch"], 1), 0.8 * core)
         costs["complete"] = core - costs["apply"]
-    return {"one": costs, "several": on_several(double[0], costs, measured, disk, wake_us)}
+    return {"one": costs, "several": on_several(double, costs, measured, disk, wake_us)}
 
 
 def split_transport(costs, per_request, write_us):
@@ -173,14 +166,8 @@ def calibrate(trials, about):
     kept = {
         cell: {k: v for k, v in one.items() if k not in LEFT_OUT} for cell, one in measured.items()
     }
-    return {
-        "format": FORMAT,
-        **about,
-        "wake_us": wake_us,
-        "disk": disk,
-        "costs": costs,
-        "measured": kept,
-    }
+    found = {"wake_us": wake_us, "disk": disk, "costs": costs, "measured": kept}
+    return {"format": FORMAT, **about, **found}
 
 
 def disk_of(measured):
@@ -192,14 +179,13 @@ def disk_of(measured):
         probes = measured["probes"]
     except KeyError as missing:
         raise CalibrationError(f"no measurement of {missing.args[0]}: run measure first") from None
+    fixed_us = light["projector_us_per_request"] - full["projector_us_per_request"]
     disk = {
         "alone": full["alone_us"],
         "beside": full["beside_us"],
         "waits_per_commit": full["waits_per_commit"],
         "project": full["projector_us_per_request"],
-        "projection": max(
-            0.0, (light["projector_us_per_request"] - full["projector_us_per_request"]) * 2000 / 5
-        ),
+        "projection": max(0.0, fixed_us * 2000 / 5),
     }
     return disk, max(0.0, probes["hand_over_us"] - probes["hand_over_same_cpu_us"])
 
@@ -217,8 +203,7 @@ def load(file):
     return found
 
 
-def predict(cell, calibration, seconds=TRIAL_S[0], warmup_s=TRIAL_S[1], seed=1):
+def predict(cell, calibration, seconds=TRIAL_S[0]):
     costs = calibration["costs"][cell.policy][cell.store]["one" if cell.cores == 1 else "several"]
-    return Exchange(cell, costs, calibration["disk"], calibration["wake_us"], seed).run(
-        seconds, warmup_s
-    )
+    exchange = Exchange(cell, costs, calibration["disk"], calibration["wake_us"])
+    return exchange.run(seconds, TRIAL_S[1])

@@ -1,4 +1,4 @@
-"""Measures a server under load without a profiler: throughput, reply times, and the CPU time and the switches of each kind of thread."""
+"""Measures a server under load without a profiler: throughput, reply times, and the CPU time of each kind of thread."""
 
 import os
 import socket
@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from statistics import median
 
@@ -15,10 +16,8 @@ from studies.profile.waits import disk_waits, read_stays
 from studies.report import load
 
 SETTLE_S = 0.5  # of load, before anything is measured
-STOLEN_MAX, OTHERS_MAX = (
-    0.01,
-    0.1,
-)  # of the machine's CPU time, by the hypervisor and by other processes; trials with more are discarded
+# Of the machine's CPU time, by the hypervisor and by other processes; trials with more are discarded.
+STOLEN_MAX, OTHERS_MAX = 0.01, 0.1
 TRANSPORT = ("loop", "pool", "client")
 QUANTILES = (0, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9)
 
@@ -28,21 +27,16 @@ class MeasureError(RuntimeError):
 
 
 def thread_usage(pid):
-    """{kind of thread: [CPU ns, voluntary switches]}, summed over its threads."""
-    usage = {}
+    """{kind of thread: CPU ns}, summed over its threads."""
+    usage = Counter()
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             name = (task / "comm").read_text().strip()
             cpu_ns = int((task / "schedstat").read_text().split()[0])
-            status = (task / "status").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has ended
-        kind = (
-            "transport" if name in TRANSPORT else name if name in ("core", "projector") else "other"
-        )
-        one = usage.setdefault(kind, [0, 0])
-        one[0] += cpu_ns
-        one[1] += int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+        kind = name if name in ("core", "projector") else "other"
+        usage["transport" if name in TRANSPORT else kind] += cpu_ns
     return usage
 
 
@@ -52,10 +46,8 @@ def placement(cell):
     wanted = cell.cores if cell.shared else cell.cores + 1
     if len(cpus) < wanted:
         raise MeasureError(f"{cell.key} needs {wanted} CPUs, {len(cpus)} are there")
-    return (
-        cpus[: cell.cores],
-        cpus[: cell.cores] if cell.shared else cpus[cell.cores : cell.cores + 1],
-    )
+    server = cpus[: cell.cores]
+    return server, server if cell.shared else cpus[cell.cores : wanted]
 
 
 def under_load(cell, seconds, during):
@@ -89,31 +81,19 @@ def trial(cell, seconds=2.0):
     (before, threads_before, *times_before), (after, threads_after, *times_after) = first, second
     others_s, all_s = (b - a for a, b in zip(times_before, times_after))
     count = {name: after[name] - before[name] for name in after if name in before}
-    requests, result, client = count["exchange_requests_total"], report["result"], report["client"]
-    usage = {
-        kind: [b - a for a, b in zip(threads_before.get(kind, (0, 0)), now)]
-        for kind, now in threads_after.items()
-    }
-    batches = count["exchange_batches_total"]
-    stages = {
-        name: count[f'exchange_stage_seconds_sum{{stage="{name}"}}']
-        / max(1, count[f'exchange_stage_seconds_count{{stage="{name}"}}'])
-        * 1e6
-        for name in ("parse", "queue", "apply", "commit", "deliver", "write")
-    }
+    requests, result = count["exchange_requests_total"], report["result"]
+    used_ns = {kind: now - threads_before[kind] for kind, now in threads_after.items()}
+    stage = 'exchange_stage_seconds_{}{{stage="apply"}}'.format
     return {
         "requests_per_s": result["requests_per_s"],
         "p50_ms": result["response_ms"]["p50"],
         "p99_ms": result["response_ms"]["p99"],
         "stolen": result["stolen_cpu_share"] or 0,
         "others": others_s / max(all_s, 1e-9),
-        "cpu_us": {kind: ns / requests / 1e3 for kind, (ns, _) in usage.items()}
-        | {"client": client["cpu_us_per_request"]},
-        "switches": {kind: switches / requests for kind, (_, switches) in usage.items()}
-        | {"client": client["voluntary_switches"] / result["answered"]},
-        "requests_per_batch": requests / max(1, batches),
-        "stages_us": stages,
-        "parse_p50_us": stage_median(count, "parse"),
+        "cpu_us": {kind: ns / requests / 1e3 for kind, ns in used_ns.items()}
+        | {"client": report["client"]["cpu_us_per_request"]},
+        "requests_per_batch": requests / max(1, count["exchange_batches_total"]),
+        "apply_us": 1e6 * count[stage("sum")] / max(1, count[stage("count")]),
         "write_p50_us": stage_median(count, "write"),
     }
 

@@ -46,15 +46,10 @@ class Exchange:
         )
         self.disk = disk if cell.store != "memory" else None
         self.draw = {name: sampler(disk[name], self.random) for name in ("alone", "beside")}
-        self.measuring, self.times, self.batches, self.requests, self.commit_us = (
-            False,
-            [],
-            0,
-            0,
-            0.0,
-        )
+        self.measuring, self.times = False, []
+        self.batches, self.requests, self.commit_us = 0, 0, 0.0
         self._start_core()
-        self._start_transport()
+        getattr(self, f"_start_{cell.policy}")()  # the transport
         self._start_clients()
 
     # Clients
@@ -124,9 +119,6 @@ class Exchange:
 
     # Transport: arrived(connection) is called when a request is in the socket, completed(batch) when its commit is done.
 
-    def _start_transport(self):
-        getattr(self, f"_start_{self.cell.policy}")()
-
     def _start_loop(self):
         cell = self.cell
         arrived = [deque() for _ in range(cell.cores)]
@@ -141,7 +133,7 @@ class Exchange:
             self._wake(loops[loop])
 
         def complete(batch):
-            yield self.complete_us * len(batch)
+            yield self.costs["complete"] * len(batch)
             touched = set()
             for connection in batch:
                 loop = self.home[connection]
@@ -157,11 +149,11 @@ class Exchange:
             while not arrived and not self.finished[number]:
                 yield WAIT
             if taken := [arrived.popleft() for _ in range(min(len(arrived), EVENTS_MAX))]:
-                yield self.read_us * len(taken)
+                yield self.costs["read"] * len(taken)
                 self._submit(taken)
             finished, self.finished[number] = self.finished[number], []
             for connection in finished:
-                yield self.write_us
+                yield self.costs["write"]
                 self._reply(connection)
 
     def _start_pool(self):
@@ -174,10 +166,10 @@ class Exchange:
                     yield WAIT
                 is_read, connection = work.popleft()
                 if is_read:
-                    yield self.read_us
+                    yield self.costs["read"]
                     self._submit([connection])
                 else:
-                    yield self.write_us
+                    yield self.costs["write"]
                     self._reply(connection)
 
         def add(is_read, connections):
@@ -186,7 +178,7 @@ class Exchange:
                 self._wake(threads[idle.pop()])
 
         def complete(batch):
-            yield self.complete_us * len(batch)
+            yield self.costs["complete"] * len(batch)
             add(False, batch)
 
         threads = [self._server_thread(body(number)) for number in range(self.cell.cores)]
@@ -202,7 +194,7 @@ class Exchange:
                 while not has_request[connection]:
                     yield WAIT
                 has_request[connection] = False
-                yield self.read_us
+                yield self.costs["read"]
                 self._submit([connection])
                 for _ in range(YIELDS):
                     if is_done[connection]:
@@ -211,7 +203,7 @@ class Exchange:
                 while not is_done[connection]:
                     yield WAIT
                 is_done[connection] = False
-                yield self.write_us
+                yield self.costs["write"]
                 self._reply(connection)
 
         def set_and_wake(flags, connection):
@@ -220,7 +212,7 @@ class Exchange:
 
         def complete(batch):
             for connection in batch:
-                yield self.complete_us
+                yield self.costs["complete"]
                 set_and_wake(is_done, connection)
 
         threads = [self._server_thread(body(number)) for number in range(self.cell.clients)]
@@ -229,18 +221,6 @@ class Exchange:
 
     def _server_thread(self, body):
         return self.cpus.start(body, self.costs["transport_cold"])
-
-    @property
-    def read_us(self):
-        return self.costs["read"]
-
-    @property
-    def write_us(self):
-        return self.costs["write"]
-
-    @property
-    def complete_us(self):
-        return self.costs["complete"]
 
     # Core and projector
 
@@ -334,23 +314,14 @@ class Exchange:
 
     # Measuring
 
-    def _groups(self):
-        return {
-            "transport": self.transport,
-            "core": [self.core],
-            "projector": [self.projector],
-            "other": [self.replica],
-            "client": self.workers,
-        }
-
     def _totals(self):
-        def of_threads(what):
-            return {
-                name: sum(getattr(one, what) for one in threads)
-                for name, threads in self._groups().items()
-            }
-
-        return of_threads("used_us"), of_threads("cold_wakes"), dict(self.done)
+        groups = {"transport": self.transport, "core": [self.core], "projector": [self.projector]}
+        groups |= {"other": [self.replica], "client": self.workers}
+        used, cold = (
+            {name: sum(getattr(one, what) for one in threads) for name, threads in groups.items()}
+            for what in ("used_us", "cold_wakes")
+        )
+        return used, cold, dict(self.done)
 
     def run(self, seconds, warmup_s):
         self.simulator.run(warmup_s * 1e6)
@@ -374,9 +345,8 @@ class Exchange:
             "cpus_busy": {
                 "server": of_server / seconds / 1e6,
                 "core": used["core"] / seconds / 1e6,
-                "commit": self.commit_us
-                / seconds
-                / 1e6,  # the core waits for the store, with CPU or without
+                # the core waits for the store, with CPU or without
+                "commit": self.commit_us / seconds / 1e6,
                 "client": used["client"] / seconds / 1e6,
             },
         }

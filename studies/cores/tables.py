@@ -4,29 +4,27 @@ from statistics import median
 
 from cells import CORES_SIMULATED, POLICIES, STORES, held_out_cells, on, simulated_cells
 from figures import counted
-from studies.report.tables import Column, Table, fixed, number, percent
+from studies.report.tables import Column, Table, fixed, number, percent, rows_of
 
 GOOD = 0.15  # the error that a prediction should not exceed
 FULL = 0.85  # from which share on a resource counts as the limit
 SHOWN = ("requests_per_s", "p50_ms", "p99_ms", "cpus_busy")  # of a prediction
+FIGURES = (
+    ("requests/s", "requests_per_s", fixed),
+    ("p50, ms", "p50_ms", number),
+    ("p99, ms", "p99_ms", number),
+)
 COLOURS = {"thread": "#d55e00", "pool": "#e69f00", "loop": "#0072b2"}
 MARKS = {"thread": "s", "pool": "D", "loop": "o"}
 
 
-def text(head, group=""):
-    return Column(head, None, group, left=True)
+def text(head, cell, group=""):
+    return Column(head, cell, group, left=True)
 
 
-def error_of(predicted, measured):
-    return predicted / measured - 1
-
-
-def signed(error):
-    return f"{100 * error:+.0f} %"
-
-
-def load_text(cell):
-    return f"{cell.rate:,}/s" if cell.rate else "closed"
+POLICY = text("policy", lambda row: row[0].policy)
+STORE = text("store", lambda row: row[0].store)
+CORES = Column("cores", lambda row: str(row[0].cores))
 
 
 def pairs(found):
@@ -36,25 +34,28 @@ def pairs(found):
             yield cell, found["measured"][cell.key], found["predicted"][cell.key]
 
 
+def error_of(pair, figure):
+    _, measured, predicted = pair
+    return predicted[figure] / measured[figure] - 1
+
+
 def validation_table(found):
-    columns = [text("policy"), text("store"), Column("cores"), Column("clients"), text("load")]
-    for figure in ("requests/s", "p50, ms", "p99, ms"):
-        columns += [Column(head, None, figure) for head in ("measured", "predicted", "error")]
-    rows, is_disturbed = [], False
-    for cell, measured, predicted in pairs(found):
-        star = " *" if measured.get("disturbed") else ""
-        is_disturbed |= bool(star)
-        row = [cell.policy, cell.store, str(cell.cores), str(cell.clients), load_text(cell) + star]
-        for name, form in (("requests_per_s", fixed), ("p50_ms", number), ("p99_ms", number)):
-            error = signed(error_of(predicted[name], measured[name]))
-            row += [form(measured[name]), form(predicted[name]), error]
-        rows.append(row)
-    note = (
-        "* The hypervisor took more than 1 % of the CPU time in every trial of this cell."
-        if is_disturbed
-        else ""
-    )
-    return Table("validation", "", columns, rows, note)
+    def load(pair):
+        load = f"{pair[0].rate:,}/s" if pair[0].rate else "closed"
+        return load + " *" * bool(pair[1].get("disturbed"))
+
+    columns = [POLICY, STORE, CORES, Column("clients", lambda pair: str(pair[0].clients))]
+    columns.append(text("load", load))
+    for head, name, form in FIGURES:
+        for nth, kind in ((1, "measured"), (2, "predicted")):
+            cell = lambda pair, nth=nth, name=name, form=form: form(pair[nth][name])
+            columns.append(Column(kind, cell, head))
+        error = lambda pair, name=name: f"{100 * error_of(pair, name):+.0f} %"
+        columns.append(Column("error", error, head))
+    rows = rows_of(columns, pairs(found))
+    note = "* The hypervisor took more than 1 % of the CPU time in every trial of this cell."
+    is_disturbed = any(measured.get("disturbed") for _, measured, _ in pairs(found))
+    return Table("validation", "", columns, rows, note if is_disturbed else "")
 
 
 def within(errors):
@@ -66,54 +67,46 @@ def within(errors):
 def validation_summary(found):
     """How many cells are predicted within 15 %: in all, of calm trials, and by number of cores."""
     everything = list(pairs(found))
+    calm = [pair for pair in everything if not pair[1].get("disturbed")]
+    closed = [pair for pair in everything if not pair[0].rate]
     groups = {
         "all cells": everything,
-        "without those that the hypervisor disturbed": [
-            p for p in everything if not p[1].get("disturbed")
-        ],
-        "closed loops, 1 core": [p for p in everything if p[0].cores == 1 and not p[0].rate],
-        "closed loops, 2 cores": [p for p in everything if p[0].cores == 2],
-        "open loops, 1 core": [p for p in everything if p[0].rate],
+        "without those that the hypervisor disturbed": calm,
+        "closed loops, 1 core": [pair for pair in closed if pair[0].cores == 1],
+        "closed loops, 2 cores": [pair for pair in closed if pair[0].cores == 2],
+        "open loops, 1 core": [pair for pair in everything if pair[0].rate],
     }
-    columns = [text("cells")] + [
-        Column(f"{name} within 15 %") for name in ("requests/s", "p50", "p99")
-    ]
-    rows = []
-    for name, group in groups.items():
-        errors = [
-            [error_of(p[what], m[what]) for _, m, p in group]
-            for what in ("requests_per_s", "p50_ms", "p99_ms")
-        ]
-        rows.append([name, *map(within, errors)])
-    return Table("summary", "", columns, rows)
+    columns = [text("cells", lambda group: group[0])]
+    for head, name, _ in FIGURES:
+        cell = lambda group, name=name: within([error_of(pair, name) for pair in group[1]])
+        columns.append(Column(f"{head.partition(',')[0]} within 15 %", cell))
+    return Table("summary", "", columns, rows_of(columns, groups.items()))
 
 
 def cost_table(found):
-    columns = [text("policy"), text("store"), Column("cores"), Column("requests/s")]
+    """Of the cells that were measured with 200 clients: (cell, measured)."""
     kinds = ("transport", "core", "projector", "other")
-    columns += [Column(kind, None, "server, us") for kind in (*kinds, "in all")]
-    columns += [Column("client, us"), Column("serial share: core"), Column("with projector")]
-    rows = []
-    for store in STORES:
-        for policy in POLICIES:
-            for cores in (1, 2):
-                if measured := found["measured"].get(
-                    on(cores, policy=policy, store=store, clients=200).key
-                ):
-                    cpu = measured["cpu_us"]
-                    of_server = sum(cpu[kind] for kind in kinds)
-                    rows.append(
-                        [policy, store, str(cores), fixed(measured["requests_per_s"])]
-                        + [number(cpu[kind], 2) for kind in kinds]
-                        + [
-                            number(of_server),
-                            number(cpu["client"]),
-                            percent(cpu["core"] / of_server),
-                        ]
-                        + [percent((cpu["core"] + cpu["projector"]) / of_server)]
-                    )
+    of_server = lambda row: sum(row[1]["cpu_us"][kind] for kind in kinds)
+    columns = [POLICY, STORE, CORES, Column("requests/s", lambda r: fixed(r[1]["requests_per_s"]))]
+    for kind in kinds:
+        cell = lambda row, kind=kind: number(row[1]["cpu_us"][kind], 2)
+        columns.append(Column(kind, cell, "server, us"))
+    columns.append(Column("in all", lambda row: number(of_server(row)), "server, us"))
+    columns.append(Column("client, us", lambda row: number(row[1]["cpu_us"]["client"])))
+    for head, serial in (("serial share: core", kinds[1:2]), ("with projector", kinds[1:3])):
+        share = lambda row, serial=serial: percent(
+            sum(row[1]["cpu_us"][kind] for kind in serial) / of_server(row)
+        )
+        columns.append(Column(head, share))
+    cells = [
+        on(cores, policy=policy, store=store, clients=200)
+        for store in STORES
+        for policy in POLICIES
+        for cores in (1, 2)
+    ]
+    rows = [(c, found["measured"][c.key]) for c in cells if c.key in found["measured"]]
     note = "200 clients, closed loop. CPU time of one request by kind of thread, from /proc; the client's counts apart."
-    return Table("cost", "", columns, rows, note)
+    return Table("cost", "", columns, rows_of(columns, rows), note)
 
 
 def limit_of(cell, predicted):
@@ -130,28 +123,27 @@ def limit_of(cell, predicted):
 
 
 def simulated_table(found):
-    columns = [text("store"), Column("clients"), text("policy")]
-    columns += [
-        Column(f"{cores} cores" if cores > 1 else "1 core", None, "requests/s")
-        for cores in CORES_SIMULATED
-    ]
-    columns += [
-        Column(f"{cores} cores", None, "p99, ms") for cores in CORES_SIMULATED if cores >= 4
-    ]
-    columns += [text(f"at {cores}", "limited by,") for cores in (4, 8, 16)]
-    rows = {}
+    rows = {}  # (store, clients, policy): {cores: (cell, predicted)}
     for cell in simulated_cells():
-        rows.setdefault((cell.store, cell.clients, cell.policy), {})[cell.cores] = cell
-    table = []
-    for (store, clients, policy), by_cores in rows.items():
-        seen = {cores: found["predicted"][cell.key] for cores, cell in by_cores.items()}
-        row = [store, f"{clients:,}", policy]
-        row += [fixed(seen[cores]["requests_per_s"], 0) for cores in CORES_SIMULATED]
-        row += [number(seen[cores]["p99_ms"]) for cores in CORES_SIMULATED if cores >= 4]
-        row += [limit_of(by_cores[cores], seen[cores]) for cores in (4, 8, 16)]
-        table.append(row)
+        row = rows.setdefault((cell.store, cell.clients, cell.policy), {})
+        row[cell.cores] = cell, found["predicted"][cell.key]
+    of_row = lambda nth, form=str: lambda row: form(row[0][nth])
+    columns = [text("store", of_row(0)), Column("clients", of_row(1, "{:,}".format))]
+    columns.append(text("policy", of_row(2)))
+    many = [cores for cores in CORES_SIMULATED if cores >= 4]
+    for group, shown, figure, form in (
+        ("requests/s", CORES_SIMULATED, "requests_per_s", fixed),
+        ("p99, ms", many, "p99_ms", number),
+    ):
+        for cores in shown:
+            cell = lambda row, n=cores, figure=figure, form=form: form(row[1][n][1][figure])
+            columns.append(Column(counted(cores, "core"), cell, group))
+    for cores in many:
+        columns.append(
+            text(f"at {cores}", lambda row, n=cores: limit_of(*row[1][n]), "limited by,")
+        )
     note = "Simulated, in all columns: closed loop; the client has CPUs of its own, as many as the server."
-    return Table("simulated", "", columns, table, note)
+    return Table("simulated", "", columns, rows_of(columns, rows.items()), note)
 
 
 def disk_text(found):
@@ -165,57 +157,52 @@ def disk_text(found):
 
 
 def about_text(found):
+    measured, machine = found["measured"], found["machine"]
     trials = [
-        one["trials"]
-        for name, one in found["measured"].items()
-        if name != "probes" and not name.startswith("disk")
+        one["trials"] for name, one in measured.items() if not name.startswith(("probes", "disk"))
     ]
-    discarded = sum(one.get("discarded", 0) for one in found["measured"].values())
+    discarded = sum(one.get("discarded", 0) for one in measured.values())
     return (
-        f"{found['machine']['cpu']}, {counted(len(found['machine']['cpus']), 'CPU')}, kernel {found['machine']['kernel']}; commit {found['commit']} (programs {found['binaries']}). {counted(len(trials), 'cell')}, {counted(sum(trials), 'trial')} used; "
+        f"{machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}; commit {found['commit']} (programs {found['binaries']}). "
+        f"{counted(len(trials), 'cell')}, {counted(sum(trials), 'trial')} used; "
         f"{discarded} were discarded, because the hypervisor took more than 1 % of the CPU time, or other processes more than 10 %."
     )
 
 
 def blocks(found):
-    return {
-        "about": f"{about_text(found)}\n\n{disk_text(found)}",
-        "cost": cost_table(found).markdown(),
-        "summary": validation_summary(found).markdown(),
-        "validation": validation_table(found).markdown(),
-        "simulated": simulated_table(found).markdown(),
-    }
+    made = {"about": f"{about_text(found)}\n\n{disk_text(found)}"}
+    tables = (cost_table, validation_summary, validation_table, simulated_table)
+    return made | {table.name: table.markdown() for table in (make(found) for make in tables)}
 
 
 def chart(found):
     """A panel for each store and number of clients, a line for each policy. Measured: the points at 1 and 2 cores, with 200 clients."""
     position = {cores: at for at, cores in enumerate(CORES_SIMULATED)}
 
-    def panel(store, clients):
-        lines = []
+    def lines(store, clients):
         for policy in POLICIES:
             style = {"colour": COLOURS[policy]}
-            cells = [
-                c
-                for c in simulated_cells()
-                if (c.policy, c.store, c.clients) == (policy, store, clients)
-            ]
-            points = [
-                [position[c.cores], found["predicted"][c.key]["requests_per_s"]] for c in cells
-            ]
-            lines.append({"points": points, "dash": "dashed", **style})
+            factors = (policy, store, clients)
+            cells = [c for c in simulated_cells() if (c.policy, c.store, c.clients) == factors]
+            rates = [found["predicted"][cell.key]["requests_per_s"] for cell in cells]
+            points = [[position[cell.cores], rate] for cell, rate in zip(cells, rates)]
+            yield {"points": points, "dash": "dashed", **style}
             for cores in (1, 2):
-                one = found["measured"].get(
-                    on(cores, policy=policy, store=store, clients=clients).key
-                )
-                if one:
+                cell = on(cores, policy=policy, store=store, clients=clients)
+                if one := found["measured"].get(cell.key):
                     mark = {"mark": MARKS[policy], "dash": "none", "hollow": cores == 2}
-                    lines.append(
-                        {"points": [[position[cores], one["requests_per_s"]]], **mark, **style}
-                    )
-        return {"title": f"{store}, {counted(clients, 'client')}", "lines": lines}
+                    yield {"points": [[position[cores], one["requests_per_s"]]], **mark, **style}
+
+    def panel(store, clients):
+        title = f"{store}, {counted(clients, 'client')}"
+        return {"title": title, "lines": list(lines(store, clients))}
 
     clients = sorted({cell.clients for cell in simulated_cells()})
+    simulated = [
+        {"name": f"{policy}, simulated", "colour": COLOURS[policy], "dash": "dashed"}
+        for policy in POLICIES
+    ]
+    measured = {"colour": "#111213", "mark": "o", "dash": "none"}
     return {
         "size": [1.2 + 4 * len(clients), 0.8 + 3 * len(STORES)],
         "panels": [[panel(store, number) for number in clients] for store in STORES],
@@ -228,17 +215,8 @@ def chart(found):
         "y": {"label": "requests/s"},
         "legend": "top",
         "keys": [
-            {"name": f"{policy}, simulated", "colour": COLOURS[policy], "dash": "dashed"}
-            for policy in POLICIES
-        ]
-        + [
-            {"name": "measured", "colour": "#111213", "mark": "o", "dash": "none"},
-            {
-                "name": "measured, shared CPUs",
-                "colour": "#111213",
-                "mark": "o",
-                "dash": "none",
-                "hollow": True,
-            },
+            *simulated,
+            {"name": "measured", **measured},
+            {"name": "measured, shared CPUs", "hollow": True, **measured},
         ],
     }

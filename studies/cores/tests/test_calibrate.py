@@ -8,7 +8,7 @@ from unittest import mock
 
 import calibrate
 from calibrate import CalibrationError, fit_policy, load, medians, non_negative
-from cells import POLICIES, STORES, fit_cells
+from cells import fit_cells
 from measure import QUANTILES
 from model import Exchange
 from test_model import COSTS, disk
@@ -24,11 +24,9 @@ class Medians(unittest.TestCase):
         found = medians(trials)["a"]
         self.assertEqual((found["cpu_us"], found["list"]), ({"core": 3}, [3, 0]))
 
-    def test_trials_that_the_hypervisor_disturbed_are_discarded(self):
+    def test_disturbed_trials_are_discarded_if_calm_ones_remain_and_marked_if_not(self):
         found = medians([trial(requests_per_s=r, stolen=s) for r, s in ((1, 0), (2, 0.3), (3, 0))])
         self.assertEqual((found["a"]["requests_per_s"], found["a"]["discarded"]), (2, 1))
-
-    def test_a_cell_without_a_calm_trial_is_kept_and_marked(self):
         found = medians([trial(requests_per_s=r, stolen=0.3) for r in (1, 2, 3)])
         self.assertEqual((found["a"]["requests_per_s"], found["a"]["disturbed"]), (2, True))
 
@@ -50,8 +48,8 @@ class Fit(unittest.TestCase):
         for cell in fit_cells():
             if (cell.policy, cell.store) == ("loop", "sqlite"):
                 seen = Exchange(cell, COSTS, waits, 1.0, seed=9).run(*calibrate.TRIAL_S)
-                stages = {"apply": COSTS["apply"] * seen["requests_per_batch"]}
-                measured[cell.key] = {**seen, "stages_us": stages, "write_p50_us": COSTS["write"]}
+                apply_us = COSTS["apply"] * seen["requests_per_batch"]
+                measured[cell.key] = {**seen, "apply_us": apply_us, "write_p50_us": COSTS["write"]}
         found = fit_policy("loop", "sqlite", measured, waits, 1.0)
         within = {
             "project": 0.15,
@@ -69,44 +67,30 @@ class Fit(unittest.TestCase):
         calibrate.set_core(costs, 0.0, 0.5, 2)
         self.assertEqual(costs, {"apply": 0.5, "complete": 0.0, "batch": 5.0})
 
-    def test_a_cell_without_trials_is_named(self):
+    def test_what_was_not_measured_is_named(self):
         with self.assertRaisesRegex(CalibrationError, "no trial of loop sqlite cores=1"):
             fit_policy("loop", "sqlite", {}, disk(1.0), 1.0)
-
-    def test_a_missing_measurement_of_the_disk_is_named(self):
         with self.assertRaisesRegex(CalibrationError, "disk loop sqlite"):
             calibrate.calibrate([trial()], {})
 
 
 class File(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = Path(folder.name) / "costs.json"
-        costs = {
-            p: {s: {"one": dict(COSTS), "several": dict(COSTS)} for s in STORES} for p in POLICIES
-        }
-        self.good = {"format": calibrate.FORMAT, "wake_us": 1.0, "disk": disk(1.0), "costs": costs}
-
-    def refused(self, text, because):
-        self.file.write_text(text if isinstance(text, str) else json.dumps(text))
-        with self.assertRaisesRegex(CalibrationError, because):
-            load(self.file)
-
-    def test_a_good_file_is_read(self):
-        self.file.write_text(json.dumps(self.good))
-        self.assertEqual(load(self.file), self.good)
-
-    def test_a_missing_file_is_refused(self):
-        with self.assertRaisesRegex(CalibrationError, "No such file"):
-            load(self.file)
-
-    def test_what_is_no_json_is_refused(self):
-        self.refused("{", "is no JSON")
-
-    def test_another_format_is_refused(self):
-        self.refused({"format": "exchange-scaling/1"}, "not of the format")
-        self.refused([], "not of the format")
+    def test_a_file_is_read_or_refused_with_what_is_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "costs.json"
+            for text, because in (
+                (None, "No such file"),
+                ("{", "is no JSON"),
+                ('{"format": "exchange-scaling/1"}', "not of the format"),
+                ("[]", "not of the format"),
+            ):
+                if text:
+                    file.write_text(text)
+                with self.assertRaisesRegex(CalibrationError, because):
+                    load(file)
+            good = {"format": calibrate.FORMAT, "wake_us": 1.0}
+            file.write_text(json.dumps(good))
+            self.assertEqual(load(file), good)
 
 
 if __name__ == "__main__":

@@ -32,35 +32,26 @@ class Commands(unittest.TestCase):
         self.assertEqual((first[0], first), (0, second))
         self.assertIn("limited by:", first[1])
 
-    def test_a_file_without_costs_is_named(self):
+    def test_what_is_missing_or_does_not_fit_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
-            status, _, errors = run("predict", "--costs", f"{folder}/none.json")
-            self.assertEqual(status, 2)
-            self.assertIn("none.json: No such file or directory; run calibrate first", errors)
-            status, _, errors = run("calibrate", "--out", folder)
-            self.assertEqual(status, 2)
-            self.assertIn("run measure first", errors)
-
-    def test_trials_of_two_builds_are_not_mixed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            Journal(Path(folder)).begin({"binaries": "others"})
-            status, _, errors = run("measure", "--out", folder)
-            self.assertEqual(status, 2)
-            self.assertIn("was begun with another binaries", errors)
-
-    def test_the_report_needs_predictions(self):
-        with tempfile.TemporaryDirectory() as folder:
+            no_predictions = Path(folder) / "costs.json"
             found = json.loads(COSTS.read_text())
             del found["predicted"]
-            file = Path(folder) / "costs.json"
-            file.write_text(json.dumps(found))
-            status, _, errors = run("report", "--costs", file, "--docs", folder)
-            self.assertEqual(status, 2)
-            self.assertIn("run simulate first", errors)
-
-    def test_a_wrong_option_is_a_usage_error(self):
-        self.assertEqual(run("predict", "--cores", 0)[0], 2)
-        self.assertEqual(run()[0], 2)
+            no_predictions.write_text(json.dumps(found))
+            others = Path(folder) / "others"
+            others.mkdir()
+            Journal(others).begin({"binaries": "others"})
+            for words, command in (
+                ("none.json: No such file or directory", f"predict --costs {folder}/none.json"),
+                ("run measure first", f"calibrate --out {folder}"),
+                ("was begun with another binaries", f"measure --out {others}"),
+                ("run simulate first", f"report --costs {no_predictions} --docs {folder}"),
+                ("0 is not at least 1", "predict --cores 0"),
+                ("required: COMMAND", ""),
+            ):
+                status, _, errors = run(*command.split())
+                self.assertEqual(status, 2)
+                self.assertIn(words, errors)
 
 
 class Tables(unittest.TestCase):
@@ -104,7 +95,7 @@ class Measuring(unittest.TestCase):
         self.assertEqual(set(quantiles([])), {0.0})
 
     def test_the_cpu_time_of_threads_is_read(self):
-        self.assertGreater(thread_usage(os.getpid())["other"][0], 0)
+        self.assertGreater(thread_usage(os.getpid())["other"], 0)
 
 
 if __name__ == "__main__":
