@@ -30,35 +30,33 @@ def middle(records):
 def statistics_table(records):
     """In the shape of table D, the originals beside ours."""
 
-    def column(head, name, form=number):
-        return Column(head, lambda one: form(one[0]["statistics"]["Aggregated"][name]))
-
     def rate(one):
         record, lowest, highest = one
         if lowest != highest:
             return ranged(rate_of(record), lowest, highest, fixed)
         return number(lowest) if lowest < 100 else fixed(lowest)
 
-    columns = [
-        Column("set-up", lambda one: TITLES[one[0]["row"]], left=True),
-        column("requests", "requests", fixed),
-        column("failures", "failures", fixed),
-        column("median (ms)", "median"),
-        column("95 %", "p95"),
-        column("99 %", "p99"),
-        column("average", "average"),
-        column("min", "minimum"),
-        column("max", "maximum"),
-        column("average size (bytes)", "size", fixed),
-        Column("requests/s", rate),
-        column("failures/s", "failure_rate", lambda value: fixed(value, 1)),
-    ]
+    shown = (
+        *(("requests", "requests", fixed), ("failures", "failures", fixed)),
+        *(("median (ms)", "median", number), ("95 %", "p95", number), ("99 %", "p99", number)),
+        *(("average", "average", number), ("min", "minimum", number), ("max", "maximum", number)),
+        ("average size (bytes)", "size", fixed),
+    )
+    columns = [Column("set-up", lambda one: TITLES[one[0]["row"]], left=True)]
+    for head, name, form in shown:
+        columns.append(Column(head, lambda one, name=name, form=form: form(whole(one)[name])))
+    columns.append(Column("requests/s", rate))
+    columns.append(Column("failures/s", lambda one: fixed(whole(one)["failure_rate"], 1)))
     originals = [
         [title, "", "", "", "", fixed(p99), fixed(average, 1), "", "", "", fixed(rate, 1)]
         for title, rate, average, p99 in ORIGINALS
     ]
     rows = originals + rows_of(columns, middle(records).values())
     return Table("statistics", "", columns, rows).markdown()
+
+
+def whole(one):
+    return one[0]["statistics"]["Aggregated"]
 
 
 def limit(record, row):
@@ -117,11 +115,9 @@ def facts(records):
     usage = {key: record["usage"] for key, (record, _, _) in there.items()}
     found = []
 
-    def compare(one, other):
-        return f"{fixed(rate[one])} against {fixed(rate[other])} requests/s, a factor of"
-
-    def used(key):
-        return usage[key]["server"], usage[key]["locust"]
+    def compare(one, other, digits):
+        factor = f"{rate[one] / rate[other]:.{digits}f}"
+        return f"{fixed(rate[one])} against {fixed(rate[other])} requests/s, a factor of {factor}"
 
     for name, title in (
         ("http", "HTTP, plain client"),
@@ -131,15 +127,14 @@ def facts(records):
     ):
         one, four = f"{name}-1", f"{name}-4"
         if one in rate and four in rate:
+            used = [usage[key][side] for key in (one, four) for side in ("server", "locust")]
             found.append(
-                f"**Four load workers against one, {title}**: {compare(four, one)} {rate[four] / rate[one]:.2f}. With one, the server used "
-                "{:.2f} CPUs and the load {:.2f}; with four {:.2f} and {:.2f}.".format(
-                    *used(one), *used(four)
-                )
+                f"**Four load workers against one, {title}**: {compare(four, one, 2)}. With one, the server used "
+                "{:.2f} CPUs and the load {:.2f}; with four {:.2f} and {:.2f}.".format(*used)
             )
     if "http-1" in rate and "fast-1" in rate:
         found.append(
-            f"**Plain against fast client**, one worker: {compare('http-1', 'fast-1')} {rate['fast-1'] / rate['http-1']:.1f}."
+            f"**Fast against plain client**, one worker: {compare('fast-1', 'http-1', 1)}."
         )
     ours = [key for key in rate if key.startswith(("xml", "http", "fast"))]
     if ours and "loadgen-1" in rate:
@@ -150,39 +145,38 @@ def facts(records):
         )
     for key in ("http-1-wait", "fast-1-wait", "xml-1-wait"):
         if key in there:
-            all_ = there[key][0]["statistics"]["Aggregated"]
+            all_ = whole(there[key])
             found.append(
                 f"**At the originals' rate**, {TITLES[key]}: {all_['rate']:.1f} requests/s, {number(all_['average'])} ms on average, {number(all_['p99'])} ms at 99 %; "
                 f"the server used {usage[key]['server']:.1%} of a CPU."
             )
-    return "\n".join(f"- {fact}" for fact in [*found, *growth(there, rate, usage)]) + "\n"
+    return "\n".join(f"- {fact}" for fact in [*found, *growth(there)]) + "\n"
 
 
-def growth(there, rate, usage):
+def growth(there):
     """What becomes of throughput while the reply grows."""
-    history = {key: record["history"] for key, (record, _, _) in there.items() if record["history"]}
+    there = {key: one for key, one in there.items() if one[0]["history"]}
 
     def course(key):
-        first, last = history[key][0], history[key][-1]
-        return [fixed(point[name]) for name in ("size", "rate") for point in (first, last)]
+        ends = [there[key][0]["history"][nth] for nth in (0, -1)]
+        return [fixed(point[name]) for name in ("size", "rate") for point in ends]
 
-    def usual(name):
-        return fixed(median(point[name] for point in history["control"]))
-
-    if "grow" in history and "control" in history:
+    if "grow" in there and "control" in there:
+        control = there["control"][0]
+        usual = {n: fixed(median(one[n] for one in control["history"])) for n in ("size", "rate")}
         yield (
             "**Replies that grow**: while the average reply grew from {} to {} bytes, throughput went from {} to {} requests/s; ".format(
                 *course("grow")
             )
-            + f"with replies of {usual('size')} bytes it stayed around {usual('rate')}. Overall {rate['grow'] / rate['control']:.0%} of the throughput."
+            + f"with replies of {usual['size']} bytes it stayed around {usual['rate']}. Overall {rate_of(there['grow'][0]) / rate_of(control):.0%} of the throughput."
         )
-    if "grow-http" in history:
-        thread, busy = (usage["grow-http"][n] for n in ("server_thread_name", "server_thread"))
+    if "grow-http" in there:
+        usage = there["grow-http"][0]["usage"]
         yield (
             "**The same over HTTP** (fast client): from {} to {} bytes, {} to {} requests/s; ".format(
                 *course("grow-http")
             )
-            + f"the server's thread `{thread}` took {busy:.0%} of a CPU."
+            + f"the server's thread `{usage['server_thread_name']}` took {usage['server_thread']:.0%} of a CPU."
         )
 
 

@@ -4,29 +4,35 @@
   locust -f studies/locust/locustfile.py HttpReader --host http://127.0.0.1:8080
 """
 
+import json
 import os
+import time
+from pathlib import Path
 
 import gevent
 from locust import FastHttpUser, HttpUser, User, between, constant, events, task
 from locust.runners import WorkerRunner
 
-from trader import Growing, Trader, load_state, mark, wait_bounds
+from trader import Growing, Trader
 from xml_client import BadReply, Refused, TimedClient, judge
 
-STATE = load_state()
-WAIT = wait_bounds()
+STATE = json.loads(Path(os.environ["EXCHANGE_LOCUST_STATE"]).read_text())  # accounts and orders
+WAIT = tuple(map(float, os.environ.get("EXCHANGE_LOCUST_WAIT", "0,0").split(",")))
 SECONDS = float(os.environ.get("EXCHANGE_LOCUST_SECONDS", 0))
+MARKS = os.environ.get("EXCHANGE_LOCUST_MARKS")
 wait_time = between(*WAIT) if WAIT[1] else constant(0)
 
 
-def mark_unless_worker(environment, event):
-    if not isinstance(environment.runner, WorkerRunner):
-        mark(event)
+def mark(environment, event):
+    """Reports to the runner when the load is complete and when it ends, by a line in a file."""
+    if MARKS and not isinstance(environment.runner, WorkerRunner):
+        with open(MARKS, "a") as file:
+            file.write(f"{event} {time.monotonic()}\n")
 
 
 def all_started(environment):
     """The time of a row runs from here: on a busy machine users take their time to begin."""
-    mark_unless_worker(environment, "spawned")
+    mark(environment, "spawned")
     if SECONDS and not isinstance(environment.runner, WorkerRunner):
         gevent.spawn_later(SECONDS, environment.runner.quit)
 
@@ -34,9 +40,7 @@ def all_started(environment):
 @events.init.add_listener
 def listen(environment, **_):
     environment.events.spawning_complete.add_listener(lambda **_: all_started(environment))
-    environment.events.test_stopping.add_listener(
-        lambda **_: mark_unless_worker(environment, "stopping")
-    )
+    environment.events.test_stopping.add_listener(lambda **_: mark(environment, "stopping"))
 
 
 class OnXmlPort(User):

@@ -6,7 +6,7 @@ import csv
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from collections import namedtuple
 from pathlib import Path
 
 from exchange_server import read_metrics
@@ -55,31 +55,7 @@ class NotMeasured(Exception):
     """A row without figures; the rest of the table can go on."""
 
 
-@dataclass
-class Sample:
-    at: float
-    server: float
-    threads: dict
-    locust: dict
-    busy: float
-    everything: float
-    commit_us: int
-
-
-@dataclass
-class Usage:
-    """Over the steady part of a row; CPU in CPUs (1.0: one is busy all the time)."""
-
-    seconds: float
-    server: float
-    server_thread: float
-    server_thread_name: str
-    locust: float
-    locust_process: float  # the busiest
-    machine: float  # busy part of all CPUs
-    others: float  # neither server nor load: the kernel and other programs
-    commits: float  # part of the time that the server spent in commits
-    load_average: float = field(default_factory=lambda: os.getloadavg()[0])
+Sample = namedtuple("Sample", "at server threads locust busy everything commit_us")
 
 
 class Watch(threading.Thread):
@@ -121,6 +97,7 @@ class Watch(threading.Thread):
 
 
 def usage_between(samples, began, ended):
+    """What was used in the steady part of a row, in CPUs (1.0: one is busy all the time)."""
     inside = [sample for sample in samples if began <= sample.at <= ended]
     if len(inside) < 2:
         at = [sample.at for sample in samples] or [0.0]
@@ -132,19 +109,18 @@ def usage_between(samples, began, ended):
     threads = {thread: cpu - first.threads.get(thread, 0) for thread, cpu in last.threads.items()}
     busiest = max(threads, key=threads.get)
     processes = [cpu - first.locust.get(pid, 0) for pid, cpu in last.locust.items()]
-    server, locust = last.server - first.server, sum(processes)
-    others = max(0.0, last.busy - first.busy - server - locust)
-    return Usage(
-        seconds,
-        server / seconds,
-        threads[busiest] / seconds,
-        busiest[1],
-        locust / seconds,
-        max(processes, default=0) / seconds,
-        (last.busy - first.busy) / max(last.everything - first.everything, 1e-9),
-        others / seconds,
-        (last.commit_us - first.commit_us) / 1e6 / seconds,
-    )
+    server, locust, busy = last.server - first.server, sum(processes), last.busy - first.busy
+    return {
+        "seconds": seconds,
+        "server": server / seconds,
+        "server_thread": threads[busiest] / seconds,
+        "server_thread_name": busiest[1],
+        "locust": locust / seconds,
+        "locust_process": max(processes, default=0) / seconds,  # the busiest
+        "machine": busy / max(last.everything - first.everything, 1e-9),  # part of all CPUs
+        "others": max(0.0, busy - server - locust) / seconds,  # the kernel and other programs
+        "commits": (last.commit_us - first.commit_us) / 1e6 / seconds,  # part of the time
+    }
 
 
 def read_marks(path):
@@ -157,6 +133,7 @@ def read_marks(path):
     return marks
 
 
+TOTALS = ("Request Count", "Average Response Time", "Average Content Size")
 NUMBERS = {
     "requests": "Request Count",
     "failures": "Failure Count",
@@ -186,32 +163,23 @@ def read_statistics(path):
 
 def read_history(path):
     """[{second, rate, average, size}]: the differences of the totals that Locust writes each second, since their last reset."""
-    points, before = [], None
+    columns = ["Timestamp", *(f"Total {name}" for name in TOTALS)]
     with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            if row["Name"] != "Aggregated":
-                continue
-            now = tuple(
-                float(row[column] if row[column] != "N/A" else 0)
-                for column in (
-                    "Timestamp",
-                    "Total Request Count",
-                    "Total Average Response Time",
-                    "Total Average Content Size",
-                )
-            )
-            if before is not None and now[1] < before[1]:
-                points, before = [], None  # statistics were reset: all users are there
-            elif before is not None and now[0] > before[0] and now[1] > before[1]:
-                requests, seconds = now[1] - before[1], now[0] - before[0]
-                average, size = (
-                    (now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3)
-                )
-                points.append(
-                    {"second": now[0], "rate": requests / seconds, "average": average, "size": size}
-                )
-            elif before is not None:
-                continue
+        lines = [
+            [float(row[column].replace("N/A", "0")) for column in columns]
+            for row in csv.DictReader(file)
+            if row["Name"] == "Aggregated"
+        ]
+    # Statistics are reset when all users are there.
+    resets = [nth for nth in range(1, len(lines)) if lines[nth][1] < lines[nth - 1][1]]
+    lines = lines[max(resets, default=0) :]
+    points, before = [], lines[0] if lines else None
+    for now in lines:
+        seconds, requests = now[0] - before[0], now[1] - before[1]
+        if seconds > 0 and requests > 0:
+            point = [(now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3)]
+            point = [now[0], requests / seconds, *point]
+            points.append(dict(zip(("second", "rate", "average", "size"), point)))
             before = now
     return [{**point, "second": point["second"] - points[0]["second"] + 1} for point in points]
 

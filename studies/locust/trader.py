@@ -1,18 +1,13 @@
-"""The requests of one user, over any port: three reads to a write, orders around a price so that about half of them trade.
-
-The runner prepares accounts and lists them in a JSON file named by EXCHANGE_LOCUST_STATE."""
+"""The requests of one user, over any port: three reads to a write, orders around a price so that about half of them trade."""
 
 import collections
-import json
-import os
 import random
 import re
 import time
 
 SYMBOL = "LOAD"
-READABLE_AFTER_S = (
-    3.0  # HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine
-)
+# HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine.
+READABLE_AFTER_S = 3.0
 
 
 class Trader:
@@ -61,21 +56,3 @@ class Growing:
 def order_id(reply):
     match = re.search(rb'<opened [^>]*\bid="(\d+)"', reply)
     return int(match[1]) if match else None
-
-
-def load_state():
-    with open(os.environ["EXCHANGE_LOCUST_STATE"]) as file:
-        return json.load(file)
-
-
-def wait_bounds():
-    """Seconds that a user waits between two requests, at least and at most; none by default."""
-    return tuple(map(float, os.environ.get("EXCHANGE_LOCUST_WAIT", "0,0").split(",")))
-
-
-def mark(event):
-    """Reports to the runner when the load is complete and when it ends, by a line in a file."""
-    path = os.environ.get("EXCHANGE_LOCUST_MARKS")
-    if path:
-        with open(path, "a") as file:
-            file.write(f"{event} {time.monotonic()}\n")

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import tempfile
 import urllib.error
-from dataclasses import asdict
 from pathlib import Path
 
 from exchange_server import ExchangeServer, free_ports, loadgen_command, wait_until
@@ -113,16 +112,12 @@ def run_locust(row, seconds, python, server, folder):
         raise NotMeasured(f"Locust ended with {code}, {reached}: {log[-1000:]}")
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
-        raise NotMeasured(
-            "no request was made: "
-            + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; ")
-        )
+        raise NotMeasured(f"no request was made: {(folder / 'csv_exceptions.csv').read_text()}")
     return {
         "statistics": statistics,
         "history": read_history(folder / "csv_stats_history.csv"),
         "failures": read_failures(folder / "csv_failures.csv"),
-        "usage": asdict(watch.usage(marks["spawned"], marks["stopping"])),
-        "warned_of_cpu": "CPU usage" in log,
+        "usage": watch.usage(marks["spawned"], marks["stopping"]),
     }
 
 
@@ -156,8 +151,7 @@ def run_loadgen(row, seconds, server, folder):
         "statistics": {"Aggregated": whole},
         "history": [],
         "failures": {},
-        "usage": asdict(watch.usage(ended - report["seconds"], ended)),
-        "warned_of_cpu": False,
+        "usage": watch.usage(ended - report["seconds"], ended),
     }
 
 

@@ -16,6 +16,10 @@ def opened(order):
     return b'<results><opened sym="LOAD" amount="1" limit="100" id="%d"/></results>\n' % order
 
 
+def query(account, order):
+    return f'<transactions id="{account}"><query id="{order}"/></transactions>'
+
+
 class Remembered(unittest.TestCase):
     def setUp(self):
         self.trader = Trader(STATE)
@@ -25,14 +29,10 @@ class Remembered(unittest.TestCase):
         self.now = 1000.0
 
     def test_the_newest_order_is_queried_and_before_that_a_prepared_one(self):
-        self.assertEqual(
-            self.trader.query_document(), '<transactions id="7"><query id="100"/></transactions>'
-        )
+        self.assertEqual(self.trader.query_document(), query(7, 100))
         self.trader.placed(opened(101))
         self.trader.placed(opened(102))
-        self.assertEqual(
-            self.trader.query_document(), '<transactions id="7"><query id="102"/></transactions>'
-        )
+        self.assertEqual(self.trader.query_document(), query(7, 102))
 
     def test_over_http_an_order_is_read_once_it_has_had_time_to_get_there(self):
         self.trader.placed(opened(101))
@@ -45,31 +45,16 @@ class Remembered(unittest.TestCase):
         self.assertEqual(self.trader.readable_order(), 102)
 
     def test_orders_are_of_one_share_near_100(self):
+        wanted = r'<order sym="LOAD" amount="-?1" limit="(9[5-9]|10[0-5])"/>'
         for _ in range(100):
-            self.assertRegex(
-                self.trader.order_document(),
-                r'^<transactions id="7"><order sym="LOAD" amount="-?1" limit="(9[5-9]|10[0-5])"/></transactions>$',
-            )
+            self.assertRegex(self.trader.order_document(), wanted)
 
-
-class Grown(unittest.TestCase):
-    def test_all_users_read_the_order_that_every_write_trades_with(self):
-        self.assertEqual(
-            Growing(STATE).query_document(), '<transactions id="1"><query id="5"/></transactions>'
-        )
-        self.assertEqual(
-            Growing(STATE).order_document(),
-            '<transactions id="2"><order sym="GROW" amount="-1" limit="1"/></transactions>',
-        )
-
-    def test_the_control_reads_another_and_writes_the_same(self):
-        self.assertEqual(
-            Growing(STATE, control=True).query_document(),
-            '<transactions id="1"><query id="4"/></transactions>',
-        )
-        self.assertEqual(
-            Growing(STATE, control=True).order_document(), Growing(STATE).order_document()
-        )
+    def test_all_users_read_the_order_that_every_write_trades_with_and_the_control_another(self):
+        growing, control = Growing(STATE), Growing(STATE, control=True)
+        self.assertEqual(growing.query_document(), query(1, 5))
+        self.assertEqual(control.query_document(), query(1, 4))
+        self.assertIn('<order sym="GROW" amount="-1" limit="1"/>', growing.order_document())
+        self.assertEqual(control.order_document(), growing.order_document())
 
 
 if __name__ == "__main__":
