@@ -4,7 +4,7 @@ from statistics import median
 
 from cells import CORES_SIMULATED, POLICIES, STORES, held_out_cells, on, simulated_cells
 from figures import counted
-from studies.report.tables import Column, Table, fixed, number, percent, rows_of
+from report_tables import Column, Table, fixed, number, percent, rows_of
 
 GOOD = 0.15  # the error that a prediction should not exceed
 FULL = 0.85  # from which share on a resource counts as the limit

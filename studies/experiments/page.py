@@ -2,7 +2,7 @@
 
 from claims import Tables, hardly_overlapped
 from studies.report.documents import fill, names
-from studies.report.tables import plain
+from report_tables import plain
 
 PAGES = ("experiments.md", "experiments/tables.md")  # of docs: what is read, and what is looked up
 

@@ -5,7 +5,7 @@ from statistics import median
 import figures
 from rows import ORIGINALS, ROWS, USERS
 from studies.report.documents import fill, write_charts
-from studies.report.tables import Column, Table, fixed, number, percent, ranged, rows_of
+from report_tables import Column, Table, fixed, number, percent, ranged, rows_of
 
 PAGES = ("locust.md", "locust/tables.md")  # of docs
 BUSY = 0.85  # of a CPU: a Python process that runs this much of the time has no time left
@@ -254,7 +254,7 @@ def blocks(results):
 
 
 def update(docs, results):
-    from studies.report.charts import svg  # matplotlib is needed only here
+    from charts import svg  # matplotlib is needed only here
 
     folder, results = docs / "locust", figures.rounded(results)
     for page in map(docs.joinpath, PAGES):

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 
 def can_draw():
-    """Whether what studies.report.charts imports is installed."""
+    """Whether what charts imports is installed."""
     return all(map(find_spec, ("matplotlib", "scour")))
 
 

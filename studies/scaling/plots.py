@@ -1,7 +1,7 @@
-"""The plots, as descriptions for studies.report.charts. One colour and one mark for each policy."""
+"""The plots, as descriptions for charts. One colour and one mark for each policy."""
 
 from cells import CORES, KINDS, LOADS, POLICIES, STORES
-from studies.report.charts import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from charts import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from summary import STAGES, has, pick
 
 COLOURS = {"thread": VERMILION, "pool-40": PINK, "pool-cpus": AMBER, "loop": BLUE}

@@ -6,7 +6,7 @@ from statistics import mean
 from cells import CORES, KINDS, POLICIES, POLICY_NAMES
 from figures import counted
 from fit import R2_MIN, peak, why_no_fit
-from studies.report.tables import NONE, Column, Table, number, percent, ranged, rows_of
+from report_tables import NONE, Column, Table, number, percent, ranged, rows_of
 from summary import STAGES, cores_text, find, grouped, has, pick, wait_shares
 
 # What the original write-up measured, on another machine: for comparison of ratios only.

@@ -1,7 +1,7 @@
 """The course of a soak as a chart."""
 
 from flatness import MIB
-from studies.report.charts import AMBER, BLUE, GREEN, VERMILION, svg
+from charts import AMBER, BLUE, GREEN, VERMILION, svg
 
 POINTS_MAX = 600  # of a line; the panels are 520 points wide
 

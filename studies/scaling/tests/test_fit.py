@@ -2,7 +2,7 @@ import unittest
 from random import Random
 
 from fit import fit_law, fit_with_interval, interval, law, peak, why_no_fit
-from studies.report.tables import number
+from report_tables import number
 from tables import fits_clients_table
 
 CLIENTS = (20, 150, 200, 800, 2000)

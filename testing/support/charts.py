@@ -1,4 +1,4 @@
-"""Charts of all studies, in one style, from a description that holds only texts, numbers and lists:
+"""Charts of tests and studies, in one style, from a description that holds only texts, numbers and lists:
 
   size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
   panels    rows of panels; share_y: the panels of a row share the y axis

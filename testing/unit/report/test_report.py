@@ -1,14 +1,12 @@
-"""Tables, blocks of documents, figures and charts."""
+"""Tables, figures and charts of reports."""
 
 import json
 import unittest
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from importlib.util import find_spec
 from xml.etree import ElementTree
 
 import figures
-from studies.report.documents import can_draw, fill, write_charts
-from studies.report.tables import Column, Table, number, plain, ranged, rows_of
+from report_tables import Column, Table, number, plain, ranged, rows_of
 
 TABLE = Table(
     "x",
@@ -42,32 +40,6 @@ class Tables(unittest.TestCase):
         self.assertEqual(ranged(2, 1, 3000), "2.00 (1.00 – 3,000)")
 
 
-class Documents(unittest.TestCase):
-    def test_only_what_stands_between_markers_is_replaced(self):
-        text = "a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n"
-        self.assertEqual(
-            fill(text, {"x": "new\n"}), "a\n<!-- begin x -->\nnew\n<!-- end x -->\nb\n"
-        )
-        self.assertEqual(fill(fill(text, {"x": "1"}), {"x": "2"}), fill(text, {"x": "2"}))
-
-    def test_each_study_replaces_its_own_blocks(self):
-        text = "<!-- begin x -->\n1\n<!-- end x -->\n<!-- begin a/x -->\n2\n<!-- end a/x -->\n"
-        self.assertEqual(fill(text, {"x": "3"}), text.replace("1", "3"))
-        self.assertEqual(fill(text, {"x": "3"}, "a/"), text.replace("2", "3"))
-
-    def test_unknown_and_unclosed_blocks_are_errors(self):
-        for text in ("<!-- begin y -->\n<!-- end y -->\n", "<!-- begin x -->\n"):
-            with self.assertRaises(SystemExit):
-                fill(text, {"x": ""})
-
-    def test_no_chart_of_before_stays(self):
-        with TemporaryDirectory() as folder:
-            docs = Path(folder) / "docs"
-            write_charts(docs, {"old": "<svg/>"})
-            write_charts(docs, {"new": "<svg/>"})
-            self.assertEqual([file.name for file in docs.iterdir()], ["new.svg"])
-
-
 class Figures(unittest.TestCase):
     def test_six_digits_of_what_is_not_a_count(self):
         self.assertEqual(
@@ -89,11 +61,12 @@ class Figures(unittest.TestCase):
 
 
 @unittest.skipUnless(
-    can_draw(), "no charts: install-dependencies.sh --report installs what they need"
+    find_spec("matplotlib") and find_spec("scour"),
+    "no charts: install-dependencies.sh --report installs what they need",
 )
 class Charts(unittest.TestCase):
     def texts_of(self, lines, legend="right", **axes):
-        from studies.report import charts
+        import charts
 
         x, y = ({"label": name, "log": True} | axes.get(name, {}) for name in ("x", "y"))
         chart = {
@@ -135,7 +108,7 @@ class Charts(unittest.TestCase):
         self.assertIn("nothing was measured", self.texts_of([{"name": "empty", "points": []}]))
 
     def test_ticks_are_short(self):
-        from studies.report import charts
+        import charts
 
         self.assertEqual(
             [charts.short(v) for v in (0, 0.5, 10, 1500, 20_000, 3e6, 1e-7, 2e10)],
@@ -143,7 +116,7 @@ class Charts(unittest.TestCase):
         )
 
     def test_the_same_chart_gives_the_same_bytes(self):
-        from studies.report import charts
+        import charts
 
         chart = {
             "size": [8, 4],

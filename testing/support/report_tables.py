@@ -1,4 +1,4 @@
-"""Tables of all studies, and how their numbers are written."""
+"""Tables of tests and studies, and how their numbers are written."""
 
 from dataclasses import dataclass
 
