@@ -127,7 +127,7 @@ class Run(unittest.TestCase):
             done = subprocess.run(command, capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
             text = (Path(folder) / "profile.md").read_text()
-            self.assertRegex(text, r"\| kernel: sockets \| \d+\.\d % \|")
+            self.assertRegex(text, r"\| kernel: sockets \| \d+\.\d% \|")
             self.assertIn("tcp_sendmsg", (Path(folder) / "flame-graph.svg").read_text())
 
 
