@@ -142,26 +142,14 @@ def table_a(summary):
 def table_b(summary, policy):
     burst = {"part": "b", "load": "burst", "policy": policy}
     cells = [find(summary, **burst, kind=kind, cores=cores) for kind, cores in TABLE_B]
-    placements = sorted(
-        f"{cores_text(cell['cores'])}: {cell['placement']}"
-        for cell in cells[: len(CORES)]
-        if cell and cell["placement"]
-    )
     return burst_table(
         f"table-b-{policy}",
         f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL",
         ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
         cells,
         THEIRS_B,
-        "The original pinned with taskset; so does --server-cpus."
-        + (f" {'; '.join(placements)}." if placements else ""),
+        "The original pinned with taskset; so does --server-cpus, as the table of placements says.",
     )
-
-
-def detailed(name, title, lead, cells, note, wide=False):
-    columns = lead + DETAILS
-    rows = rows_of(columns, cells, len(lead), not_measured)
-    return Table(name, title, columns, rows, note, wide)
 
 
 def sustained_tables(summary):
@@ -174,11 +162,12 @@ def sustained_tables(summary):
         ("a", "the same clients", [POLICY, CLIENTS]),
         ("b", "100 clients", [POLICY, KIND, SERVER_CORES]),
     ):
-        yield detailed(
+        columns, cells = lead + DETAILS, pick(summary, part=part, load="sustained")
+        yield Table(
             f"table-{part}-sustained",
             f"Table {part.upper()}, sustained: {clients} for some seconds, a new connection for each request",
-            lead,
-            pick(summary, part=part, load="sustained"),
+            columns,
+            rows_of(columns, cells, len(lead), not_measured),
             note,
         )
 
@@ -213,7 +202,6 @@ def throughput(summary):
         rows,
         f"Persistent connections, one request in flight each, {counted(settings['trials'], 'interleaved trial')} of {settings['seconds']:g} s."
         + (" * clients saw errors, listed below." if any(c["errors"] for c in sweep) else ""),
-        wide=True,
     )
 
 
@@ -314,7 +302,6 @@ def waits_table(summary):
         rows_of(columns, cells),
         "pg_stat_activity about ten times a second while the load lasted; sessions idle for want of work are left out. "
         "The exchange commits with one session and projects with another.",
-        wide=True,
     )
 
 
@@ -374,7 +361,6 @@ def fits_clients_table(summary):
         f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the rate of one client alone, is an extrapolation. A large "
         "sigma here means saturation: more clients than the server needs to be busy. A peak is shown if it lies among the clients measured, and kappa "
         "is above zero in 95 % of the fits to trials drawn again.",
-        wide=True,
     )
 
 

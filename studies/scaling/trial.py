@@ -14,14 +14,8 @@ from machine import cpu_times
 from waits import WaitSampler, children, count_waits, pin
 
 GRACE_S = 150  # beyond the time wanted; then a trial counts as hung
-NEEDED_FLAGS = ("--idle", "--warmup", "--database-pid", "--client-cpus", "--server-cpus", "--json")
 USAGE = 2  # its exit code for what this machine does not allow, such as too few descriptors
 LEFT_OUT = ("response_histogram", "service_histogram")
-
-
-def missing_flags(loadgen):
-    done = subprocess.run([str(loadgen), "--help"], capture_output=True, text=True, timeout=30)
-    return [flag for flag in NEEDED_FLAGS if flag not in done.stdout]
 
 
 def run_trial(loadgen, cell, placement, trial, settings, cluster=None):

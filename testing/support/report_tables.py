@@ -20,7 +20,6 @@ class Table:
     columns: list
     rows: list  # of lists of texts; in a row shorter than the columns the last text spans the rest
     note: str = ""
-    wide: bool = False  # for looking something up: a page shows it on request
 
     def empty_text(self):
         return self.note or "Nothing of it was run."

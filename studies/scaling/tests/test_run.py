@@ -96,17 +96,9 @@ class Run(unittest.TestCase):
         self.assertIn("the server did not start: it refused", text)
         self.assertEqual(len(self.trials()), 4)
 
-    def test_a_load_generator_without_the_flags_is_refused(self):
-        old = self.out.parent / "old"
-        old.mkdir()
-        (old / "loadgen").write_text("#!/bin/sh\necho --json\n")
-        (old / "loadgen").chmod(0o755)
-        done = run_harness("--out", self.out, *SMALL, bin=old)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("build it again", done.stderr)
-
-    def test_a_mistaken_filter_is_refused(self):
-        self.assertEqual(run_harness("--out", self.out, "--only", "polcy=loop").returncode, 2)
+    def test_wrong_options_are_refused(self):
+        for wrong in (("--only", "polcy=loop"), ("--bin", "/nowhere"), ("--trials", "0")):
+            self.assertEqual(run_harness("--out", self.out, *wrong).returncode, 2, wrong)
 
     def test_an_interrupt_keeps_what_was_finished(self):
         process = subprocess.Popen(
