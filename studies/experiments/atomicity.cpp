@@ -48,7 +48,7 @@ Counted sharded_increments(unsigned threads, long increments) {
   const Run run = run_threads(threads, [&](unsigned thread) {
     for (long i = 0; i < increments; ++i) {
       ++shards[thread].count;
-      benchmark::ClobberMemory();
+      clobber_memory();
     }
   });
   long count = 0;
@@ -90,49 +90,42 @@ std::vector<Variant> variants(const Settings& settings) {
 }
 
 constexpr unsigned cost_threads[] = {1, 2, tasks};
-std::string cost_name(const Variant& variant, unsigned threads) {
-  return name_of("atomicity", variant.name, "cost", threads);
+std::string run_name(const Variant& variant, unsigned threads, long increments) {
+  return name_of("atomicity", variant.name, threads, increments);
 }
-std::string asked_name(const Variant& variant) { return "atomicity/" + variant.name + "/asked"; }
+std::string cost_name(const Settings& settings, const Variant& variant, unsigned threads) {
+  return run_name(variant, threads, sizes(settings).increments_in_all / threads);
+}
 
 void prepare(const Settings& settings) {
+  const Sizes s = sizes(settings);
   for (const Variant& variant : variants(settings)) {
-    const auto counted = [=](unsigned threads, long increments) {
-      return [=](Counters& counters) {
-        const Counted result = variant.run(threads, increments);
-        counters["left"] = double(result.count);
-        counters["lost"] = double(threads * increments - result.count);
-        counters["each"] = result.seconds / double(threads * increments);
-        return result.seconds;
-      };
+    const auto add = [&](unsigned threads, long increments, int repetitions = 0) {
+      measure(
+          run_name(variant, threads, increments),
+          [=](Counters& counters) {
+            const auto in_all = double(threads * increments);
+            const Counted result = variant.run(threads, increments);
+            counters["left"] = double(result.count);
+            counters["lost"] = in_all - double(result.count);
+            counters["share"] = counters["lost"] / in_all;
+            counters["lost_any"] = counters["lost"] != 0;
+            counters["each"] = result.seconds / in_all;
+            return result.seconds;
+          },
+          unsigned(repetitions));
     };
-    measure(asked_name(variant), counted(tasks, asked));
-    for (const unsigned threads : cost_threads)
-      measure(cost_name(variant, threads),
-              counted(threads, sizes(settings).increments_in_all / threads));
+    if (variant.guarded)
+      add(tasks, asked);
+    else  // again and again: each run is a process of its own
+      for (const long increments : s.increments)
+        add(tasks, increments, increments == asked ? s.runs : s.longer_runs);
+    for (const unsigned threads : cost_threads) add(threads, s.increments_in_all / threads);
   }
-}
-
-// The plain counter again and again: each run is a process of its own.
-struct Losses {
-  Sample share, left, each_s;
-  int runs_that_lost = 0;
-};
-Losses run_plainly(const Settings& settings, long increments, int runs) {
-  Losses losses;
-  for (int run = 0; run < runs; ++run) {
-    const Counted counted = plain_increments(settings, tasks, increments);
-    losses.left.values.push_back(double(counted.count));
-    losses.share.values.push_back(1 - double(counted.count) / double(tasks * increments));
-    losses.each_s.values.push_back(counted.seconds / double(tasks * increments));
-    losses.runs_that_lost += counted.count != tasks * increments;
-  }
-  return losses;
 }
 
 // As asked: 50 x 1,000, theirs beside ours. The plain one over many runs.
-void report_asked(const Settings& settings, const Measurements& measured, const Losses& plainly,
-                  Report& out) {
+void report_asked(const Settings& settings, const Measurements& measured, Report& out) {
   Table& table = out.add(
       Table{"counts",
             "50 tasks x 1,000 increments of one counter: what is left of 50,000 (least-greatest)",
@@ -144,44 +137,41 @@ void report_asked(const Settings& settings, const Measurements& measured, const 
         (lost_there.empty() ? "" : "; ") + number(100 * (1 - double(left) / (tasks * asked)), 2);
   }
   for (const Variant& variant : variants(settings)) {
-    const Named of(measured, asked_name(variant));
-    const Sample& lost = of("lost");
+    const Named of(measured, run_name(variant, tasks, asked));
+    const Sample &left = of("left"), &lost = of("lost");
     if (!variant.guarded) {
-      table.rows.push_back(
-          {variant.label + ", " + std::to_string(plainly.share.values.size()) + " runs", left_there,
-           count(plainly.left), lost_there + " %", percent(plainly.share), of.time()});
+      const std::string runs = std::to_string(left.values.size()) + " runs";
+      table.rows.push_back({variant.label + ", " + runs, left_there, count(left), lost_there + " %",
+                            percent(of("share")), of.time()});
     } else {
-      const std::string left = variant.name == "atomic" ? "50,000 always" : "-";
-      table.rows.push_back({variant.label, left, count(of("left")), left == "-" ? "-" : "0 %",
-                            lost.high() == 0 ? "0 %" : number(lost.high()), of.time()});
+      const bool known = variant.name == "atomic";
+      table.rows.push_back({variant.label, known ? "50,000 always" : "-", count(left),
+                            known ? "0 %" : "-", lost.high() == 0 ? "0 %" : number(lost.high()),
+                            of.time()});
     }
   }
 }
 
 // The longer each task runs, the more of them run at once.
-void report_overlap(const Settings& settings, const Measurements& measured, const Losses& as_asked,
-                    Report& out) {
-  const Sizes s = sizes(settings);
-  const double alone_s = measured.of(cost_name(variants(settings).front(), 1), "each").median();
+void report_overlap(const Settings& settings, const Measurements& measured, Report& out) {
+  const Variant plain = variants(settings).front();
+  const double alone_s = measured.of(cost_name(settings, plain, 1), "each").median();
   Table& table = out.add(Table{"overlap",
                                "The plain counter, 50 tasks, by the length of a task",
                                {"increments of a task", "runs", "runs that lost",
                                 "lost, median (least-greatest)", "a task alone takes"}});
-  Plot& plot = out.add(Plot{"lost",
-                            "Share of 50 tasks' increments that a plain counter loses",
-                            "increments of each task",
-                            "lost, %",
-                            true,
-                            false,
-                            {{"plain long"}}});
-  for (const long increments : s.increments) {
-    const Losses losses =
-        increments == asked ? as_asked : run_plainly(settings, increments, s.longer_runs);
-    table.rows.push_back({number(double(increments)), std::to_string(losses.share.values.size()),
-                          std::to_string(losses.runs_that_lost), percent(losses.share),
+  Plot& plot = out.add(Plot{"lost", "Share of 50 tasks' increments that a plain counter loses",
+                            "increments of each task", "lost, %", true, false});
+  const std::vector<long> lengths = sizes(settings).increments;
+  for (const long increments : lengths) {
+    const Named of(measured, run_name(plain, tasks, increments));
+    table.rows.push_back({number(double(increments)), std::to_string(of("share").values.size()),
+                          number(of("lost_any").sum()), percent(of("share")),
                           duration(alone_s * double(increments))});
-    plot.series[0].points.push_back(point(double(increments), losses.share * 100));
   }
+  plot.add("plain long", lengths, [&](long increments) {
+    return measured.of(run_name(plain, tasks, increments), "share") * 100;
+  });
 }
 
 void report_cost(const Settings& settings, const Measurements& measured, Report& out) {
@@ -190,7 +180,7 @@ void report_cost(const Settings& settings, const Measurements& measured, Report&
   table.add_columns(cost_threads, threads_text);
   for (const Variant& variant : variants(settings)) {
     table.add_row({variant.label}, cost_threads, [&](unsigned threads) {
-      return duration(measured.of(cost_name(variant, threads), "each"));
+      return duration(measured.of(cost_name(settings, variant, threads), "each"));
     });
     if (variant.guarded)
       out.check_none(variant.label + " loses nothing",
@@ -218,22 +208,14 @@ void report_race(const Settings& settings, Report& out) {
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
-  const Losses as_asked = run_plainly(settings, asked, sizes(settings).runs);
-  report_asked(settings, measured, as_asked, out);
-  report_overlap(settings, measured, as_asked, out);
+  report_asked(settings, measured, out);
+  report_overlap(settings, measured, out);
   report_cost(settings, measured, out);
   report_race(settings, out);
 }
 
-const Add add(
-    1,
-    {.name = "atomicity",
-     .title = "1. Atomicity: who loses an update, and what does keeping it cost?",
-     .asked =
-         "50 tasks increment one counter 1000 times each: atomic against plain. How many updates "
-         "are lost, and who tells?",
-     .prepare = prepare,
-     .report = report});
+const Add add(1, {"atomicity", "1. Atomicity: who loses an update, and what does keeping it cost?",
+                  prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -150,8 +150,4 @@ void for_each_map(Visit visit) {
   visit("own", "a map for each thread", static_cast<ThreadMaps*>(nullptr));
 }
 
-// The second half of question 2, in collections_readers.cpp.
-void prepare_readers(const Settings& settings);
-void report_readers(const Settings& settings, const Measurements& measured, Report& out);
-
 }  // namespace exchange::experiments

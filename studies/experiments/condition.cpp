@@ -288,15 +288,8 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   }
 }
 
-const Add add(
-    5.1,
-    {.name = "condition",
-     .title = "5. Condition variables: signal and continue, or hand over?",
-     .asked = "std::condition_variable lets the signaller go on, and the woken thread look again; "
-              "Hoare's monitor runs the woken thread "
-              "at once. What does each cost, and which is fair?",
-     .prepare = prepare,
-     .report = report});
+const Add add(5.1, {"condition", "5. Condition variables: signal and continue, or hand over?",
+                    prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -12,12 +12,16 @@ struct Kind {
   const char *name, *label;
   std::unique_ptr<Design> (*make)(const DesignSettings&);
 };
+template <class Made>
+std::unique_ptr<Design> make(const DesignSettings& settings) {
+  return std::make_unique<Made>(settings);
+}
 const Kind kinds[] = {
-    {"mutex", "mutex", behind_mutex},
-    {"spinlock", "spinlock", behind_spinlock},
-    {"sharded", "mutex for each of 16 symbols", behind_mutex_per_symbol},
-    {"group", "mutex, group commit", behind_mutex_with_group_commit},
-    {"core", "core thread, batches", behind_core_thread},
+    {"mutex", "mutex", make<Locked<StdMutex>>},
+    {"spinlock", "spinlock", make<Locked<BackoffLock>>},
+    {"sharded", "mutex for each of 16 symbols", make<Locked<StdMutex, symbols>>},
+    {"group", "mutex, group commit", make<GroupCommit>},
+    {"core", "core thread, batches", make<CoreThread>},
 };
 struct CommitKind {
   Commit commit;
@@ -249,17 +253,8 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       "a symbol only, and there are 16 journals without an order among them");
 }
 
-const Add add(
-    9, {.name = "exchange",
-        .title = "9. The exchange: one thread for the engine, or locks?",
-        .asked =
-            "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with "
-            "group commit, and "
-            "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest "
-            "without a commit, and with "
-            "one?",
-        .prepare = prepare,
-        .report = report});
+const Add add(9, {"exchange", "9. The exchange: one thread for the engine, or locks?", prepare,
+                  report});
 
 }  // namespace
 }  // namespace exchange::experiments

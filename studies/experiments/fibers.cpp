@@ -1,11 +1,107 @@
 // 6. Tasks that the program schedules itself: what do locks cost among them, and what is a spinlock
 // worth?
 
-#include "studies/experiments/fiber_tasks.hpp"
+#include <boost/fiber/algo/shared_work.hpp>
+#include <boost/fiber/barrier.hpp>
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/mutex.hpp>
+#include <boost/fiber/operations.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 #include "studies/experiments/lab.hpp"
+#include "studies/experiments/locks.hpp"
 
 namespace exchange::experiments {
 namespace {
+
+// Five tasks, as threads or as fibers, under one interface: run() starts what it needs and waits
+// for all of it; yield and Mutex are for its tasks.
+constexpr unsigned tasks = 5;
+
+using TaskBody = std::function<void(unsigned task)>;
+
+struct Threads {
+  using Mutex = std::mutex;
+  static void yield() { std::this_thread::yield(); }
+  static Run run(const TaskBody& work) { return run_threads(tasks, work); }
+};
+
+struct ThreadsOnOneCpu : Threads {
+  static Run run(const TaskBody& work) {
+    return run_threads(tasks, [&](unsigned task) {
+      pin_thread({usable_cpus().front()});
+      work(task);
+    });
+  }
+};
+
+struct Fibers {
+  using Mutex = boost::fibers::mutex;
+  static void yield() { boost::this_fiber::yield(); }
+  static void run_here(const TaskBody& work) {
+    std::vector<boost::fibers::fiber> running;
+    for (unsigned task = 0; task < tasks; ++task)
+      running.emplace_back([&work, task] { work(task); });
+    for (boost::fibers::fiber& fiber : running) fiber.join();
+  }
+  static Run run(const TaskBody& work) {
+    return run_threads(1, [&](unsigned) { run_here(work); });
+  }
+};
+
+struct FibersOnTwoThreads : Fibers {
+  static Run run(const TaskBody& work) {
+    boost::fibers::barrier all_done(2);  // while a thread waits here, it runs fibers
+    return run_threads(2, [&](unsigned thread) {
+      boost::fibers::use_scheduling_algorithm<boost::fibers::algo::shared_work>();
+      if (thread == 0) run_here(work);
+      all_done.wait();
+    });
+  }
+};
+
+struct Contention {
+  std::uint64_t sections = 0;  // that had to wait
+  std::uint64_t got_by_spinning = 0;
+  std::uint64_t spins = 0;
+};
+
+// Test and test-and-set. It spins so many times, then it lets another task run: on one OS thread it
+// would spin for ever otherwise.
+template <class Kind>
+class Spinlock {
+ public:
+  explicit Spinlock(unsigned spins_max) : spins_max_(spins_max) {}
+  void lock() {
+    if (flag_.look_and_try_lock()) return;
+    std::uint64_t spins = 0;
+    bool spinning = false;
+    for (bool mine = false; !mine;) {
+      for (unsigned spin = 0; spin < spins_max_ && !mine; ++spin, ++spins) {
+        cpu_pause();
+        mine = spinning = flag_.look_and_try_lock();
+      }
+      if (mine) break;
+      Kind::yield();
+      mine = flag_.look_and_try_lock();
+    }
+    ++contention_.sections;
+    contention_.got_by_spinning += spinning;
+    contention_.spins += spins;
+  }
+  void unlock() { flag_.unlock(); }
+  const Contention& contention() const { return contention_; }
+
+ private:
+  Flag flag_;
+  const unsigned spins_max_;
+  Contention contention_;  // changed by the holder of the lock
+};
 
 constexpr unsigned spins_of_long[] = {10, 100, 1'000, 10'000};
 constexpr unsigned spins_usual = 1'000;
@@ -40,9 +136,9 @@ std::uint64_t compute(std::uint64_t state, unsigned steps) {
 // A section that lasts, and in which another task may run: as when a time slice ends or I/O begins.
 template <class Kind>
 void long_section() {
-  benchmark::DoNotOptimize(compute(1, half_section_steps));
+  keep(compute(1, half_section_steps));
   Kind::yield();
-  benchmark::DoNotOptimize(compute(2, half_section_steps));
+  keep(compute(2, half_section_steps));
 }
 
 struct Totals {
@@ -60,7 +156,7 @@ Run run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
       if (is_long)
         section.enter(long_section<Kind>), Kind::yield();
       else
-        section.enter([] { benchmark::ClobberMemory(); });
+        section.enter([] { clobber_memory(); });
     }
     own[task] = section;
   });
@@ -79,7 +175,7 @@ Run run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
     for (unsigned i = 0; i < size.sections(is_long); ++i) {
       if (!is_long) {
         const std::lock_guard held(lock);
-        section.enter([] { benchmark::ClobberMemory(); });
+        section.enter([] { clobber_memory(); });
         continue;
       }
       const double begin_s = now_s();
@@ -228,16 +324,9 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
 }
 
 const Add add(
-    6,
-    {.name = "fibers",
-     .title = "6. User-level threads: what do locks cost among them, and what is a spinlock worth?",
-     .asked =
-         "Five tasks with a critical section, long or short, as fibers on one OS thread, as "
-         "fibers on two that share the work, and as threads: "
-         "without a lock, with a mutex, with a spinlock. And is a spinlock worth anything where "
-         "only one task can run?",
-     .prepare = prepare,
-     .report = report});
+    6, {"fibers",
+        "6. User-level threads: what do locks cost among them, and what is a spinlock worth?",
+        prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -6,7 +6,6 @@
 #include <memory>
 #include <system_error>
 
-#include "studies/experiments/file_access.hpp"
 #include "studies/experiments/io_files.hpp"
 #include "studies/experiments/lab.hpp"
 
@@ -26,7 +25,6 @@ struct Suite {
 constexpr std::size_t read_bytes = 10 * kilobyte, write_bytes = 1'000 * kilobyte, short_bytes = 10;
 constexpr unsigned files_max = 20;
 constexpr unsigned work_steps = 5'000;  // of a unit
-constexpr unsigned depth_many = 64;
 
 std::vector<Suite> suites(const Settings& settings) {
   const bool quick = settings.quick;
@@ -49,12 +47,12 @@ struct Way {
   unsigned depth = 1;                        // operations under way of one stream
   bool only_short = false, only_long = false, threads = false;
 };
-const Way ways[] = {{"blocking", "blocking", nullptr},
-                    {"threads", "blocking, thread each", nullptr, 1, false, true, true},
-                    {"aio", "POSIX aio", make_aio_queue},
-                    {"uring", "io_uring", [] { return make_uring_queue(depth_many); }},
-                    {"uring-many", "io_uring, 64 at a time",
-                     [] { return make_uring_queue(depth_many); }, depth_many, true, false}};
+const Way ways[] = {
+    {"blocking", "blocking", nullptr},
+    {"threads", "blocking, thread each", nullptr, 1, false, true, true},
+    {"aio", "POSIX aio", make_aio_queue},
+    {"uring", "io_uring", make_uring_queue},
+    {"uring-many", "io_uring, 64 at a time", make_uring_queue, uring_entries, true, false}};
 const std::pair<bool, std::string> caches[] = {{false, "cached"}, {true, "direct"}};
 
 class OtherWork {
@@ -268,15 +266,9 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   files.reset();
 }
 
-const Add add(
-    7,
-    {.name = "io",
-     .title = "7. Synchronous against asynchronous I/O: is it worth anything not to wait?",
-     .asked =
-         "Long reads and writes beside other work, a million short ones, and 40 streams at once: "
-         "with calls that block, with POSIX aio, with io_uring.",
-     .prepare = prepare,
-     .report = report});
+const Add add(7,
+              {"io", "7. Synchronous against asynchronous I/O: is it worth anything not to wait?",
+               prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

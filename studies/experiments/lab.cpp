@@ -12,7 +12,13 @@
 #include <barrier>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <random>
+#include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -71,13 +77,37 @@ Add::Add(double place, Experiment experiment) {
   experiments().insert(experiments().begin() + at, std::move(experiment));
 }
 
+namespace {
+
+struct Measurement {
+  std::string name;
+  std::function<double(Counters&)> once;
+  unsigned repetitions;
+};
+std::vector<Measurement> registered;
+
+}  // namespace
+
 void measure(const std::string& name, std::function<double(Counters&)> once, unsigned repetitions) {
-  auto* registered =
-      benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
-        for (auto _ : state) state.SetIterationTime(once(state.counters));
-      });
-  registered->UseManualTime()->Iterations(1)->Unit(benchmark::kSecond);
-  if (repetitions > 0) registered->Repetitions(int(repetitions));
+  registered.push_back({name, std::move(once), repetitions});
+}
+
+Measurements run_measurements(const Settings& settings) {
+  std::vector<const Measurement*> order;
+  for (const Measurement& one : registered)
+    order.insert(order.end(), one.repetitions > 0 ? one.repetitions : settings.repetitions, &one);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(settings.seed));
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  Measurements measured;
+  for (const Measurement* one : order) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s", one->name.c_str());
+    Counters counters;
+    measured.add(one->name, "seconds", one->once(counters));
+    for (const auto& [counter, value] : counters) measured.add(one->name, counter, value);
+  }
+  if (terminal) std::fprintf(stderr, "\r\033[K");
+  registered.clear();
+  return measured;
 }
 
 void need(bool done, const std::string& what) {
@@ -276,6 +306,25 @@ std::string threads_text(unsigned threads) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+// From the mount that is nearest to it.
+std::string temporary_file_system() {
+  const std::string path =
+      std::filesystem::canonical(std::filesystem::temp_directory_path()).string();
+  std::ifstream mounts("/proc/self/mounts");
+  std::string type = "unknown", best;
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string device, where, kind;
+    words >> device >> where >> kind;
+    const bool holds = where == "/" || path == where || path.starts_with(where + "/");
+    if (holds && where.size() >= best.size()) {
+      best = where;
+      type = kind;
+    }
+  }
+  return type;
+}
+
 std::string Named::time(const std::string& counter) const { return duration((*this)(counter)); }
 std::string Named::median_time(const std::string& counter) const {
   return duration(median(counter));
@@ -283,6 +332,63 @@ std::string Named::median_time(const std::string& counter) const {
 
 Point point(double x, const Sample& sample) {
   return {x, sample.median(), sample.low(), sample.high()};
+}
+
+// The report of ThreadSanitizer about a program, without what varies from run to run.
+
+namespace {
+
+// "    #0 increment ../studies/experiments/racy_counter.cpp:16 (racy_counter_tsan+0x2c67)"
+// -> " #0 increment racy_counter.cpp:16"
+std::string frame(const std::string& line) {
+  static const std::regex module(R"( \([^()]*\+0x[0-9a-f]+\).*$)"), folders(R"((\.\.)?/[^ ]*/)");
+  return std::regex_replace(std::regex_replace(line, module, ""), folders, "");
+}
+
+}  // namespace
+
+std::optional<RaceReport> check_race(const std::vector<std::string>& command,
+                                     const std::string& what, Report& out, std::size_t frames_max) {
+  ChildResult child = run_child(command, 60);
+  // Kernels that scatter mappings widely are too much for older versions of the sanitizer.
+  if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
+    std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
+    in_order.insert(in_order.end(), command.begin(), command.end());
+    const ChildResult again = run_child(in_order, 60);
+    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) {
+      out.notes.push_back("ThreadSanitizer cannot run here: " +
+                          child.output.substr(0, child.output.find('\n')));
+      return {};
+    }
+    child = again;
+  }
+
+  static const std::regex access(
+      R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)",
+      std::regex::icase);
+  RaceReport report{.excerpt = {}, .output = child.output};
+  std::vector<std::string> accesses;  // "Write of size 8 by thread T1"
+  std::istringstream lines(child.output);
+  std::size_t frames = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with("WARNING: ThreadSanitizer")) {
+      if (!report.excerpt.empty()) break;  // the first one is enough
+      report.excerpt = line.substr(0, line.find(" (pid")) + "\n";
+    } else if (std::regex_match(line, match, access) && accesses.size() < 2) {
+      accesses.push_back(match[1].str() + " " + match[5].str());
+      report.excerpt += "  " + accesses.back() + ":\n";
+      frames = frames_max;
+    } else if (frames > 0 && line.find('#') != std::string::npos) {
+      report.excerpt += frame(line) + "\n";
+      --frames;
+    } else if (line.empty()) {
+      frames = 0;
+    }
+  }
+  out.check("ThreadSanitizer names both accesses " + what, accesses.size() == 2,
+            accesses.size() == 2 ? accesses[0] + "; " + accesses[1] : "it found none");
+  return report;
 }
 
 }  // namespace exchange::experiments

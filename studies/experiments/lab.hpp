@@ -1,10 +1,8 @@
 #pragma once
-// What every experiment is made of. An experiment registers measurements with Google Benchmark,
-// which repeats and interleaves them; then it turns what was measured into tables, plots and
-// checks. The runner (main.cpp) prints them and writes JSON. Thread: the main thread; what is
-// measured starts threads of its own.
-
-#include <benchmark/benchmark.h>
+// What every experiment is made of. An experiment registers measurements, which are repeated and
+// interleaved; then it turns what was measured into tables, plots and checks. The runner (main.cpp)
+// prints the checks and writes all of it as JSON. Thread: the main thread; what is measured starts
+// threads of its own.
 
 #include <atomic>
 #include <cstdint>
@@ -149,9 +147,8 @@ struct Report {
 BOOST_DESCRIBE_STRUCT(Report, (), (tables, plots, checks, notes, excerpts))
 
 struct Experiment {
-  std::string name;  // on the command line: "locks"
-  std::string title;
-  std::string asked;  // the question; docs/experiments.md says how it is answered
+  std::string name;   // on the command line: "locks"
+  std::string title;  // the question; docs/experiments.md says how it is answered
   // registers measurements; their names begin with `name`/
   std::function<void(const Settings&)> prepare;
   std::function<void(const Settings&, const Measurements&, Report&)> report;
@@ -166,9 +163,12 @@ struct Add {
 
 // Registers one measurement: `once` does the work one time and returns the seconds that count. It
 // may set counters. `repetitions`: if not 0, instead of the usual number.
-using Counters = benchmark::UserCounters;
+using Counters = std::map<std::string, double>;
 void measure(const std::string& name, std::function<double(Counters&)> once,
              unsigned repetitions = 0);
+// Runs what is registered, each as often as wanted, all in one order drawn at random; then nothing
+// is registered any more. On a terminal it shows the name of each.
+Measurements run_measurements(const Settings& settings);
 
 // "locks/2cpu/mutex": the name of a measurement from its parts.
 template <class... Parts>
@@ -223,6 +223,13 @@ Run run_window(unsigned threads, double window_s,
 void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s = 1e-9);
 void set_quantiles(Counters& counters, std::vector<double> seconds);
 
+// The compiler has to compute the value, or to read and write memory, here.
+template <class Value>
+inline void keep(const Value& value) {
+  asm volatile("" : : "r,m"(value) : "memory");
+}
+inline void clobber_memory() { asm volatile("" ::: "memory"); }
+
 // The next of a sequence of pseudo-random numbers (xorshift); the state is not 0.
 inline std::uint64_t next_random(std::uint64_t& state) {
   state ^= state << 13;
@@ -251,6 +258,9 @@ std::string count(const Sample& sample);
 // Percent of a share (0 to 1): "12.3 % (10.1-14.0)".
 std::string percent(const Sample& share);
 std::string threads_text(unsigned threads);  // "1 thread", "2 threads"
+
+// The type of the file system of the temporary folder: "ext4".
+std::string temporary_file_system();
 
 // What ThreadSanitizer reported about the first race of a program: both accesses, each with its
 // first frames, without addresses.

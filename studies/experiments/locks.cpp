@@ -319,14 +319,8 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   }
 }
 
-const Add add(
-    5, {.name = "locks",
-        .title = "5. Locks: which one, for which section and how many threads?",
-        .asked =
-            "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does "
-            "a spinlock or a mutex waste less?",
-        .prepare = prepare,
-        .report = report});
+const Add add(5, {"locks", "5. Locks: which one, for which section and how many threads?", prepare,
+                  report});
 
 }  // namespace
 }  // namespace exchange::experiments

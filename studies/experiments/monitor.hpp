@@ -57,7 +57,6 @@ class HoareMonitor {
   class Condition {
    public:
     explicit Condition(HoareMonitor& monitor) : monitor_(monitor) {}
-    bool awaited() const { return !waiting_.empty(); }
     // Leaves the monitor, and is inside again when this returns.
     void wait() {
       Turn& turn = own_turn();

@@ -221,16 +221,9 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   }
 }
 
-const Add add(
-    5.2,
-    {.name = "priority",
-     .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
-     .asked =
-         "Three threads on one CPU: the low one holds the lock, the high one wants it, the "
-         "middle one keeps the CPU busy. "
-         "How long does the high one wait, with and without lending its priority to the holder?",
-     .prepare = prepare,
-     .report = report});
+const Add add(5.2, {"priority",
+                    "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
+                    prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

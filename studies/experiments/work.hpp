@@ -20,7 +20,7 @@ class Work {
     std::uint64_t x = 1;
     for (long i = 0; i < steps; ++i) {
       x = x * 6364136223846793005u + 1442695040888963407u;
-      benchmark::DoNotOptimize(x);
+      keep(x);
     }
   }
   // The least of many short runs: one of them was not disturbed.
