@@ -114,7 +114,7 @@ class Runner {
     for (const Case& one : all_cases()) cases.push_back({one, cases.size()});
     std::erase_if(cases, [&](const Planned& one) { return !find(one.test.rule); });
     std::ranges::stable_sort(cases, {}, [&](const Planned& one) {
-      if (one.test.rule == std::string("T17")) return 1;
+      if (one.test.rule == "T17") return 1;
       return find(one.test.rule)->rule.level == Level::ours ? 2 : 0;
     });
     for (const Planned& one : cases) ++left_[one.test.rule];
@@ -159,7 +159,7 @@ class Runner {
   void run(const std::vector<Planned>& cases) {
     for (std::size_t done = 0; done < cases.size(); ++done) {
       const auto& [test, number] = cases[done];
-      look_(done, cases.size(), std::string(test.rule) + " " + test.name);
+      look_(done, cases.size(), test.rule + " " + test.name);
       RuleResult& result = *find(test.rule);
       const unsigned rounds = test.once ? 1 : options_.rounds;
       for (unsigned round = 0; round < rounds; ++round) {
@@ -209,8 +209,7 @@ class Runner {
       if (result.outcome == RuleOutcome::untested) result.outcome = RuleOutcome::kept;
       passed = true;
     } catch (const Broken& error) {
-      if (const std::string by = one.rule == std::string("T17") ? broken_with_one_client() : "";
-          by.empty())
+      if (const std::string by = one.rule == "T17" ? broken_with_one_client() : ""; by.empty())
         fail(RuleOutcome::broken, error.what());
       else
         block(by,
@@ -218,7 +217,7 @@ class Runner {
     } catch (const NoAnswer& error) {
       fail(RuleOutcome::broken, error.what());
     } catch (const Blocked& error) {
-      const bool many = one.rule == std::string("T17") && error.by.empty();
+      const bool many = one.rule == "T17" && error.by.empty();
       block(many ? broken_with_one_client() : error.by, error.what());
     } catch (const client::Interrupted&) {
       throw;

@@ -109,6 +109,17 @@ class Talk {
   void need_persistent() const;
 
   // --- preparing ---
+  // Runs a step that the case needs: if it fails, `rule` blocks the case.
+  template <class Step>
+  auto given(const char* rule, Step step) {
+    try {
+      return step();
+    } catch (const Unreadable& error) {
+      throw Blocked(error.what(), "R1");
+    } catch (const Broken& error) {
+      throw Blocked(error.what(), rule);
+    }
+  }
   std::string given_account(Quarters cash);
   std::string given_account(const std::string& balance);
   // Placed at these accounts.
@@ -126,35 +137,10 @@ class Talk {
   Element given_error(const std::string& document, const char* rule);
 
   // --- testing ---
-  // The id of an order that must be accepted.
-  std::string expect_opened(const std::string& account, const std::string& symbol,
-                            const std::string& amount, const std::string& limit,
-                            const std::string& why);
-  std::string expect_opened(const std::string& account, const std::string& symbol,
-                            std::int64_t amount, Quarters limit, const std::string& why) {
-    return expect_opened(account, symbol, std::to_string(amount), price(limit), why);
-  }
-  void expect_refused(const std::string& account, const std::string& symbol,
-                      const std::string& amount, const std::string& limit, const std::string& why);
-  void expect_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
-                      Quarters limit, const std::string& why) {
-    expect_refused(account, symbol, std::to_string(amount), price(limit), why);
-  }
-  // The id in what must be an <opened>.
-  static std::string opened_id(const Element& answer, const std::string& why);
   // What stands in a <status> or <canceled>, of this name.
   static OrderState read_state(const Element& element, const char* name);
   OrderState status(const std::string& account, const std::string& id);
   OrderState cancel(const std::string& account, const std::string& id);
-  // Shares of this order that are open, and that were executed.
-  void expect_open(const std::string& account, const std::string& id, std::int64_t shares,
-                   const std::string& why);
-  void expect_executed(const std::string& account, const std::string& id, std::int64_t shares,
-                       const std::string& why);
-  // The account has less free cash, or shares, than this order needs: a control for cases that
-  // must see a refusal. Blocks the case otherwise.
-  void given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
-                     Quarters limit);
 
   std::int64_t between(std::int64_t from, std::int64_t to) { return source_.between(from, to); }
   Quarters any_price() { return source_.between(40, 800); }
@@ -173,8 +159,6 @@ class Talk {
                                   const std::string& more = "");
 
  private:
-  template <class Step>
-  auto given(const char* rule, Step step);
   [[noreturn]] void no_answer(const NoAnswer& error);
   void note_form(const std::string& document);
 
