@@ -62,7 +62,7 @@ std::string unknown_rule(const std::set<std::string>& wanted) {
 int main(int argc, char** argv) {
   prepare_process("conformance");
   ConformanceOptions options;
-  std::string json_file, junit_file, html_file, level = "should";
+  std::string json_file, html_file, level = "should";
   std::vector<std::string> rules;
   CLI::App app(
       "Tests a server of the exchange protocol by the numbered rules of docs/protocol.md: any "
@@ -97,7 +97,6 @@ int main(int argc, char** argv) {
       "--strict", options.strict,
       "replies must be written byte for byte as docs/protocol.md has them, or R1 is broken");
   app.add_option("--json", json_file, "write the result as JSON")->type_name("FILE");
-  app.add_option("--junit", junit_file, "write the result as JUnit XML")->type_name("FILE");
   app.add_option("--html", html_file, "write the result as an HTML page")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -121,7 +120,6 @@ int main(int argc, char** argv) {
                                           : Level::should;
     std::fputs(text_of(report, shown).c_str(), stdout);
     bool written = json_file.empty() || write_file(json_file, json_of(report));
-    written &= junit_file.empty() || write_file(junit_file, junit_of(report));
     written &= html_file.empty() || write_file(html_file, html_of(report));
     if (!written) return exit_usage;
     if (client::stop_flag()) return exit_interrupted;

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
-#include <sstream>
 
 #include "base/version.hpp"
 #include "client/report/html_page.hpp"
@@ -234,32 +232,6 @@ std::string json_of(const ConformanceReport& report) {
     json["rules"].push_back(std::move(rule));
   }
   return to_text(json, 1) + "\n";
-}
-
-std::string junit_of(const ConformanceReport& report) {
-  pugi::xml_document document;
-  pugi::xml_node suite = document.append_child("testsuite");
-  unsigned failed = 0, skipped = 0;
-  for (const RuleResult& result : report.rules) {
-    pugi::xml_node one = suite.append_child("testcase");
-    one.append_attribute("classname") = name_of(result.rule.level);
-    one.append_attribute("name") = (result.rule.number + " " + result.rule.sentence).c_str();
-    if (result.outcome == RuleOutcome::kept) continue;
-    const bool untested = result.outcome == RuleOutcome::untested;
-    ++(untested ? skipped : failed);
-    pugi::xml_node why = one.append_child(untested ? "skipped" : "failure");
-    why.append_attribute("message") =
-        printable(untested ? result.why : result.case_name + ": " + result.why).c_str();
-    if (!untested) why.text() = printable(conversation_of(result)).c_str();
-  }
-  suite.append_attribute("name") = "conformance";
-  suite.append_attribute("tests") = unsigned(report.rules.size());
-  suite.append_attribute("failures") = failed;
-  suite.append_attribute("skipped") = skipped;
-  suite.append_attribute("time") = one_decimal(report.seconds).c_str();
-  std::ostringstream out;
-  document.save(out, " ");
-  return out.str();
 }
 
 std::string html_of(const ConformanceReport& report) {

@@ -1,5 +1,5 @@
 #pragma once
-// The result as text, JSON, JUnit XML and an HTML page (docs/conformance.md shows them). What a
+// The result as text, JSON and an HTML page (docs/conformance.md shows them). What a
 // server sent is escaped everywhere. Pure.
 
 #include <string>
@@ -11,7 +11,6 @@ namespace exchange::conformance {
 // On one screen what to mend first; then the rules up to the level `shown` that are not kept.
 std::string text_of(const ConformanceReport& report, Level shown = Level::should);
 std::string json_of(const ConformanceReport& report);
-std::string junit_of(const ConformanceReport& report);
 std::string html_of(const ConformanceReport& report);
 
 }  // namespace exchange::conformance
