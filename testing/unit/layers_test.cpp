@@ -68,7 +68,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"judge/replay", {"client/connection", "server/engine", "server/base", "judge/replay"}},
     {"judge/history",
      {"client/connection", "server/engine", "server/journal", "server/store", "server/base",
-      "judge/model", "judge/history"}},
+      "judge/audit", "judge/model", "judge/history"}},
     {"judge/conformance",
      {"client/connection", "client/report", "server/engine", "server/base", "judge/replay",
       "judge/conformance"}},

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
 
@@ -14,14 +15,14 @@ namespace {
 
 struct Journal {
   Journal() {
-    JournalContent content{std::string(32, 'a'), 1, {}};
+    SqliteStore store(folder / "x.db");
+    store.open();
     JournalWriter writer;
     for (BatchNumber batch = 1; batch <= 3; ++batch) {
       writer.begin({std::int64_t(batch)});
       writer.add(CreateAccount{AccountId(std::to_string(batch)), Cash()});
-      content.rows.push_back({batch, 1, std::string(writer.finish({}))});
+      store.append(batch, writer.finish({}));
     }
-    write_journal_file(path, content);
   }
   std::string problem() const {
     try {
@@ -46,21 +47,21 @@ TEST_CASE_METHOD(Journal, "a journal that was pruned is no basis for a judgement
 }
 
 TEST_CASE_METHOD(Journal, "a journal that is damaged, locked or missing is no basis either") {
-  const std::string cannot = "cannot read " + path;
   SECTION("a record") {
     edit_journal(path, [](JournalContent& content) { content.rows[1].payload[3] ^= 1; });
     CHECK_THAT(problem(), contains_text("batch 2: journal record fails its checksum"));
   }
   SECTION("the file") {
     std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(4'096 + 90).put('?');
-    CHECK_THAT(problem(), contains_text(cannot + ": " + path + ": the record at byte "));
+    CHECK_THAT(problem(),
+               contains_text("cannot read the journal: " + path + ": the record at byte "));
   }
   SECTION("locked") {
     const JournalFile server(path, JournalFile::Use::write);
-    CHECK_THAT(problem(), contains_text(cannot + ", which is locked"));
+    CHECK(problem() == "a running server has locked " + path);
   }
   SECTION("missing") {
     std::filesystem::remove(path);
-    CHECK_THAT(problem(), contains_text(cannot + ": " + path + " cannot be opened"));
+    CHECK(problem() == "cannot read the journal: " + path + " is missing or cannot be read");
   }
 }
