@@ -180,7 +180,7 @@ class AcknowledgedCheck {
                               std::to_string(copies.acknowledged + copies.unanswered) + " times");
     };
     RowCursor<ReplacementRow> stored(
-        Table<ReplacementRow>::select(source_, "ORDER BY order_id, executions_before, number"));
+        select_rows<ReplacementRow>(source_, "ORDER BY order_id, executions_before, number"));
     for_each_order("ORDER BY id", [&](const OrderRow& row) {
       while (stored.row() != nullptr && stored.row()->order < row.id) stored.advance();
       const bool replaced = stored.row() != nullptr && stored.row()->order == row.id;
@@ -204,8 +204,8 @@ class AcknowledgedCheck {
 
   template <class Use>
   void for_each_order(const std::string& rest, Use use) {
-    for (const auto rows = Table<OrderRow>::select(source_, rest); rows->next();) try {
-        use(Table<OrderRow>::read(*rows));
+    for (const auto rows = select_rows<OrderRow>(source_, rest); rows->next();) try {
+        use(read_stored<OrderRow>(*rows));
       } catch (const BadValue&) {  // reported by check_tables()
       }
   }
@@ -223,7 +223,7 @@ class AcknowledgedCheck {
   Replacements read_replacements(Line first, Line last) {
     Replacements replacements;
     for (RowCursor<ReplacementRow> rows(
-             Table<ReplacementRow>::select(source_, where_in("order_id", first, last)));
+             select_rows<ReplacementRow>(source_, where_in("order_id", first, last)));
          rows.row() != nullptr; rows.advance())
       replacements.emplace(rows.row()->order, *rows.row());
     for (auto line = first; line != last; ++line) {

@@ -1,7 +1,8 @@
 #pragma once
-// Reads rows of the tables from a Source without trusting them. Used by all checks of the audit. No
-// state.
+// Reads rows of the tables from a Source without trusting them: of each type of engine/rows.hpp, as
+// store/tables.hpp describes its table. Used by all checks of the audit. No state.
 
+#include <concepts>
 #include <functional>
 #include <utility>
 
@@ -10,22 +11,75 @@
 
 namespace exchange::audit {
 
-// The table of one type of engine/rows.hpp: AccountRow, AccountKeyRow, SymbolRow, PositionRow,
-// OrderRow, ReplacementRow, ReferenceRow or ExecutionRow.
+// `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row.
 template <class Row>
-struct Table {
-  static constexpr const char* name() { return TableTraits<Row>::name; }  // "orders"
-  // `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row.
-  static std::unique_ptr<RowStream> select(Source& source, const std::string& rest = {},
-                                           const std::string& more = {});
-  // Throws BadValue, with the column, for a value that no server can have written there. What no
-  // column holds is left out: the place of an order, the taker of an execution.
-  static Row read(const RowStream& row);
-  // "orders 17".
-  static std::string row_name(const Row& row);
-  // The differing columns in words, "open_e8 is 5, should be 7"; empty if the rows are equal.
-  static std::string difference(const Row& stored, const Row& expected);
-};
+std::unique_ptr<RowStream> select_rows(Source& source, const std::string& rest = {},
+                                       const std::string& more = {}) {
+  return source.tables("SELECT " + select_list<Row>() + (more.empty() ? "" : ", " + more) +
+                       " FROM " + TableTraits<Row>::name + " " + rest);
+}
+
+// Throws BadValue, with the column, for a value that no server can have written.
+template <class Members, class Row>
+void read_stored(const RowStream& from, Row& row) try {
+  read_members<Members>(from, row);
+} catch (const BadColumn& error) {
+  throw BadValue(error.what());
+}
+// What no column holds is left out: the place of an order, the taker of an execution.
+template <class Row>
+Row read_stored(const RowStream& from) {
+  Row row{};
+  read_stored<StoredMembers<Row>>(from, row);
+  return row;
+}
+
+template <class Row>
+std::uint64_t key(const Row& row) {
+  return TableTraits<Row>::key_of(row);
+}
+
+// "orders 17".
+std::string row_name(const char* table, std::uint64_t key);
+template <class Row>
+std::string row_name(const Row& row) {
+  if constexpr (std::same_as<Row, PositionRow>)
+    return "positions account " + std::to_string(row.account) + " symbol " +
+           std::to_string(row.symbol);
+  else
+    return row_name(TableTraits<Row>::name, key(row));
+}
+
+// For sentences.
+template <class Value>
+std::string text(const Value& value) {
+  if constexpr (std::same_as<Value, Side>)
+    return value == Side::buy ? "buy" : "sell";
+  else if constexpr (is_stored_as_text<Value>)
+    return to_stored(value);
+  else if constexpr (std::unsigned_integral<Value>)
+    return std::to_string(value);
+  else
+    return std::to_string(to_stored(value));
+}
+
+// The differing columns in words, "open_e8 is 5, should be 7"; empty if there are none.
+template <class Members, class Row>
+std::string difference_of(const Row& stored, const Row& expected) {
+  std::string all;
+  boost::mp11::mp_for_each<Members>([&](auto member) {
+    const std::string is = text(stored.*member.pointer), should = text(expected.*member.pointer);
+    if (is == should) return;
+    all += (all.empty() ? "" : ", ") + column_name<MemberType<Row, decltype(member)>>(member.name) +
+           " is " + is + ", should be " + should;
+  });
+  return all;
+}
+template <class Row>
+std::string difference(const Row& stored, const Row& expected) {
+  return difference_of<StoredMembers<Row>>(stored, expected);
+}
+std::string difference(const Totals& stored, const Totals& expected);
 
 // "WHERE id IN (1,2) ", of the keys of a map from `first` to `last`.
 template <class Entry>
@@ -50,7 +104,7 @@ class RowCursor {
   std::int64_t more() const { return rows_->integer(int(columns<Row>)); }
   void advance() {
     while ((there_ = rows_->next())) try {
-        row_ = Table<Row>::read(*rows_);
+        row_ = read_stored<Row>(*rows_);
         return;
       } catch (const BadValue& error) {
         if (unreadable_) unreadable_(*rows_, error);
@@ -70,16 +124,5 @@ struct Projection {
 };
 // The row of table projection. Throws BadValue, also if there is not exactly one.
 Projection read_projection(Source& source);
-
-std::string row_name(const char* table, std::uint64_t key);
-template <class Row>
-std::string row_name(const Row& row) {
-  return Table<Row>::row_name(row);
-}
-template <class Row>
-std::string difference(const Row& stored, const Row& expected) {
-  return Table<Row>::difference(stored, expected);
-}
-std::string difference(const Totals& stored, const Totals& expected);
 
 }  // namespace exchange::audit

@@ -1,29 +1,19 @@
 #include "judge/audit/table_compare.hpp"
 
 namespace exchange::audit {
-namespace {
 
 constexpr std::size_t orders_at_once = 1'000;
-
-template <class Row>
-std::uint64_t key(const Row& row) {
-  return TableTraits<Row>::key_of(row);
-}
-
-}  // namespace
 
 TableCompare::TableCompare(Source& source, Findings& findings)
     : source_(source),
       findings_(findings),
-      executions_(Table<ExecutionRow>::select(source, "ORDER BY id")),
-      replacements_(Table<ReplacementRow>::select(source, "ORDER BY number")) {}
+      executions_(select_rows<ExecutionRow>(source, "ORDER BY id")),
+      replacements_(select_rows<ReplacementRow>(source, "ORDER BY number")) {}
 
 void TableCompare::apply(const Rows& rows) {
-  for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
-  for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
-  for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;
-  for (const PositionRow& row : rows.positions) positions_[key(row)] = row;
-  for (const ReferenceRow& row : rows.references) references_[row.order] = row;
+  for_each_kept([&](auto& kept, auto member) {
+    for (const auto& row : rows.*member.pointer) kept[key(row)] = row;
+  });
   for (const OrderRow& row : rows.orders) {
     if (row.is_open()) {
       open_[row.id] = row;
@@ -43,20 +33,16 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   report_rest(executions_);
   report_rest(replacements_);
 
-  compare_table("ORDER BY number", accounts_);
-  compare_table("ORDER BY account", account_keys_);
-  compare_table("ORDER BY number", symbols_);
-  compare_table("", positions_);
-  compare_table("", references_);
+  for_each_kept([&](auto& kept, auto) { compare_table(kept); });
   expect_equal("projection", stored, replayed);
   findings_.count("rows compared with the replay", compared_);
 }
 
 template <class Row>
-void TableCompare::compare_table(const char* order,
-                                 std::unordered_map<std::uint64_t, Row>& expected) {
-  for (const auto rows = Table<Row>::select(source_, order); rows->next();) {
-    const Row stored = Table<Row>::read(*rows);
+void TableCompare::compare_table(ByKey<Row>& expected) {
+  const std::string order = std::string("ORDER BY ") + TableTraits<Row>::key;
+  for (const auto rows = select_rows<Row>(source_, order); rows->next();) {
+    const Row stored = read_stored<Row>(*rows);
     const auto found = expected.extract(key(stored));
     if (found.empty())
       surplus(row_name(stored));
@@ -97,10 +83,10 @@ void TableCompare::compare_orders() {
   while (!due_.empty()) {
     std::map<OrderId, OrderRow> some;
     while (!due_.empty() && some.size() < orders_at_once) some.insert(due_.extract(due_.begin()));
-    for (const auto rows = Table<OrderRow>::select(
+    for (const auto rows = select_rows<OrderRow>(
              source_, where_in("id", some.begin(), some.end()) + "ORDER BY id");
          rows->next();) {
-      const OrderRow stored = Table<OrderRow>::read(*rows);
+      const OrderRow stored = read_stored<OrderRow>(*rows);
       expect_equal(row_name(stored), stored, some.at(stored.id));
       some.erase(stored.id);
     }

@@ -5,6 +5,7 @@
 // server with the same open orders needs, and all references. Thread: one.
 
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "judge/audit/stored_rows.hpp"
@@ -26,9 +27,24 @@ class TableCompare {
   template <class Row>
   void report_rest(RowCursor<Row>& stored);
   void compare_orders();
+  template <class Row>
+  static constexpr bool compared_meanwhile =
+      std::same_as<Row, OrderRow> || std::same_as<Row, ExecutionRow> ||
+      std::same_as<Row, ReplacementRow>;
+  template <class Row>
+  using ByKey = std::unordered_map<std::uint64_t, Row>;
   // Compares every row of a table with the rows of the replay; consumes `expected`.
   template <class Row>
-  void compare_table(const char* order, std::unordered_map<std::uint64_t, Row>& expected);
+  void compare_table(ByKey<Row>& expected);
+  // Calls use(rows by key, member of Rows) for each table that is compared at the end of the
+  // replay.
+  template <class Use>
+  void for_each_kept(Use use) {
+    for_each_member<Rows>([&](auto member) {
+      using Row = RowIn<decltype(member)>;
+      if constexpr (!compared_meanwhile<Row>) use(std::get<ByKey<Row>>(kept_), member);
+    });
+  }
   template <class Row>
   void expect_equal(const std::string& name, const Row& stored, const Row& expected);
   void missing(const std::string& name) {
@@ -41,11 +57,9 @@ class TableCompare {
   Source& source_;
   Findings& findings_;
   std::uint64_t compared_ = 0;
-  std::unordered_map<std::uint64_t, AccountRow> accounts_;
-  std::unordered_map<std::uint64_t, AccountKeyRow> account_keys_;
-  std::unordered_map<std::uint64_t, SymbolRow> symbols_;
-  std::unordered_map<std::uint64_t, PositionRow> positions_;
-  std::unordered_map<std::uint64_t, ReferenceRow> references_;
+  template <class Member>
+  using Kept = ByKey<RowIn<Member>>;
+  boost::mp11::mp_rename<boost::mp11::mp_transform<Kept, MembersOf<Rows>>, std::tuple> kept_;
   std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now
   RowCursor<ExecutionRow> executions_;
   RowCursor<ReplacementRow> replacements_;

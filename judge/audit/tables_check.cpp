@@ -9,83 +9,47 @@ namespace {
 
 using Report = std::function<void(const std::string& row, const std::string& problem)>;
 
-// Streams the executions by their buy order, or by their sell order, in step with a stream of
-// orders by id. Reports executions whose order does not exist.
-class ExecutionsOf {
+// Streams rows that name an order, by their order, in step with a stream of orders by id. Reports
+// those whose order does not exist. Rows that cannot be read are left out: others report them.
+template <class Row>
+class OfOrders {
  public:
-  // `any_replaced`: else table order_replacements is not read.
-  ExecutionsOf(Source& source, Side side, bool any_replaced, Report report)
-      : side_(side),
+  // `column` has the order. `rest`, `more`: as of select_rows().
+  OfOrders(Source& source, OrderId Row::*order, const char* column, const std::string& rest,
+           Report report, const std::string& more = {})
+      : order_(order),
+        column_(column),
         report_(std::move(report)),
-        rows_(Table<ExecutionRow>::select(
-            source, std::string("ORDER BY ") + column(side) + ", id",
-            any_replaced
-                ? place_of(column(opposite(side)), " AND executions_before < executions.id")
-                : std::string(column(opposite(side))))) {}
+        rows_(select_rows<Row>(source, "ORDER BY " + std::string(column) + rest, more)) {}
 
-  // Calls use(execution, place) for the executions of `order`, with the place of their other order
-  // then; ids of orders must increase from call to call. Executions of ids in between belong to no
-  // order and are reported.
-  template <class Use>
-  void visit(OrderId order, Use use) {
-    for (; rows_.row() != nullptr && order_of(*rows_.row()) <= order; rows_.advance()) {
-      if (order_of(*rows_.row()) == order)
-        use(*rows_.row(), OrderId(rows_.more()));
-      else
-        report_orphan();
-    }
-  }
-  // After the last order: reports the executions that are left.
-  void finish() {
-    for (; rows_.row() != nullptr; rows_.advance()) report_orphan();
-  }
-
- private:
-  static const char* column(Side side) { return side == Side::buy ? "buy_order" : "sell_order"; }
-  OrderId order_of(const ExecutionRow& row) const {
-    return side_ == Side::buy ? row.buy_order : row.sell_order;
-  }
-  void report_orphan() {
-    const ExecutionRow& row = *rows_.row();
-    report_(row_name(row),
-            std::string(column(side_)) + " " + std::to_string(order_of(row)) + " does not exist");
-  }
-
-  const Side side_;
-  const Report report_;
-  RowCursor<ExecutionRow> rows_;  // those that cannot be read: check_executions() reports them
-};
-
-// Streams the replacements by their order, in step with a stream of orders by id. Reports
-// replacements whose order does not exist.
-class ReplacementsOf {
- public:
-  ReplacementsOf(Source& source, Report report)
-      : report_(std::move(report)),
-        rows_(Table<ReplacementRow>::select(source,
-                                            "ORDER BY order_id, executions_before, number")) {}
-
-  // The next replacement of `order`, nullptr if there is none; ids must not decrease from call to
-  // call.
-  const ReplacementRow* next(OrderId order) {
-    for (; rows_.row() != nullptr && rows_.row()->order < order; rows_.advance()) report_orphan();
-    return rows_.row() != nullptr && rows_.row()->order == order ? rows_.row() : nullptr;
+  // The next row of `order`, nullptr if there is none; ids must not decrease from call to call.
+  const Row* next(OrderId order) {
+    report_below(order);
+    return rows_.row() != nullptr && rows_.row()->*order_ == order ? rows_.row() : nullptr;
   }
   void advance() { rows_.advance(); }
-  // After the last order: reports the replacements that are left.
-  void finish() {
-    for (; rows_.row() != nullptr; rows_.advance()) report_orphan();
+  // Calls use(row, the first expression of `more`) for the rows of `order`.
+  template <class Use>
+  void visit(OrderId order, Use use) {
+    for (; next(order) != nullptr; advance()) use(*rows_.row(), OrderId(rows_.more()));
   }
+  // After the last order.
+  void finish() { report_below(std::numeric_limits<OrderId>::max()); }
 
  private:
-  void report_orphan() {
-    report_(row_name(*rows_.row()),
-            "order_id " + std::to_string(rows_.row()->order) + " does not exist");
+  void report_below(OrderId order) {
+    for (; rows_.row() != nullptr && rows_.row()->*order_ < order; advance())
+      report_(row_name(*rows_.row()),
+              column_ + (" " + std::to_string(rows_.row()->*order_)) + " does not exist");
   }
 
+  OrderId Row::*const order_;
+  const std::string column_;
   const Report report_;
-  RowCursor<ReplacementRow> rows_;  // those that cannot be read: check_orders() reports them
+  RowCursor<Row> rows_;
 };
+using Executions = OfOrders<ExecutionRow>;
+using Replacements = OfOrders<ReplacementRow>;
 
 class TablesCheck {
  public:
@@ -124,12 +88,12 @@ class TablesCheck {
   template <class Row, class Visit>
   void each(const char* order, Visit visit) {
     std::uint64_t rows = 0;
-    for (const auto stream = Table<Row>::select(source_, order); stream->next(); ++rows) try {
-        visit(Table<Row>::read(*stream));
+    for (const auto stream = select_rows<Row>(source_, order); stream->next(); ++rows) try {
+        visit(read_stored<Row>(*stream));
       } catch (const BadValue& error) {
         violation(key_of<Row>(*stream), error.what());
       }
-    std::string what = Table<Row>::name();
+    std::string what = TableTraits<Row>::name;
     std::replace(what.begin(), what.end(), '_', ' ');
     findings_.count(what, rows);
   }
@@ -228,13 +192,20 @@ class TablesCheck {
     const Report report = [this](const std::string& row, const std::string& problem) {
       violation(row, problem);
     };
-    const bool any_replaced = Table<ReplacementRow>::select(source_, "LIMIT 1")->next();
-    ExecutionsOf bought(source_, Side::buy, any_replaced, report),
-        sold(source_, Side::sell, any_replaced, report);
-    ReplacementsOf replacements(source_, report);
+    const bool any_replaced = select_rows<ReplacementRow>(source_, "LIMIT 1")->next();
+    // the place of the other order then; without replacements their table is not read
+    const auto place_then = [&](const char* order) {
+      return any_replaced ? place_of(order, " AND executions_before < executions.id") : order;
+    };
+    Executions bought(source_, &ExecutionRow::buy_order, "buy_order", ", id", report,
+                      place_then("sell_order")),
+        sold(source_, &ExecutionRow::sell_order, "sell_order", ", id", report,
+             place_then("buy_order"));
+    Replacements replacements(source_, &ReplacementRow::order, "order_id",
+                              ", executions_before, number", report);
     Sequence sequence;
     std::uint64_t open = 0, replaced = 0;
-    RowCursor<ReplacementRow> numbered(Table<ReplacementRow>::select(source_, "ORDER BY number"),
+    RowCursor<ReplacementRow> numbered(select_rows<ReplacementRow>(source_, "ORDER BY number"),
                                        [&](const RowStream& row, const BadValue& error) {
                                          violation(key_of<ReplacementRow>(row), error.what());
                                          ++replaced;
@@ -285,7 +256,7 @@ class TablesCheck {
 
   // Follows an order through its executions and replacements, and sets its place. Returns the
   // shares executed.
-  Int128 check_history(OrderRow& row, ExecutionsOf& executions, ReplacementsOf& replacements) {
+  Int128 check_history(OrderRow& row, Executions& executions, Replacements& replacements) {
     row.place = row.id;
     Timestamp place_since = row.opened_at, replaced_at = row.opened_at, executed_at = row.opened_at;
     Int128 executed = 0;
@@ -336,7 +307,7 @@ class TablesCheck {
     each<ReferenceRow>("", [&](const ReferenceRow& row) {
       require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
     });
-    for (const auto rows = Table<ReferenceRow>::select(
+    for (const auto rows = select_rows<ReferenceRow>(
              source_,
              "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = order_id"
              " AND o.account = order_references.account)");
