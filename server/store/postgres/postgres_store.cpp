@@ -134,6 +134,7 @@ int bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
   if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
+    work.exec("UPDATE fence SET schema_version = " + std::to_string(store_format));
   }
   const int format = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
   require_readable_format(database, format);
