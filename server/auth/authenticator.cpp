@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "auth/scrypt.hpp"
+#include "base/ensure.hpp"
 #include "metrics/stages.hpp"
 
 namespace exchange {
@@ -44,18 +45,15 @@ void wipe(std::string& key) {
 
 // The commands that depend on a refused login are for no account.
 void reject(std::span<Command> commands, const Credential& credential) {
-  for (Command& command : commands.subspan(credential.first_command, credential.commands)) {
-    if (auto* const place = std::get_if<PlaceOrder>(&command))
-      place->account = no_account;
-    else if (auto* const cancel = std::get_if<CancelOrder>(&command))
-      cancel->account = no_account;
-    else if (auto* const cancel_all = std::get_if<CancelAll>(&command))
-      cancel_all->account = no_account;
-    else if (auto* const replace = std::get_if<ReplaceOrder>(&command))
-      replace->account = no_account;
-    else
-      std::get<QueryOrder>(command).account = no_account;
-  }
+  for (Command& command : commands.subspan(credential.first_command, credential.commands))
+    std::visit(
+        [](auto& of_account) {
+          if constexpr (requires { of_account.account; })
+            of_account.account = no_account;
+          else
+            ENSURE(false && "a command that depends on a login has an account");
+        },
+        command);
 }
 
 // The check may be gone, or in use again, before the call returns.

@@ -160,16 +160,16 @@ bool is_empty(const Field& field) {
 }
 
 // What holds for every command that changed state, beside the range of each field.
-bool is_whole(const CreateAccount&) { return true; }
-bool is_whole(const CreateSymbol&) { return true; }
-bool is_whole(const PlaceShares&) { return true; }
+template <class AnyCommand>
+bool is_whole(const AnyCommand&) {
+  return true;
+}
+bool is_whole(const QueryOrder&) { return false; }  // changes nothing
 bool is_whole(const PlaceOrder& order) {
   return order.shares > Shares() &&
          (!order.is_market() || order.lifetime == Lifetime::immediate_or_cancel);
 }
 bool is_whole(const CancelOrder& cancel) { return (cancel.order == 0) == bool(cancel.reference); }
-bool is_whole(const QueryOrder&) { return false; }  // changes nothing
-bool is_whole(const CancelAll&) { return true; }
 bool is_whole(const ReplaceOrder& replace) {
   return (replace.order == 0) == bool(replace.reference) && replace.shares > Shares() &&
          replace.limit > Price();
