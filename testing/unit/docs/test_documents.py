@@ -17,7 +17,7 @@ VARIABLE = re.compile(r"\bEXCHANGE_[A-Z_]+[A-Z]")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 # Of programs that are not ours.
 FOREIGN_FLAGS = set(
-    "--cacert --data-binary --data-checksums --enable --entrypoint --list-tests --name --require-hashes --workflow".split()
+    "--cacert --data-binary --data-checksums --enable --entrypoint --list-tests --name --now --require-hashes --workflow".split()
 )
 METRIC = re.compile(r"\bexchange_\w+_(?:total|seconds|max)\b")
 
