@@ -352,27 +352,25 @@ class Replies(unittest.TestCase):
         )
 
     def test_what_is_no_reply(self):
-        for reply in (
-            b"HTTP/1.1 400 Bad Request\r\n\r\n",
-            b"<results></results>\n",
-            b"<results><status/></results>\n",
-            b"<results><opened/></results>\n",
-            b"99999999999999999999999\n",
-            b"<results><opened id='1'></results>\n",
+        buy = partial(Exchange.buy, symbol="S", shares=1, limit=2)
+        replace = partial(Exchange.replace, order=7, shares=1, limit=1, side="buy")
+        for request, reply, error in (
+            (buy, b"HTTP/1.1 400 Bad Request\r\n\r\n", BadReply),
+            (buy, b"<results></results>\n", BadReply),
+            (buy, b"<results><status/></results>\n", BadReply),
+            (buy, b"<results><opened/></results>\n", BadReply),
+            (buy, b"99999999999999999999999\n", BadReply),
+            (buy, b"<results><opened id='1'></results>\n", BadReply),
+            (replace, OPENED, BadReply),
+            (replace, b'<results><replaced amount="1" limit="1"/></results>\n', BadReply),
+            (replace, b'<results><error id="7">nothing is open</error></results>\n', Refused),
+            (Exchange.cancel_all, b"<results/>\n", BadReply),
+            (Exchange.cancel_all, b'<results><status id="1"/></results>\n', BadReply),
+            (Exchange.cancel_all, b"<results><error>unknown account</error></results>\n", Refused),
         ):
             with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
-                with Exchange(server.address, 1) as exchange, self.assertRaises(BadReply):
-                    exchange.buy("S", 1, 2)
-
-    def test_what_is_no_reply_to_a_replace(self):
-        for reply, error in (
-            (OPENED, BadReply),
-            (b'<results><replaced amount="1" limit="1"/></results>\n', BadReply),
-            (b'<results><error id="7">nothing is open</error></results>\n', Refused),
-        ):
-            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
-                with Exchange(server.address, 1) as exchange, self.assertRaises(error):
-                    exchange.replace(7, 1, 1, side="buy")
+                with Exchange(server.address, 1) as exchange:
+                    self.assertRaises(error, request, exchange)
 
     def test_a_cancel_of_all_repeats_its_request_until_nothing_is_open(self):
         def answer(_, number):
@@ -387,16 +385,6 @@ class Replies(unittest.TestCase):
             self.assertEqual([request] * 3, server.requests)
             self.assertEqual([], exchange.cancel_all("S"))
             self.assertIn('<cancel sym="S"/>', server.requests[-1])
-
-    def test_what_is_no_reply_to_a_cancel_of_all(self):
-        for reply, error in (
-            (b"<results/>\n", BadReply),
-            (b'<results><status id="1"/></results>\n', BadReply),
-            (b"<results><error>unknown account</error></results>\n", Refused),
-        ):
-            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
-                with Exchange(server.address, 1) as exchange, self.assertRaises(error):
-                    exchange.cancel_all()
 
     def test_a_pipeline_gives_each_its_own_result(self):
         reply = b'<results><opened id="1"/><error>no</error><opened id="3"/></results>\n'
@@ -443,26 +431,24 @@ class LostConnections(unittest.TestCase):
                 self.assertEqual(3, len(server.requests))
                 self.assertEqual(1, len(set(server.requests)))
 
-    def test_a_cancel_is_not_sent_again(self):
-        with FakeServer(lambda *_: None) as server:
-            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
-                exchange.cancel(1)
-            self.assertEqual(1, len(server.requests))
-            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
-                exchange.cancel_all()
-            self.assertEqual(2, len(server.requests))
+    def test_only_an_order_is_sent_again(self):
+        requests = (
+            lambda exchange: exchange.cancel(1),
+            lambda exchange: exchange.cancel_all(),
+            lambda exchange: exchange.replace(7, 1, 1, side="buy"),
+        )
 
-    def test_a_replace_is_not_sent_again(self):
-        async def run(address):
+        async def run(address, request):
             async with AsyncExchange(address, 1, retry=1) as exchange:
-                await exchange.replace(7, 1, 1, side="buy")
+                await request(exchange)
 
-        with FakeServer(lambda *_: None) as server:
-            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
-                exchange.replace(7, 1, 1, side="buy")
-            with self.assertRaises(InDoubt):
-                asyncio.run(run(server.address))
-            self.assertEqual(2, len(server.requests))
+        for request in requests:
+            with self.subTest(inspect.getsource(request)), FakeServer(lambda *_: None) as server:
+                with Exchange(server.address, 1, retry=1) as exchange:
+                    self.assertRaises(InDoubt, request, exchange)
+                with self.assertRaises(InDoubt):
+                    asyncio.run(run(server.address, request))
+                self.assertEqual(2, len(server.requests))
 
     def test_the_active_one_of_several_servers_is_found(self):
         with FakeServer(lambda *_: OPENED) as server:

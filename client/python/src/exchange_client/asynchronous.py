@@ -6,33 +6,19 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from . import protocol
+from . import client, protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .http_port import Account, OpenOrder
-from .market import Book, MarketUpdate, market_data
-from .protocol import (
-    AccountId,
-    Execution,
-    Limit,
-    Number,
-    Operation,
-    Order,
-    OrderId,
-    ReplyReader,
-    Side,
-    Status,
-    Terms,
-)
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork
+from .market import MarketUpdate, market_data
+from .protocol import Operation, ReplyReader, Status
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, at_fork
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
+P = ParamSpec("P")
 T = TypeVar("T")
 # Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its end.
 _of_parents: list[_Link] = []
@@ -107,28 +93,32 @@ class _Link:
             os.close(nothing)
 
 
-class AsyncExchange(Client):
-    """As Exchange, for asyncio. http: for market_data() too."""
+def _awaited(
+    request: Callable[Concatenate[Client, P], Operation[T]]
+) -> Callable[Concatenate[AsyncExchange, P], Coroutine[Any, Any, T]]:
+    @wraps(request)
+    async def method(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._perform(request(self, *args, **kwargs))
 
-    def __init__(
-        self,
-        servers: str,
-        account: AccountId | None = None,
-        *,
-        key: str | None = None,
-        tls: Tls = False,
-        timeout: float = 30,
-        retry: float | None = None,
-        cancel_on_disconnect: bool = False,
-        http: str | None = None,
-        operator_key: str | None = None,
-    ) -> None:
-        super().__init__(
-            servers, account, key, tls, timeout, retry, cancel_on_disconnect, http, operator_key
-        )
-        self._link: _Link | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # that of _link and _connecting
-        self._connecting = asyncio.Lock()
+    return method
+
+
+def _in_thread(
+    look: Callable[Concatenate[Client, P], T]
+) -> Callable[Concatenate[AsyncExchange, P], Coroutine[Any, Any, T]]:
+    @wraps(look)
+    async def method(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(look, self, *args, **kwargs)
+
+    return method
+
+
+class AsyncExchange(Client):
+    __doc__ = Client.__doc__
+
+    _link: _Link | None = None
+    _loop: asyncio.AbstractEventLoop | None = None  # that of _link and _connecting
+    _connecting: asyncio.Lock
 
     async def __aenter__(self) -> AsyncExchange:
         return self
@@ -146,70 +136,24 @@ class AsyncExchange(Client):
         if link and link.loop is asyncio.get_running_loop():
             await link.close()
 
-    async def buy(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Order:
-        return await self._perform(self._order(1, symbol, shares, limit, ref, **terms))
-
-    async def sell(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Order:
-        return await self._perform(self._order(-1, symbol, shares, limit, ref, **terms))
-
-    async def replace(
-        self,
-        order: OrderId | None,
-        shares: Number,
-        limit: Number,
-        *,
-        ref: str | None = None,
-        side: Side | None = None,
-    ) -> Order:
-        return await self._perform(self._replace(order, shares, limit, ref, side))
-
-    async def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
-        return await self._perform(protocol.query(self._root(), order, ref))
-
-    async def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
-        return await self._perform(protocol.cancel(self._root(), order, ref))
+    buy = _awaited(client.buy)
+    sell = _awaited(client.sell)
+    replace = _awaited(client.replace)
+    query = _awaited(client.query)
+    cancel = _awaited(client.cancel)
+    create_account = _awaited(client.create_account)
+    create_symbol = _awaited(client.create_symbol)
+    account = _in_thread(client.account)
+    open_orders = _in_thread(client.open_orders)
+    fills = _in_thread(client.fills)
+    book = _in_thread(client.book)
 
     async def cancel_all(self, symbol: str | None = None) -> list[Status]:
+        """As Exchange.cancel_all()."""
         canceled: list[Status] = []
         while some := await self._perform(protocol.cancel_all(self._root(), symbol)):
             canceled += some
         return canceled
-
-    async def create_account(
-        self, account: AccountId, balance: Number, key: str | None = None
-    ) -> None:
-        await self._perform(protocol.create_account(self._create_root, account, balance, key))
-
-    async def create_symbol(
-        self, symbol: str, shares: Mapping[AccountId, Number] | None = None
-    ) -> None:
-        await self._perform(protocol.create_symbol(self._create_root, symbol, shares or {}))
-
-    async def account(self) -> Account:
-        return await asyncio.to_thread(self._http_port().account)
-
-    async def open_orders(self, symbol: str | None = None) -> list[OpenOrder]:
-        return await asyncio.to_thread(self._http_port().open_orders, symbol)
-
-    async def fills(self, order: OrderId) -> list[Execution]:
-        return await asyncio.to_thread(self._http_port().fills, order)
-
-    async def book(self, symbol: str, levels: int = 20) -> Book:
-        return await asyncio.to_thread(self._http_port().book, symbol, levels)
 
     def market_data(self, *symbols: str) -> AsyncIterator[MarketUpdate]:
         """Books and trades of symbols, as they change (market.py)."""

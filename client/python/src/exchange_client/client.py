@@ -1,21 +1,25 @@
-"""What Exchange and AsyncExchange have in common: whose orders, at which servers, and how an order is made."""
+"""What Exchange and AsyncExchange have in common: whose orders, at which servers, and what they ask."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from . import protocol
-from .http_port import HttpPort
+from .http_port import Account, HttpPort, OpenOrder
+from .market import Book
 from .protocol import (
     AccountId,
+    Execution,
     Limit,
     Number,
     Operation,
     Order,
     OrderId,
     Side,
+    Status,
     Terms,
     checked,
     decimal,
@@ -27,19 +31,33 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """The parameters are explained at Exchange."""
+    """An exchange, as one account.
+
+    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
+    account, key: whose orders; key only where the server asks for one (--auth).
+    operator_key: with which such a server creates accounts, symbols and shares.
+    tls: True, a file of certificates to trust, or an ssl.SSLContext.
+    timeout: seconds for a reply or a connection.
+    retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
+    then get references, so that they can be sent again and are executed once.
+    cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
+    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book() and market_data().
+
+    Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
+    """
 
     def __init__(
         self,
         servers: str,
-        account: AccountId | None,
-        key: str | None,
-        tls: Tls,
-        timeout: float,
-        retry: float | None,
-        cancel_on_disconnect: bool,
-        http: str | None,
-        operator_key: str | None,
+        account: AccountId | None = None,
+        *,
+        key: str | None = None,
+        tls: Tls = False,
+        timeout: float = 30,
+        retry: float | None = None,
+        cancel_on_disconnect: bool = False,
+        http: str | None = None,
+        operator_key: str | None = None,
     ) -> None:
         self._addresses = deque(addresses(servers))
         self.account_id, self._key = account, key
@@ -58,38 +76,124 @@ class Client:
         return protocol.transactions_root(self.account_id, self._key, self._cancel_on_disconnect)
 
     def _order(
-        self,
-        sign: int,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None,
-        **terms: Unpack[Terms],
+        self, sign: int, symbol: str, shares: Number, limit: Limit, ref: str | None, terms: Terms
     ) -> Operation[Order]:
         amount = _amount(shares, sign)
         if ref is None and self._retry:
             ref = self._references.make()
         return protocol.order(self._root(), symbol, amount, limit, ref, **terms)
 
-    def _replace(
-        self,
-        order: OrderId | None,
-        shares: Number,
-        limit: Number,
-        ref: str | None,
-        side: Side | None,
-    ) -> Operation[Order]:
-        if side is None and isinstance(order, Order):
-            side = "buy" if order.amount > 0 else "sell"
-        if side not in ("buy", "sell"):
-            raise ValueError(f"side: give that of the order, 'buy' or 'sell', not {side!r}")
-        amount = _amount(shares, 1 if side == "buy" else -1)
-        return protocol.replace(self._root(), order, ref, amount, limit)
-
     def _http_port(self) -> HttpPort:
         if self._http is None:
             raise ValueError("no HTTP port: give one as Exchange(..., http=)")
         return HttpPort(self._http, self._tls, self._timeout, self.account_id, self._key)
+
+
+# --- requests, each described once: Exchange sends it and waits, AsyncExchange awaits it, Pipeline collects it ---
+
+
+def buy(
+    client: Client,
+    symbol: str,
+    shares: Number,
+    limit: Limit,
+    ref: str | None = None,
+    **terms: Unpack[Terms],
+) -> Operation[Order]:
+    """Opens a buy at a limit price or better; with MARKET as limit, at any. `ref`: what to call it, for sending it again.
+
+    A market order cancels at once what is not executed at once; a market buy takes no more than the account's free cash pays for.
+
+    tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused.
+    post: refused if it would execute at once.
+    stp: where it meets an order of this account, "cancel-resting" cancels that one, "cancel-taking" what is open of the new one.
+    """
+    return client._order(1, symbol, shares, limit, ref, terms)
+
+
+def sell(
+    client: Client,
+    symbol: str,
+    shares: Number,
+    limit: Limit,
+    ref: str | None = None,
+    **terms: Unpack[Terms],
+) -> Operation[Order]:
+    """Opens a sell, as buy()."""
+    return client._order(-1, symbol, shares, limit, ref, terms)
+
+
+def replace(
+    client: Client,
+    order: OrderId | None,
+    shares: Number,
+    limit: Number,
+    *,
+    ref: str | None = None,
+    side: Side | None = None,
+) -> Operation[Order]:
+    """Gives an open order another amount and limit, in one step. It keeps its id; returns it as it is now.
+
+    order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order has.
+    shares: all of it, so that what was executed before counts. With the same limit and no larger amount the order keeps its place among
+    those of its price; else it is executed as far as it can be, and the rest is behind all others. Refused if nothing is open, or nothing would be;
+    then the order goes on as it was.
+    """
+    if side is None and isinstance(order, Order):
+        side = "buy" if order.amount > 0 else "sell"
+    if side not in ("buy", "sell"):
+        raise ValueError(f"side: give that of the order, 'buy' or 'sell', not {side!r}")
+    amount = _amount(shares, 1 if side == "buy" else -1)
+    return protocol.replace(client._root(), order, ref, amount, limit)
+
+
+def query(
+    client: Client, order: OrderId | None = None, *, ref: str | None = None
+) -> Operation[Status]:
+    return protocol.query(client._root(), order, ref)
+
+
+def cancel(
+    client: Client, order: OrderId | None = None, *, ref: str | None = None
+) -> Operation[Status]:
+    """Ends what is open; returns the final state. Refused if nothing is."""
+    return protocol.cancel(client._root(), order, ref)
+
+
+def create_account(
+    client: Client, account: AccountId, balance: Number, key: str | None = None
+) -> Operation[None]:
+    return protocol.create_account(client._create_root, account, balance, key)
+
+
+def create_symbol(
+    client: Client, symbol: str, shares: Mapping[AccountId, Number] | None = None
+) -> Operation[None]:
+    """Creates a symbol, and gives shares of it to accounts."""
+    return protocol.create_symbol(client._create_root, symbol, shares or {})
+
+
+# --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---
+
+
+def account(client: Client) -> Account:
+    """Cash and shares, free and reserved."""
+    return client._http_port().account()
+
+
+def open_orders(client: Client, symbol: str | None = None) -> list[OpenOrder]:
+    """The open orders of the account, or those of one symbol, oldest first."""
+    return client._http_port().open_orders(symbol)
+
+
+def fills(client: Client, order: OrderId) -> list[Execution]:
+    """The executions of an order of the account, oldest first, with exact times."""
+    return client._http_port().fills(order)
+
+
+def book(client: Client, symbol: str, levels: int = 20) -> Book:
+    """The best prices of a symbol, at most 1000 on each side."""
+    return client._http_port().book(symbol, levels)
 
 
 def _amount(shares: Number, sign: int) -> Decimal:

@@ -5,34 +5,18 @@ from __future__ import annotations
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from . import protocol
+from . import client, protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .http_port import Account, OpenOrder
-from .market import Book
-from .protocol import (
-    AccountId,
-    Execution,
-    Limit,
-    Number,
-    Operation,
-    Order,
-    OrderId,
-    Outcome,
-    ReplyReader,
-    Side,
-    Status,
-    Terms,
-)
+from .protocol import Operation, Outcome, ReplyReader, Status
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork, tls_context
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
+P = ParamSpec("P")
 T = TypeVar("T")
 IN_FLIGHT_BYTES_MAX = 65536  # so that neither side waits for the other to read
 
@@ -85,41 +69,23 @@ class Connection:
     after_fork = close
 
 
+def _waiting(
+    request: Callable[Concatenate[Client, P], Operation[T]]
+) -> Callable[Concatenate[Exchange, P], T]:
+    @wraps(request)
+    def method(self: Exchange, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._one(request(self, *args, **kwargs))
+
+    return method
+
+
 class Exchange(Client):
-    """An exchange, as one account. Use it in one thread, and as a context manager or with close().
-
-    A child of fork() may use it too: it gets a connection of its own, and its close() leaves that of the parent alone.
-
-    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
-    account, key: whose orders; key only where the server asks for one (--auth).
-    operator_key: with which such a server creates accounts, symbols and shares.
-    tls: True, a file of certificates to trust, or an ssl.SSLContext.
-    timeout: seconds for a reply or a connection.
-    retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
-    then get references, so that they can be sent again and are executed once.
-    cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
-    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills() and book().
-
-    Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
+    __doc__ = f"""{Client.__doc__}
+    Use it in one thread, and as a context manager or with close(). A child of fork() may use it too: it gets a connection of its own, and its
+    close() leaves that of the parent alone.
     """
 
-    def __init__(
-        self,
-        servers: str,
-        account: AccountId | None = None,
-        *,
-        key: str | None = None,
-        tls: Tls = False,
-        timeout: float = 30,
-        retry: float | None = None,
-        cancel_on_disconnect: bool = False,
-        http: str | None = None,
-        operator_key: str | None = None,
-    ) -> None:
-        super().__init__(
-            servers, account, key, tls, timeout, retry, cancel_on_disconnect, http, operator_key
-        )
-        self._connection: Connection | None = None
+    _connection: Connection | None = None
 
     def __enter__(self) -> Exchange:
         return self
@@ -135,60 +101,17 @@ class Exchange(Client):
     def close(self) -> None:
         self._drop(self._connection)
 
-    # --- requests ---
-
-    def buy(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Order:
-        """Opens a buy at a limit price or better; with MARKET as limit, at any. `ref`: what to call it, for sending it again.
-
-        A market order cancels at once what is not executed at once; a market buy takes no more than the account's free cash pays for.
-
-        tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused.
-        post: refused if it would execute at once.
-        stp: where it meets an order of this account, "cancel-resting" cancels that one, "cancel-taking" what is open of the new one.
-        """
-        return self._one(self._order(1, symbol, shares, limit, ref, **terms))
-
-    def sell(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Order:
-        return self._one(self._order(-1, symbol, shares, limit, ref, **terms))
-
-    def replace(
-        self,
-        order: OrderId | None,
-        shares: Number,
-        limit: Number,
-        *,
-        ref: str | None = None,
-        side: Side | None = None,
-    ) -> Order:
-        """Gives an open order another amount and limit, in one step. It keeps its id; returns it as it is now.
-
-        order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order has.
-        shares: all of it, so that what was executed before counts. With the same limit and no larger amount the order keeps its place among
-        those of its price; else it is executed as far as it can be, and the rest is behind all others. Refused if nothing is open, or nothing would be;
-        then the order goes on as it was.
-        """
-        return self._one(self._replace(order, shares, limit, ref, side))
-
-    def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
-        return self._one(protocol.query(self._root(), order, ref))
-
-    def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
-        """Ends what is open; returns the final state. Refused if nothing is."""
-        return self._one(protocol.cancel(self._root(), order, ref))
+    buy = _waiting(client.buy)
+    sell = _waiting(client.sell)
+    replace = _waiting(client.replace)
+    query = _waiting(client.query)
+    cancel = _waiting(client.cancel)
+    create_account = _waiting(client.create_account)
+    create_symbol = _waiting(client.create_symbol)
+    account = client.account
+    open_orders = client.open_orders
+    fills = client.fills
+    book = client.book
 
     def cancel_all(self, symbol: str | None = None) -> list[Status]:
         """Cancels all open orders of the account, or of one symbol, and returns their final states, oldest first. Empty if none was open.
@@ -199,31 +122,6 @@ class Exchange(Client):
         while some := self._one(protocol.cancel_all(self._root(), symbol)):
             canceled += some
         return canceled
-
-    def create_account(self, account: AccountId, balance: Number, key: str | None = None) -> None:
-        self._one(protocol.create_account(self._create_root, account, balance, key))
-
-    def create_symbol(self, symbol: str, shares: Mapping[AccountId, Number] | None = None) -> None:
-        """Creates a symbol, and gives shares of it to accounts."""
-        self._one(protocol.create_symbol(self._create_root, symbol, shares or {}))
-
-    # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---
-
-    def account(self) -> Account:
-        """Cash and shares, free and reserved."""
-        return self._http_port().account()
-
-    def open_orders(self, symbol: str | None = None) -> list[OpenOrder]:
-        """The open orders of the account, or those of one symbol, oldest first."""
-        return self._http_port().open_orders(symbol)
-
-    def fills(self, order: OrderId) -> list[Execution]:
-        """The executions of an order of the account, oldest first, with exact times."""
-        return self._http_port().fills(order)
-
-    def book(self, symbol: str, levels: int = 20) -> Book:
-        """The best prices of a symbol, at most 1000 on each side."""
-        return self._http_port().book(symbol, levels)
 
     def pipeline(self) -> Pipeline:
         """Collects requests in a `with` block and sends them together at its end."""
@@ -335,6 +233,16 @@ class Pending(Generic[T]):
         return cast(T, self._outcome)
 
 
+def _collected(
+    request: Callable[Concatenate[Client, P], Operation[T]]
+) -> Callable[Concatenate[Pipeline, P], Pending[T]]:
+    @wraps(request)
+    def method(self: Pipeline, /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
+        return self._add(request(self._exchange, *args, **kwargs))
+
+    return method
+
+
 class Pipeline:
     """Requests that are sent together when the `with` block ends. Each method returns a Pending."""
 
@@ -369,51 +277,10 @@ class Pipeline:
         self._pending.append(pending)
         return pending
 
-    def buy(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Pending[Order]:
-        return self._add(self._exchange._order(1, symbol, shares, limit, ref, **terms))
-
-    def sell(
-        self,
-        symbol: str,
-        shares: Number,
-        limit: Limit,
-        ref: str | None = None,
-        **terms: Unpack[Terms],
-    ) -> Pending[Order]:
-        return self._add(self._exchange._order(-1, symbol, shares, limit, ref, **terms))
-
-    def replace(
-        self,
-        order: OrderId | None,
-        shares: Number,
-        limit: Number,
-        *,
-        ref: str | None = None,
-        side: Side | None = None,
-    ) -> Pending[Order]:
-        return self._add(self._exchange._replace(order, shares, limit, ref, side))
-
-    def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Pending[Status]:
-        return self._add(protocol.query(self._exchange._root(), order, ref))
-
-    def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Pending[Status]:
-        return self._add(protocol.cancel(self._exchange._root(), order, ref))
-
-    def create_account(
-        self, account: AccountId, balance: Number, key: str | None = None
-    ) -> Pending[None]:
-        return self._add(
-            protocol.create_account(self._exchange._create_root, account, balance, key)
-        )
-
-    def create_symbol(
-        self, symbol: str, shares: Mapping[AccountId, Number] | None = None
-    ) -> Pending[None]:
-        return self._add(protocol.create_symbol(self._exchange._create_root, symbol, shares or {}))
+    buy = _collected(client.buy)
+    sell = _collected(client.sell)
+    replace = _collected(client.replace)
+    query = _collected(client.query)
+    cancel = _collected(client.cancel)
+    create_account = _collected(client.create_account)
+    create_symbol = _collected(client.create_symbol)
