@@ -140,11 +140,6 @@ def chart(one):
     return table({"title": title, "columns": columns, "rows": rows, "note": one.get("note")})
 
 
-def image(one):
-    """Its name: pages that have pictures have their figures in tables too."""
-    return f'<p class="note">Picture: {text(one.get("title") or one["alt"])}</p>{note(one)}'
-
-
 def details(one):
     blocks = "".join(map(block, one["blocks"]))
     return f"<details><summary>{text(one['title'])}</summary>{blocks}</details>"
@@ -158,7 +153,6 @@ BLOCKS = {
     "table": table,
     "values": values,
     "chart": chart,
-    "image": image,
     "details": details,
 }
 
