@@ -11,11 +11,19 @@
 #include <vector>
 
 #include "client/bots/market.hpp"
-#include "client/bots/symbol_list.hpp"
 #include "client/bots/wire.hpp"
 #include "client/connection/stream.hpp"
 
 namespace exchange::bots {
+
+struct ListedSymbol {
+  SymbolName name;
+  Price anchor;  // round which its price walks
+};
+
+// "SPY=580.25,QQQ": names with their prices; 100 if none is given. Throws std::invalid_argument,
+// with the reason.
+std::vector<ListedSymbol> parse_symbol_list(const std::string& text);
 
 struct FloorOptions {
   std::string connect_to;  // HOST:PORT, or several with a comma between

@@ -13,7 +13,7 @@
 #include "client/cli/watch.hpp"
 #include "client/cli/words.hpp"
 #include "client/connection/command_line.hpp"
-#include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::cli {

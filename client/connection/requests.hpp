@@ -1,5 +1,5 @@
 #pragma once
-// Commands as the XML of requests. Pure.
+// Commands as the XML of requests, and the keys in them. Pure.
 
 #include <string>
 #include <string_view>
@@ -7,6 +7,13 @@
 #include "engine/commands.hpp"
 
 namespace exchange::client {
+
+// ` key="…"`, or nothing for an empty key.
+std::string key_attribute(std::string_view key);
+// <create>, or with the operator's key <create key="…">.
+std::string create_tag(std::string_view operator_key);
+// A request as it may be shown: with … for each key. Its attributes are in double quotes.
+std::string without_keys(std::string document);
 
 // An order is named by its reference if there is one, else by its id. `key`: of a new account;
 // empty if the exchange requires none.

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "client/connection/framing.hpp"
-#include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 #include "net/any_stream.hpp"
 
 namespace exchange::client {

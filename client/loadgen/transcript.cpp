@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 
 namespace exchange::loadgen {
 namespace {

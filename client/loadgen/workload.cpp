@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/connection/keys.hpp"
 #include "client/connection/requests.hpp"
 #include "judge/replay/order_ids.hpp"
 

@@ -228,21 +228,6 @@ TEST_CASE("bots continue if the store was replaced by an empty one") {
   CHECK(market.accounts_used() == 4);
 }
 
-TEST_CASE("account ids that are taken are passed over") {
-  Floor floor;
-  Market first(options_of(3)), second(options_of(3));
-  floor.step(first, 100);
-  REQUIRE(first.accounts_used() == 2);
-  unsigned most = 0;
-  for (int i = 0; i < 100; ++i) {
-    floor.step(second);
-    most = std::max(most, second.refusals());
-  }
-  CHECK(second.accounts_used() == 4);
-  CHECK(second.refusals() == 0);
-  CHECK(most > 0);
-}
-
 TEST_CASE("a market that is refused everything counts its refusals") {
   Market market(options_of(3));
   for (int i = 0; i < 10; ++i)

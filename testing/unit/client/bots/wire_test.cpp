@@ -3,7 +3,7 @@
 #include "client/bots/wire.hpp"
 
 #include "catch.hpp"
-#include "client/bots/symbol_list.hpp"
+#include "client/bots/trading_floor.hpp"
 #include "client/connection/framing.hpp"
 
 using namespace exchange;

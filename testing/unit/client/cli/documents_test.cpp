@@ -2,7 +2,7 @@
 #include "client/cli/documents.hpp"
 
 #include "catch.hpp"
-#include "client/connection/keys.hpp"
+#include "client/connection/requests.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;

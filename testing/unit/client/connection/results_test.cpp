@@ -1,4 +1,4 @@
-// The ends of replies that arrive in any pieces, and their content.
+// The ends of replies that arrive in any pieces, and their content; the keys in requests.
 #include "client/connection/results.hpp"
 
 #include <random>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "client/connection/requests.hpp"
 
 using namespace exchange;
 using namespace exchange::client;
@@ -249,4 +250,14 @@ TEST_CASE("replies that no exchange sends are bad") {
     INFO(document);
     CHECK_THROWS_AS(read_results(document, 1), BadReply);
   }
+}
+
+TEST_CASE("the operator's key is an attribute of <create>, and no key is shown") {
+  CHECK(create_tag("") == "<create>");
+  CHECK(create_tag(R"(a<b&"c'd)") == R"(<create key="a&lt;b&amp;&quot;c'd">)");
+  CHECK(without_keys(create_tag("secret") +
+                     R"(<account id="1" key="other" balance="5"/></create>)") ==
+        R"(<create key="…"><account id="1" key="…" balance="5"/></create>)");
+  CHECK(without_keys("<create/>") == "<create/>");
+  CHECK(without_keys(R"(cut off key="sec)") == R"(cut off key="…)");
 }
