@@ -46,9 +46,7 @@ struct Options {
 template <class Add>
 void add_options(Options& options, Add add) {
   add_options(options.net, add);
-  add("--store", options.store,
-      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the "
-      "newest primary of these");
+  add("--store", options.store, store_urls);
   add("--standby", options.standby,
       "while another server is active, follow it and take over when it ends; PostgreSQL only "
       "(docs/operations.md#standby-servers)");

@@ -7,6 +7,11 @@
 
 namespace exchange {
 
+// The URLs that make_store() takes.
+inline constexpr const char* store_urls =
+    "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the "
+    "newest primary of these";
+
 struct StoreLimits {
   // How long PostgreSQL may take to answer before the connection is dropped: one statement of the
   // core or the reader; and one that reads or writes many rows, of recovery or the projector.

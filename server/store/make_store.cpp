@@ -7,9 +7,7 @@ namespace exchange {
 
 std::unique_ptr<Store> make_store(const std::string& url, const StoreLimits& limits) {
   const std::optional<StoreKind> kind = store_kind(url);
-  if (!kind)
-    throw std::invalid_argument("--store '" + url +
-                                "' is not one of sqlite:PATH, postgresql://..., memory:");
+  if (!kind) throw std::invalid_argument("--store '" + url + "' is not one of " + store_urls);
   if (limits.replicas_required > 0 && kind != StoreKind::postgres)
     throw std::invalid_argument("--require-replicas needs a PostgreSQL store; " + url +
                                 " is not replicated");
