@@ -11,7 +11,6 @@
 #include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
-#include "client/loadgen/audit_input.hpp"
 #include "client/loadgen/report/report.hpp"
 
 namespace exchange::loadgen {
@@ -39,6 +38,38 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
                                  " (--account-prefix chooses other ids)");
       }
   }
+}
+
+// New accounts beyond these are left out, evenly: to check an account takes two requests.
+constexpr std::size_t new_accounts_audited_max = 20'000;
+
+// What the audit starts from: the accounts of the workload, which must outlive it, and the history.
+AuditInput audit_input(const Workload& workload, const LoadOptions& load, History history) {
+  AuditInput input{
+      .symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
+      .probe_symbol = workload.options().symbol_prefix + "X",
+      .precision = load.audit_precision,
+      .lenient = load.lenient};
+  if (workload.trades()) {  // accounts that the set-up created, by number, as orders name them
+    for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
+      AuditAccount& created = input.accounts.emplace_back(
+          AuditAccount{workload.account_id(account), workload.options().cash, {}});
+      for (unsigned symbol = 1; symbol <= workload.options().symbols; ++symbol)
+        created.shares.push_back({std::uint16_t(symbol), workload.shares_per_account()});
+    }
+  }
+  const std::size_t stride =
+      (history.new_accounts.size() + new_accounts_audited_max - 1) / new_accounts_audited_max;
+  for (std::size_t i = 0; i < history.new_accounts.size(); i += stride) {
+    const NewAccount& account = history.new_accounts[i];
+    char id[128];
+    char* const end = write_new_account(id, workload, account.client, account.number);
+    AuditAccount& created = input.accounts.emplace_back(
+        AuditAccount{std::string(id, end), Workload::cash_of_new_account, {}});
+    if (account.symbol != 0) created.shares.push_back({account.symbol, account.shares});
+  }
+  input.history = std::move(history);
+  return input;
 }
 
 }  // namespace
@@ -159,7 +190,7 @@ Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult
     std::fprintf(stderr, "loadgen: the search for the capacity ended early: %s\n", error.what());
     last.stopped_early = true;
   }
-  for (std::size_t i = 0; i < error_classes; ++i) last.counts.errors[i] += wrong[i];
+  add_each(last.counts.errors, wrong);
   return capacity;
 }
 

@@ -18,8 +18,7 @@ namespace {
 constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
 constexpr int events_max = 256;                             // taken from epoll at once
-// bytes of the first wrong answer in the report
-constexpr std::size_t reply_shown_max = 300;
+constexpr std::size_t reply_shown_max = 300;                // bytes, in the report
 
 std::vector<Stage> with_warmup(const LoadOptions& load) {
   std::vector<Stage> stages = load.stages;
@@ -38,8 +37,6 @@ unsigned begun_at(const LoadOptions& load, std::int64_t time) {
   if (!load.ramp_up_per_s) return load.clients;
   return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
 }
-
-bool is_padding(std::string_view bytes) { return client::skip_padding(bytes) == bytes.size(); }
 
 // Opens connections, connecting_max at once, and calls take(i, socket) for each that is open.
 // Throws Unreachable, Interrupted.
@@ -161,10 +158,6 @@ void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish
   publish(std::move(interval_));
 }
 
-std::int64_t Driver::retry_interval() const {
-  return (servers_.count() > 1 ? reconnect_soon_ms : reconnect_pause_ms) * millisecond;
-}
-
 int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
   int count = -1;
   if (precise_waits_) {
@@ -191,7 +184,6 @@ bool Driver::has_work(const Client& client, std::int64_t now) const {
   return load_.open_loop() ? client.backlog_at < client.backlog.size() : client.quota > 0;
 }
 
-// In a ramp-up clients begin one after another.
 void Driver::begin_clients(std::int64_t now) {
   for (; begun_ < clients_.size() && clients_[begun_].number < begun_at(load_, now); ++begun_) {
     Client& client = clients_[begun_];
@@ -296,8 +288,8 @@ void Driver::write_request(Client& client, std::int64_t now) {
   ++in_flight_;
 }
 
-// The next one of those that were in flight on a connection that ended. As long as its times count
-// from the first time, a reply says what happened in between.
+// The next one of those that were in flight on a connection that ended. Its times count from the
+// first time.
 void Driver::write_again(Client& client, std::int64_t now) {
   const std::size_t place =
       (client.oldest + client.count - client.to_send_again--) % load_.pipeline;
@@ -348,10 +340,6 @@ void Driver::watch(int operation, int socket, std::uint32_t index, std::uint32_t
   epoll_event event{.events = events, .data = {.u32 = index}};
   if (::epoll_ctl(epoll_.number(), operation, socket, &event) != 0)
     throw std::system_error(errno, std::generic_category(), "epoll_ctl");
-}
-
-void Driver::watch(int operation, const Client& client, std::uint32_t events) {
-  watch(operation, client.socket.number(), std::uint32_t(&client - clients_.data()), events);
 }
 
 void Driver::send_rest(Client& client) {
@@ -424,7 +412,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
   while (taken < bytes.size()) {
     const std::string_view rest = bytes.substr(taken);
     if (client.count == 0) {
-      if (is_padding(rest)) return bytes.size();
+      if (client::skip_padding(rest) == rest.size()) return bytes.size();
       wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
       return std::nullopt;
     }
@@ -438,7 +426,8 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
     taken += reply.end;
     if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now))
       return std::nullopt;
-    if (load_.connection == ConnectionUse::per_request && is_padding(bytes.substr(taken))) {
+    if (load_.connection == ConnectionUse::per_request &&
+        client::skip_padding(bytes, taken) == bytes.size()) {
       close(client);
       go_on(client, now);
       return std::nullopt;
@@ -511,7 +500,7 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
     examples_.wrong_answer = std::string(problem);
     if (client.count > 0) {
       const Action& asked = client.actions[client.oldest * workload_.actions_max()];
-      examples_.wrong_answer += std::string("; asked for: ") + name_of(asked_of(asked.kind));
+      examples_.wrong_answer += "; asked for: " + std::string(name_of(asked_of(asked.kind)));
     }
     examples_.wrong_answer += ", got: " + std::string(reply);
   }
@@ -552,7 +541,8 @@ void Driver::refused_connection(Client& client, int error, std::int64_t now) {
   client.state = State::closed;
   servers_.leave(*client.server);
   if (++client.tries % servers_.count() != 0) return go_on(client, now);
-  if (refused_connections_++ == 0) next_retry_ = now + retry_interval();
+  const unsigned pause_ms = servers_.count() > 1 ? reconnect_soon_ms : reconnect_pause_ms;
+  if (refused_connections_++ == 0) next_retry_ = now + pause_ms * millisecond;
 }
 
 void Driver::close(Client& client) {

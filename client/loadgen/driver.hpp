@@ -114,7 +114,9 @@ class Driver {
   bool may_be_sent_again(const Client& client, std::size_t place) const;
   void keep_in_flight(Client& client, ErrorClass error);
   void watch(int operation, int socket, std::uint32_t index, std::uint32_t events);
-  void watch(int operation, const Client& client, std::uint32_t events);
+  void watch(int operation, const Client& client, std::uint32_t events) {
+    watch(operation, client.socket.number(), std::uint32_t(&client - clients_.data()), events);
+  }
   void send_rest(Client& client);
   void handle(std::uint32_t index, std::uint32_t events);
   void handle_idle(std::uint32_t index);
@@ -132,7 +134,6 @@ class Driver {
   void fail(Client& client, ErrorClass error, std::int64_t now);
   void refused_connection(Client& client, int error, std::int64_t now);
   void close(Client& client);
-  std::int64_t retry_interval() const;
   void retry_connections(std::int64_t now);
   void sweep_timeouts(std::int64_t now);
   void give_up_backlog(std::int64_t now);

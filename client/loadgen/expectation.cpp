@@ -1,28 +1,14 @@
 #include "client/loadgen/expectation.hpp"
 
-#include <array>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
+#include <string_view>
 
 #include "client/connection/command_line.hpp"
+#include "client/loadgen/options.hpp"
 
 namespace exchange::loadgen {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Measure>, 12> measures{
-    {{"min", Measure::minimum},
-     {"mean", Measure::mean},
-     {"p50", Measure::p50},
-     {"p75", Measure::p75},
-     {"p90", Measure::p90},
-     {"p95", Measure::p95},
-     {"p99", Measure::p99},
-     {"p99.9", Measure::p99_9},
-     {"max", Measure::maximum},
-     {"errors", Measure::errors},
-     {"rejected", Measure::rejected},
-     {"rate", Measure::rate}}};
 
 enum class Dimension { latency, share, rate };
 Dimension dimension_of(Measure measure) {
@@ -71,12 +57,13 @@ Expectation parse_one(std::string_view text) {
                          bound = trimmed(text.substr(sign + (expectation.or_equal ? 2 : 1)));
   bool known = false;
   std::string names;
-  for (const auto& [measure_name, measure] : measures) {
-    if (measure_name == name) {
-      expectation.measure = measure;
+  for (std::size_t i = 0; i < enumerators<Measure>; ++i) {
+    const std::string one = name_with('.', Measure(i));
+    if (one == name) {
+      expectation.measure = Measure(i);
       known = true;
     }
-    names += (names.empty() ? "" : ", ") + std::string(measure_name);
+    names += (names.empty() ? "" : ", ") + one;
   }
   if (!known) invalid(name, "is not something measured: " + names);
   switch (dimension_of(expectation.measure)) {

@@ -2,28 +2,16 @@
 // What a user expects of a run, such as "p99<20ms,errors<0.1%": text to conditions, and conditions
 // to verdicts over measured values. Pure.
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "base/described.hpp"
 
 namespace exchange::loadgen {
 
 // Latencies are response times, in milliseconds inside; shares run from 0 to 1.
-enum class Measure : std::uint8_t {
-  minimum,
-  mean,
-  p50,
-  p75,
-  p90,
-  p95,
-  p99,
-  p99_9,
-  maximum,
-  errors,
-  rejected,
-  rate
-};
+BOOST_DEFINE_FIXED_ENUM_CLASS(Measure, std::uint8_t, mean, min, p50, p75, p90, p95, p99, p99_9, max,
+                              errors, rejected, rate)
 
 struct Expectation {
   Measure measure = Measure::p99;

@@ -47,6 +47,11 @@ std::optional<double> stolen_share(const std::optional<double>& before,
   return std::max(0.0, *after - *before) / std::max(seconds, 1e-9);
 }
 
+std::optional<double> latency_of_any(Measure measure, const Histogram& ns) {
+  if (ns.count() == 0) return std::nullopt;
+  return latency_ms(measure, ns);
+}
+
 // What the workers hand over.
 struct Board {
   std::deque<Interval> ticks;  // from tick `first`, merged over the workers
@@ -168,18 +173,16 @@ class Fleet {
     const std::int64_t end =
         over ? std::clamp(ticks_->now(), begin + 1, ticks_->end_of(tick)) : ticks_->end_of(tick);
     const double length_s = double(end - begin) / 1e9;
-    Second second{.end_s = double(end) / 1e9,
+    Second second{.second = double(end) / 1e9,
                   .warmup = ticks_->is_warmup(tick),
                   .requests_per_s = double(interval.answered) / length_s,
-                  .any_response = interval.response_ns.count() > 0,
-                  .any_service = interval.service_ns.count() > 0,
-                  .response_mean_ns = interval.response_ns.mean(),
-                  .response_p50_ns = interval.response_ns.quantile(0.5),
-                  .response_p99_ns = interval.response_ns.quantile(0.99),
-                  .response_p99_9_ns = interval.response_ns.quantile(0.999),
-                  .response_max_ns = interval.response_ns.max(),
-                  .service_p50_ns = interval.service_ns.quantile(0.5),
-                  .service_p99_ns = interval.service_ns.quantile(0.99),
+                  .response_mean_ms = latency_of_any(Measure::mean, interval.response_ns),
+                  .response_p50_ms = latency_of_any(Measure::p50, interval.response_ns),
+                  .response_p99_ms = latency_of_any(Measure::p99, interval.response_ns),
+                  .response_p99_9_ms = latency_of_any(Measure::p99_9, interval.response_ns),
+                  .response_max_ms = latency_of_any(Measure::max, interval.response_ns),
+                  .service_p50_ms = latency_of_any(Measure::p50, interval.service_ns),
+                  .service_p99_ms = latency_of_any(Measure::p99, interval.service_ns),
                   .errors = interval.errors_in_all(),
                   .rejected = interval.rejected_in_all(),
                   .in_flight = interval.in_flight};
@@ -188,8 +191,7 @@ class Fleet {
       second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
     read_shares(second);
     if (second.warmup) {  // its latencies and rates do not count, what went wrong does
-      for (std::size_t i = 0; i < error_classes; ++i)
-        result_.counts.errors[i] += interval.errors[i];
+      add_each(result_.counts.errors, interval.errors);
     } else {
       result_.counts.add(interval);
     }

@@ -20,21 +20,24 @@ struct Consumption {
   double seconds = 0;  // over which
 };
 
-// A second of the run, as all workers saw it together.
+// A second of the run, as all workers saw it together. A row of the CSV, an object of the JSON.
 struct Second {
-  double end_s = 0;  // since the start
+  double second = 0;  // its end, since the start
   bool warmup = false;
   std::optional<double> planned_per_s;  // open loop
   double requests_per_s = 0;
-  bool any_response = false, any_service = false;  // else the latencies are nothing
-  double response_mean_ns = 0;
-  std::uint64_t response_p50_ns = 0, response_p99_ns = 0, response_p99_9_ns = 0,
-                response_max_ns = 0, service_p50_ns = 0, service_p99_ns = 0;
+  std::optional<double> response_mean_ms, response_p50_ms, response_p99_ms, response_p99_9_ms,
+      response_max_ms, service_p50_ms, service_p99_ms;
   std::uint64_t errors = 0, rejected = 0, in_flight = 0;
   double client_cpu_share = 0;             // of the CPUs it could use at most: one per worker
   std::optional<double> server_cpu_share;  // of one CPU
   std::optional<double> stolen_cpu_share;  // of all CPUs of the machine, by a hypervisor
 };
+BOOST_DESCRIBE_STRUCT(Second, (),
+                      (second, warmup, planned_per_s, requests_per_s, response_mean_ms,
+                       response_p50_ms, response_p99_ms, response_p99_9_ms, response_max_ms,
+                       service_p50_ms, service_p99_ms, errors, rejected, in_flight,
+                       client_cpu_share, server_cpu_share, stolen_cpu_share))
 
 struct RunResult {
   Counts counts;

@@ -11,7 +11,6 @@
 #include "client/connection/command_line.hpp"
 #include "client/loadgen/bench.hpp"
 #include "client/loadgen/report/compare.hpp"
-#include "client/loadgen/report/csv.hpp"
 #include "client/loadgen/report/json.hpp"
 #include "client/loadgen/report/page_model.hpp"
 #include "client/loadgen/report/report.hpp"
@@ -68,11 +67,7 @@ bool write_reports(const Options& options, const Report& report) {
   };
   write(options.json_file, [&] { return to_text(json, 1) + "\n"; });
   write(options.html_file, [&] { return html_page(to_text(page_model(json))); });
-  write(options.csv_file, [&] {
-    std::string rows = csv_header();
-    for (const Json& second : json["series"]) rows += csv_row(second);
-    return rows;
-  });
+  write(options.csv_file, [&] { return to_csv(report.result.series); });
   return written;
 }
 

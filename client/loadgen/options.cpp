@@ -1,8 +1,13 @@
 #include "client/loadgen/options.hpp"
 
+#include <sched.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
 
 #include "base/key_file.hpp"
 #include "base/version.hpp"
@@ -10,6 +15,86 @@
 
 namespace exchange::loadgen {
 namespace {
+
+// Calls part(text) for each part of a list with commas.
+template <class Part>
+void for_each_part(const std::string& text, Part part) {
+  std::istringstream parts(text + ",");
+  for (std::string one; std::getline(parts, one, ',');) part(one);
+}
+
+// "0,2-3" as {0, 2, 3}; throws std::invalid_argument, as do the others.
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> cpus;
+  const char *at = text.data(), *const end = at + text.size();
+  const auto number = [&] {
+    int value = -1;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 0 || value >= CPU_SETSIZE)
+      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
+    at = next;
+    return value;
+  };
+  while (true) {
+    const int first = number();
+    int last = first;
+    if (at != end && *at == '-') {
+      ++at;
+      last = number();
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (at == end && !cpus.empty()) return cpus;
+    if (at == end || *at != ',')
+      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
+    ++at;
+  }
+}
+
+// "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
+std::vector<Stage> parse_stages(const std::string& text) {
+  std::vector<Stage> stages;
+  double total_s = 0;
+  for_each_part(text, [&](const std::string& part) {
+    const std::size_t colon = part.find(':');
+    double rate = -1;
+    const char* const end = part.data() + part.size();
+    if (colon == std::string::npos ||
+        std::from_chars(part.data() + colon + 1, end, rate, std::chars_format::fixed).ptr != end ||
+        !(rate >= 0 && rate <= 1e8))
+      throw std::invalid_argument("'" + part + "' is not a stage such as 30s:1000");
+    stages.push_back({client::parse_duration(part.substr(0, colon)), rate});
+    total_s += stages.back().seconds;
+  });
+  if (total_s > client::duration_max_s)
+    throw std::invalid_argument("'" + text + "' lasts too long");
+  return stages;
+}
+
+// "order=70,ioc=5,query=20,cancel=5".
+Mix parse_mix(const std::string& text) {
+  Mix mix;
+  for_each_part(text, [&](const std::string& part) {
+    const std::size_t sign = part.find('=');
+    unsigned Mix::*weight = nullptr;
+    for_each_member<Mix>([&](auto named) {
+      if (part.substr(0, sign) == named.name) weight = named.pointer;
+    });
+    unsigned value = 0;
+    const char* const end = part.data() + part.size();
+    if (weight == nullptr || sign == std::string::npos ||
+        std::from_chars(part.data() + sign + 1, end, value).ptr != end || sign + 1 == part.size() ||
+        value > 1'000'000)
+      throw std::invalid_argument(
+          "'" + part +
+          "' is not a weight such as order=70 (create, order, query, cancel, cancel_all, replace; "
+          "orders with terms: ioc, fok, post, market, stp)");
+    mix.*weight = value;
+  });
+  if (mix.all() == 0) throw std::invalid_argument("'" + text + "': all weights are 0");
+  if (mix.orders() == 0 && mix.query + mix.cancel > 0)
+    throw std::invalid_argument("'" + text + "': queries and cancels need orders to name");
+  return mix;
+}
 
 std::string check_digits(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -33,18 +118,18 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Pa
       ->type_name(type);
 }
 
-// An option that is one of these, by its name.
-template <class Choice>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, Choice& value,
-                        const std::vector<Choice>& choices, const std::string& help) {
+// An option that is one of an enumeration, by its name.
+template <class Enum>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
+                        const std::string& help) {
   std::vector<std::string> names;
-  for (const Choice choice : choices) names.push_back(name_of(choice));
-  const auto set = [&value, choices, names](const std::string& text) {
-    value = choices[std::size_t(std::find(names.begin(), names.end(), text) - names.begin())];
+  for (std::size_t i = 0; i < enumerators<Enum>; ++i) names.push_back(name_with('-', Enum(i)));
+  const auto set = [&value, names](const std::string& text) {
+    value = Enum(std::find(names.begin(), names.end(), text) - names.begin());
   };
   return app.add_option_function<std::string>(name, set, help)
       ->check(CLI::IsMember(names))
-      ->default_str(name_of(value));
+      ->default_str(name_with('-', value));
 }
 
 void add_load_options(CLI::App& app, Options& options, std::optional<double>& rate_per_s) {
@@ -68,7 +153,7 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
       ->excludes(rate)
       ->excludes(requests)
       ->excludes(duration);
-  add_choice(app, "--arrivals", load.arrivals, {Arrivals::uniform, Arrivals::poisson},
+  add_choice(app, "--arrivals", load.arrivals,
              "planned times: uniform, or poisson as of many independent users");
   app.add_option("--pipeline", load.pipeline, "requests that a client keeps in flight at most")
       ->check(CLI::Range(1u, pipeline_max));
@@ -85,7 +170,7 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
       ->excludes(requests)
       ->excludes(app.get_option("--stage"));
   add_choice(
-      app, "--connection", load.connection, {ConnectionUse::persistent, ConnectionUse::per_request},
+      app, "--connection", load.connection,
       "persistent, or per-request: a new connection for each request, reset after its reply so that ports last");
   app.add_option("--idle", load.idle_connections,
                  "connections opened beside the clients' that never ask anything")
@@ -102,7 +187,6 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
 void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
   add_choice(
       app, "--workload", workload.kind,
-      {WorkloadKind::create, WorkloadKind::transactions, WorkloadKind::mix, WorkloadKind::reads},
       "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
       "reads: three queries to one order");
   add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
@@ -165,16 +249,14 @@ void add_server_options(CLI::App& app, Options& options) {
          "process id of the database's first process, to report the CPU of all of it (default: none)")
       ->check(CLI::Range(1, 1 << 22));
   LocalServerOptions& server = options.local_server;
-  app.add_option("--policy", server.policy, "thread policy of the private server")
-      ->check(CLI::IsMember({"thread", "pool", "loop"}))
+  add_choice(app, "--policy", server.policy, "thread policy of the private server")
       ->excludes(connect);
   app.add_option("--server-threads", server.threads, "threads of pool and loop; 0: as many as CPUs")
       ->check(CLI::Range(0, 4096))
       ->excludes(connect);
-  app.add_option(
-         "--store", server.store,
-         "store of the private server: sqlite:PATH, postgresql://USER@HOST/DATABASE, memory: "
-         "(default: SQLite in a temporary folder)")
+  app.add_option("--store", server.store,
+                 "store of the private server, as its own --store "
+                 "(default: SQLite in a temporary folder)")
       ->excludes(connect);
   add_parsed(app, "--server-cpus", server.cpus, parse_cpu_list, "LIST",
              "CPUs for the private server, as 0,2-3 (default: any)")
@@ -198,7 +280,6 @@ void add_output_options(CLI::App& app, Options& options) {
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
   add_choice(app, "--audit-precision", options.load.audit_precision,
-             {AuditPrecision::unit, AuditPrecision::cent},
              "unit: balances are right to the last unit; "
              "cent: to a cent, for servers that keep cents or floating point");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
@@ -225,7 +306,7 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     workload.mix = mix_of(workload.kind);
   } else {
     if (app.count("--workload") > 0 && workload.kind != WorkloadKind::mix)
-      error(std::string("--mix: has no meaning with --workload ") + name_of(workload.kind));
+      error("--mix: has no meaning with --workload " + std::string(name_of(workload.kind)));
     workload.kind = WorkloadKind::mix;
   }
   load.transcript = !options.history_file.empty();
@@ -300,6 +381,16 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   }
   if (progress_flag->count() > 0) options.progress = progress;
   return parsed;
+}
+
+Mix mix_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::create: return {.create = 100};
+    case WorkloadKind::transactions: return {.order = 100};
+    case WorkloadKind::mix: return {.order = 70, .query = 20, .cancel = 10};
+    case WorkloadKind::reads: return {.order = 25, .query = 75};
+  }
+  return {};
 }
 
 }  // namespace exchange::loadgen

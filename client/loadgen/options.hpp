@@ -1,25 +1,31 @@
 #pragma once
 // Every setting and limit of the load generator, with its default, its unit and why.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/described.hpp"
 #include "client/loadgen/expectation.hpp"
 #include "judge/replay/audit.hpp"
+#include "net/limits.hpp"
 
 namespace exchange::loadgen {
 
-enum class WorkloadKind { create, transactions, mix, reads };
-enum class ConnectionUse { persistent, per_request };
-enum class Arrivals { uniform, poisson };
+BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
+BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)
+BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
+BOOST_DESCRIBE_ENUM(AuditPrecision, unit, cent)
 
-const char* name_of(WorkloadKind kind);
-const char* name_of(ConnectionUse use);
-const char* name_of(Arrivals arrivals);
-const char* name_of(AuditPrecision precision);
+// As options and reports have it: per-request, wrong answer.
+template <class Enum>
+std::string name_with(char separator, Enum value) {
+  std::string name(name_of(value));
+  std::replace(name.begin(), name.end(), '_', separator);
+  return name;
+}
 
 // Weights of what is asked for; the sum is positive.
 struct Mix {
@@ -30,20 +36,10 @@ struct Mix {
   unsigned all() const { return create + orders() + query + cancel; }
   friend bool operator==(const Mix&, const Mix&) = default;
 };
+BOOST_DESCRIBE_STRUCT(Mix, (),
+                      (create, order, query, cancel, ioc, fok, post, market, stp, replace,
+                       cancel_all))
 Mix mix_of(WorkloadKind kind);
-// The weights by their names in --mix and in reports.
-inline constexpr std::pair<const char*, unsigned Mix::*> mix_weights[] = {
-    {"create", &Mix::create},
-    {"order", &Mix::order},
-    {"query", &Mix::query},
-    {"cancel", &Mix::cancel},
-    {"ioc", &Mix::ioc},
-    {"fok", &Mix::fok},
-    {"post", &Mix::post},
-    {"market", &Mix::market},
-    {"stp", &Mix::stp},
-    {"replace", &Mix::replace},
-    {"cancel_all", &Mix::cancel_all}};
 
 struct WorkloadOptions {
   WorkloadKind kind = WorkloadKind::transactions;
@@ -64,6 +60,10 @@ struct WorkloadOptions {
   std::string operator_key;               // given by each request that creates; empty: none
   bool references = false;                // orders have one
 };
+// As reports have it.
+BOOST_DESCRIBE_STRUCT(WorkloadOptions, (),
+                      (kind, mix, symbols, accounts, skew, match_ratio, orders_per_request,
+                       price_walk_bp, seed, account_prefix, symbol_prefix))
 
 // A part of an open-loop run: so many requests per second are planned for so long.
 struct Stage {
@@ -71,6 +71,7 @@ struct Stage {
   double requests_per_s = 0;
   friend bool operator==(const Stage&, const Stage&) = default;
 };
+BOOST_DESCRIBE_STRUCT(Stage, (), (seconds, requests_per_s))
 
 struct LoadOptions {
   unsigned clients = 20;
@@ -96,10 +97,14 @@ struct LoadOptions {
 
   bool open_loop() const { return !stages.empty(); }
 };
+// As reports have it.
+BOOST_DESCRIBE_STRUCT(LoadOptions, (),
+                      (clients, idle_connections, workers, pipeline, connection, requests, stages,
+                       arrivals, duration_s, warmup_s, timeout_s))
 
 // A server of our own.
 struct LocalServerOptions {
-  std::string policy = "loop";
+  Policy policy = Policy::loop;
   unsigned threads = 0;      // 0: as many as CPUs it may use
   std::string store;         // empty: SQLite in a temporary folder
   std::string operator_key;  // not empty: --auth
@@ -159,12 +164,5 @@ struct ParsedOptions {
   std::optional<int> exit_code;
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
-
-// "0,2-3" as {0, 2, 3}; throws std::invalid_argument, as do the others.
-std::vector<int> parse_cpu_list(const std::string& text);
-// "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
-std::vector<Stage> parse_stages(const std::string& text);
-// "order=70,ioc=5,query=20,cancel=5".
-Mix parse_mix(const std::string& text);
 
 }  // namespace exchange::loadgen

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/described.hpp"
+
 namespace exchange::loadgen {
 
 // What a process has used so far. Values that the system does not report are absent.
@@ -33,6 +35,7 @@ struct Machine {
   unsigned cpus = 0;  // that this process may use
   std::uint64_t memory_bytes = 0;
 };
+BOOST_DESCRIBE_STRUCT(Machine, (), (cpu, cpus, memory_bytes, kernel))
 Machine this_machine();
 
 bool may_run_on(int cpu);

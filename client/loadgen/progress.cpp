@@ -9,9 +9,9 @@ namespace exchange::loadgen {
 void Progress::show(const Second& second, const Counts& so_far, double share_done) {
   constexpr double line_interval_s = 5;
   constexpr int bar_characters = 20;
-  if (second.end_s < 1.5) next_line_s_ = 0;  // a new run
-  if (form_ == Form::none || (form_ == Form::lines && second.end_s < next_line_s_)) return;
-  next_line_s_ = second.end_s + line_interval_s - 0.5;
+  if (second.second < 1.5) next_line_s_ = 0;  // a new run
+  if (form_ == Form::none || (form_ == Form::lines && second.second < next_line_s_)) return;
+  next_line_s_ = second.second + line_interval_s - 0.5;
 
   const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
   const std::string bar = std::string(std::size_t(filled), '#') +
@@ -21,12 +21,12 @@ void Progress::show(const Second& second, const Counts& so_far, double share_don
     std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
   char text[256];
   char latency[64] = "no answer";
-  if (second.any_response)
-    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms",
-                  double(second.response_p50_ns) / 1e6, double(second.response_p99_ns) / 1e6);
+  if (second.response_p50_ms)
+    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms", *second.response_p50_ms,
+                  *second.response_p99_ms);
   std::snprintf(text, sizeof text,
                 "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  %s  %llu in flight  %llu errors%s",
-                bar.c_str(), share_done * 100, second.end_s, second.requests_per_s, planned,
+                bar.c_str(), share_done * 100, second.second, second.requests_per_s, planned,
                 latency, static_cast<unsigned long long>(second.in_flight),
                 static_cast<unsigned long long>(so_far.errors_in_all()),
                 second.warmup ? "  warming up" : "");

@@ -6,11 +6,6 @@ namespace exchange::loadgen {
 namespace {
 
 template <class Array>
-void add_each(Array& to, const Array& from) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-}
-
-template <class Array>
 std::uint64_t sum(const Array& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t(0));
 }
@@ -20,17 +15,6 @@ void take_if_empty(std::string& to, const std::string& from) {
 }
 
 }  // namespace
-
-const char* name_of(ErrorClass error) {
-  switch (error) {
-    case ErrorClass::refused: return "refused";
-    case ErrorClass::reset: return "reset";
-    case ErrorClass::timeout: return "timeout";
-    case ErrorClass::protocol: return "protocol";
-    case ErrorClass::wrong_answer: return "wrong answer";
-  }
-  return "";
-}
 
 void Counts::add(const Counts& other) {
   planned += other.planned;
@@ -46,6 +30,21 @@ void Counts::add(const Counts& other) {
 
 std::uint64_t Counts::errors_in_all() const { return sum(errors); }
 std::uint64_t Counts::rejected_in_all() const { return sum(rejected); }
+
+double latency_ms(Measure measure, const Histogram& ns) {
+  const auto at = [&](double share) { return double(ns.quantile(share)) / 1e6; };
+  switch (measure) {
+    case Measure::min: return at(0);
+    case Measure::p50: return at(0.5);
+    case Measure::p75: return at(0.75);
+    case Measure::p90: return at(0.9);
+    case Measure::p95: return at(0.95);
+    case Measure::p99: return at(0.99);
+    case Measure::p99_9: return at(0.999);
+    case Measure::max: return double(ns.max()) / 1e6;
+    default: return ns.mean() / 1e6;
+  }
+}
 
 void Examples::add(const Examples& other) {
   take_if_empty(rejection, other.rejection);

@@ -13,19 +13,19 @@
 
 namespace exchange::loadgen {
 
-enum class ErrorClass : std::uint8_t {
-  refused,       // no connection
-  reset,         // a connection ended with its request unanswered
-  timeout,       // no answer in time
-  protocol,      // what came is no reply of this protocol
-  wrong_answer,  // a reply, but not to this request
-};
-inline constexpr std::size_t error_classes = 5;
-const char* name_of(ErrorClass error);
+// No connection; a connection that ended with its request unanswered; no answer in time; no reply
+// of this protocol; a reply, but not to this request.
+BOOST_DEFINE_FIXED_ENUM_CLASS(ErrorClass, std::uint8_t, refused, reset, timeout, protocol,
+                              wrong_answer)
 
-using ErrorCounts = std::array<std::uint64_t, error_classes>;
+using ErrorCounts = std::array<std::uint64_t, enumerators<ErrorClass>>;
 // right answers with an <error>, by what was asked
-using RejectionCounts = std::array<std::uint64_t, asked_kinds>;
+using RejectionCounts = std::array<std::uint64_t, enumerators<Asked>>;
+
+template <class Array>
+void add_each(Array& to, const Array& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
 
 struct Counts {
   std::uint64_t planned = 0;   // requests whose time had come
@@ -47,6 +47,9 @@ struct Counts {
 struct Interval : Counts {
   std::uint64_t in_flight = 0;  // at its end
 };
+
+// In milliseconds; 0 of nothing. `measure`: of a latency.
+double latency_ms(Measure measure, const Histogram& ns);
 
 // The first of each kind of trouble, for people.
 struct Examples {

@@ -29,18 +29,6 @@ std::uint32_t low(std::uint64_t random) { return std::uint32_t(random); }
 
 }  // namespace
 
-const char* name_of(Asked asked) {
-  switch (asked) {
-    case Asked::create: return "create";
-    case Asked::order: return "order";
-    case Asked::query: return "query";
-    case Asked::cancel: return "cancel";
-    case Asked::replace: return "replace";
-    case Asked::cancel_all: return "cancel_all";
-  }
-  return "";
-}
-
 Asked asked_of(Action::Kind kind) {
   switch (kind) {
     case Action::Kind::account:

@@ -17,9 +17,8 @@
 
 namespace exchange::loadgen {
 
-enum class Asked : std::uint8_t { create, order, query, cancel, replace, cancel_all };
-inline constexpr std::size_t asked_kinds = 6;
-const char* name_of(Asked asked);
+BOOST_DEFINE_FIXED_ENUM_CLASS(Asked, std::uint8_t, create, order, query, cancel, replace,
+                              cancel_all)
 
 // What one element of a request asks for; it gets one reply element, a cancel of all one or more.
 struct Action {

@@ -56,7 +56,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
       "server/net/any_stream.hpp", "server/base"}},
     {"client/loadgen",
      {"client/loadgen", "client/connection", "client/report", "judge/replay", "server/engine",
-      "server/base"}},
+      "server/net/limits.hpp", "server/base"}},
     {"client/report", {"client/report", "server/base"}},
     {"client/cli",
      {"client/cli", "client/connection", "server/engine", "server/protocol",

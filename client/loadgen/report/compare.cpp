@@ -342,7 +342,7 @@ std::string ratio_text(double ratio) {
 }
 
 std::string verdict_text(const MetricComparison& metric, double tolerance_percent) {
-  std::string text = name_of(metric.verdict);
+  std::string text = name_with(' ', metric.verdict);
   const bool within = (metric.verdict == Verdict::better || metric.verdict == Verdict::worse) &&
                       !metric.beyond_tolerance;
   return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
@@ -419,7 +419,7 @@ Json metric_json(const MetricComparison& metric) {
       {"ratio", number(metric.ratio)},
       {"interval",
        metric.interval ? Json::array({metric.interval->first, metric.interval->second}) : Json()},
-      {"verdict", name_of(metric.verdict)},
+      {"verdict", name_with(' ', metric.verdict)},
       {"beyond_tolerance", metric.beyond_tolerance}};
 }
 
@@ -483,17 +483,6 @@ Runs read_reports(const std::vector<std::string>& paths) {
 }
 
 }  // namespace
-
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better: return "better";
-    case Verdict::worse: return "worse";
-    case Verdict::no_difference_seen: return "no difference seen";
-    case Verdict::cannot_tell: return "cannot tell";
-    case Verdict::not_measured: return "not measured";
-  }
-  return "";
-}
 
 Comparison compare(const Runs& a, const Runs& b, double tolerance_percent) {
   Comparison comparison{.tolerance_percent = tolerance_percent,

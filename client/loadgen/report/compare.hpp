@@ -26,18 +26,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/described.hpp"
 #include "client/loadgen/report/json.hpp"
 
 namespace exchange::loadgen {
 
-enum class Verdict {
-  better,
-  worse,
-  no_difference_seen,
-  cannot_tell,  // too few runs or seconds
-  not_measured,
-};
-const char* name_of(Verdict verdict);
+// cannot_tell: too few runs or seconds.
+BOOST_DEFINE_ENUM_CLASS(Verdict, better, worse, no_difference_seen, cannot_tell, not_measured)
 
 struct MetricComparison {
   std::string name, unit;

@@ -13,8 +13,6 @@
 namespace exchange::loadgen {
 namespace {
 
-double milliseconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e6; }
-
 // 0 of nothing.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -37,32 +35,19 @@ std::string grouped(std::uint64_t number) { return exact_text(double(number)); }
 
 // "12 wrong answer, 3 timeout", or "none".
 template <class Kind, std::size_t N>
-std::string list(const std::array<std::uint64_t, N>& counts) {
+std::string list(const std::array<std::uint64_t, N>& counts, char separator = ' ') {
   std::string listed;
   for (std::size_t i = 0; i < N; ++i)
     if (counts[i] > 0)
-      listed += (listed.empty() ? "" : ", ") + grouped(counts[i]) + " " + name_of(Kind(i));
+      listed +=
+          (listed.empty() ? "" : ", ") + grouped(counts[i]) + " " + name_with(separator, Kind(i));
   return listed.empty() ? "none" : listed;
-}
-
-double latency_ms(Measure measure, const Histogram& ns) {
-  switch (measure) {
-    case Measure::minimum: return milliseconds(ns.quantile(0));
-    case Measure::p50: return milliseconds(ns.quantile(0.5));
-    case Measure::p75: return milliseconds(ns.quantile(0.75));
-    case Measure::p90: return milliseconds(ns.quantile(0.9));
-    case Measure::p95: return milliseconds(ns.quantile(0.95));
-    case Measure::p99: return milliseconds(ns.quantile(0.99));
-    case Measure::p99_9: return milliseconds(ns.quantile(0.999));
-    case Measure::maximum: return milliseconds(ns.max());
-    default: return ns.mean() / 1e6;
-  }
 }
 
 std::string latencies(const Histogram& ns) {
   std::string row;
   for (const Measure measure : {Measure::mean, Measure::p50, Measure::p90, Measure::p95,
-                                Measure::p99, Measure::p99_9, Measure::maximum})
+                                Measure::p99, Measure::p99_9, Measure::max})
     row += text(row.empty() ? "%9.3f" : " %9.3f", latency_ms(measure, ns));
   return row;
 }
@@ -93,9 +78,9 @@ std::string describe_load(const Options& options) {
     described += " and " + counted(load.idle_connections, "idle connection");
   if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
   if (load.workers > 1) described += text(", %u workers", load.workers);
-  described += std::string(", ") + name_of(load.connection) + " connections";
+  described += ", " + name_with('-', load.connection) + " connections";
   if (load.open_loop())
-    described += std::string(", open loop, ") + name_of(load.arrivals) + " arrivals";
+    described += ", open loop, " + std::string(name_of(load.arrivals)) + " arrivals";
   described += ", seed " + std::to_string(options.workload.seed);
   if (!load.check_replies) described += ", replies not checked";
   return described;
@@ -173,16 +158,8 @@ void print_capacity_found(std::FILE* out, const Report& report) {
 
 Json latencies_json(const Histogram& ns) {
   Json json;
-  for (const auto& [name, measure] : {std::pair{"mean", Measure::mean},
-                                      {"min", Measure::minimum},
-                                      {"p50", Measure::p50},
-                                      {"p75", Measure::p75},
-                                      {"p90", Measure::p90},
-                                      {"p95", Measure::p95},
-                                      {"p99", Measure::p99},
-                                      {"p99_9", Measure::p99_9},
-                                      {"max", Measure::maximum}})
-    json[name] = latency_ms(measure, ns);
+  for (std::size_t i = 0; i <= std::size_t(Measure::max); ++i)
+    json[std::string(name_of(Measure(i)))] = latency_ms(Measure(i), ns);
   return json;
 }
 
@@ -195,15 +172,46 @@ Json buckets_json(const Histogram& ns) {
 }
 
 template <class Kind, std::size_t N>
-Json counts_json(const std::array<std::uint64_t, N>& counts) {
+Json counts_json(const std::array<std::uint64_t, N>& counts, char separator = ' ') {
   Json json = Json::object();
-  for (std::size_t i = 0; i < N; ++i) json[name_of(Kind(i))] = counts[i];
+  for (std::size_t i = 0; i < N; ++i) json[name_with(separator, Kind(i))] = counts[i];
   return json;
 }
 
+// A described struct as an object, an enumerator as its name, nothing as null.
 template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
+Json json_of(const Value& value);
+template <class Value>
+Json json_of(const std::optional<Value>& value) {
+  return value ? json_of(*value) : Json();
+}
+template <class Value>
+Json json_of(const std::vector<Value>& values) {
+  Json json = Json::array();
+  for (const Value& value : values) json.push_back(json_of(value));
+  return json;
+}
+// The newer kinds only where there are some: reports of other mixes are as they always were.
+Json json_of(const Mix& mix) {
+  Json json{{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}};
+  for_each_member<Mix>([&](auto weight) {
+    if (mix.*weight.pointer > 0 || json.contains(weight.name))
+      json[weight.name] = mix.*weight.pointer;
+  });
+  return json;
+}
+template <class Value>
+Json json_of(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return name_with('-', value);
+  } else if constexpr (boost::describe::has_describe_members<Value>::value) {
+    Json json = Json::object();
+    for_each_member<Value>(
+        [&](auto member) { json[member.name] = json_of(value.*member.pointer); });
+    return json;
+  } else {
+    return value;
+  }
 }
 
 Json consumption_json(const std::optional<Consumption>& consumption, std::uint64_t answered,
@@ -213,9 +221,9 @@ Json consumption_json(const std::optional<Consumption>& consumption, std::uint64
   return {{"cpu_s", used.cpu_s},
           {"cpu_us_per_request", answered > 0 ? Json(used.cpu_s * 1e6 / double(answered)) : Json()},
           {"cpu_share", used.cpu_s / std::max(1e-9, consumption->seconds) / cpus},
-          {"resident_bytes", or_null(used.resident_bytes)},
-          {"voluntary_switches", or_null(used.voluntary_switches)},
-          {"involuntary_switches", or_null(used.involuntary_switches)}};
+          {"resident_bytes", json_of(used.resident_bytes)},
+          {"voluntary_switches", json_of(used.voluntary_switches)},
+          {"involuntary_switches", json_of(used.involuntary_switches)}};
 }
 
 // "loop" of "policy=loop threads=2 store=…"; empty where the word is not there.
@@ -242,48 +250,20 @@ Json server_json(const Report& report) {
 
 Json load_json(const Options& options) {
   const LoadOptions& load = options.load;
-  Json stages = Json::array();
-  for (const Stage& stage : load.stages)
-    stages.push_back({{"seconds", stage.seconds}, {"requests_per_s", stage.requests_per_s}});
-  const bool counted = !load.duration_s && !load.open_loop();
-  return {{"mode", load.open_loop() ? "open" : "closed"},
-          {"clients", load.clients},
-          {"idle_connections", load.idle_connections},
-          {"workers", load.workers},
-          {"pipeline", load.pipeline},
-          {"connection", name_of(load.connection)},
-          {"requests", counted ? Json(load.requests) : Json()},
-          {"stages", stages},
-          {"arrivals", load.open_loop() ? Json(name_of(load.arrivals)) : Json()},
-          {"duration_s", or_null(load.duration_s)},
-          {"warmup_s", load.warmup_s},
-          {"ramp_up_clients_per_s", or_null(load.ramp_up_per_s)},
-          {"timeout_s", load.timeout_s},
-          {"client_cpus", options.client_cpus},
-          {"reply_check", load.check_replies}};
-}
-
-// The newer kinds only where there are some: reports of other mixes are as they always were.
-Json mix_json(const Mix& mix) {
-  Json json{{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}};
-  for (const auto& [name, weight] : mix_weights)
-    if (mix.*weight > 0 || json.contains(name)) json[name] = mix.*weight;
+  Json json{{"mode", load.open_loop() ? "open" : "closed"}};
+  json.update(json_of(load));
+  if (load.duration_s || load.open_loop()) json["requests"] = nullptr;
+  if (!load.open_loop()) json["arrivals"] = nullptr;
+  json["ramp_up_clients_per_s"] = json_of(load.ramp_up_per_s);
+  json["client_cpus"] = options.client_cpus;
+  json["reply_check"] = load.check_replies;
   return json;
 }
 
 Json workload_json(const Workload& workload) {
-  const WorkloadOptions& options = workload.options();
-  return {{"kind", name_of(options.kind)},
-          {"mix", mix_json(options.mix)},
-          {"symbols", options.symbols},
-          {"accounts", workload.trades() ? workload.accounts() : 0},
-          {"skew", options.skew},
-          {"match_ratio", options.match_ratio},
-          {"orders_per_request", options.orders_per_request},
-          {"price_walk_bp", options.price_walk_bp},
-          {"seed", options.seed},
-          {"account_prefix", options.account_prefix},
-          {"symbol_prefix", options.symbol_prefix}};
+  Json json = json_of(workload.options());
+  json["accounts"] = workload.trades() ? workload.accounts() : 0;
+  return json;
 }
 
 Json result_json(const RunResult& result) {
@@ -293,46 +273,20 @@ Json result_json(const RunResult& result) {
           {"requests_per_s", result.requests_per_s()},
           {"planned", counts.planned},
           {"unsent", result.unsent},
-          {"client_lateness_p99_ms", milliseconds(counts.lateness_ns.quantile(0.99))},
+          {"client_lateness_p99_ms", latency_ms(Measure::p99, counts.lateness_ns)},
           {"stopped_early", result.stopped_early},
-          {"stolen_cpu_share", or_null(result.stolen_cpu_share)},
+          {"stolen_cpu_share", json_of(result.stolen_cpu_share)},
           {"response_ms", latencies_json(counts.response_ns)},
           {"service_ms", latencies_json(counts.service_ns)},
           {"response_histogram", buckets_json(counts.response_ns)},
           {"service_histogram", buckets_json(counts.service_ns)},
           {"errors", counts_json<ErrorClass>(counts.errors)},
           {"sent_again", counts.sent_again},
-          {"rejected", counts_json<Asked>(counts.rejected)},
+          {"rejected", counts_json<Asked>(counts.rejected, '_')},
           {"first_rejection", result.examples.rejection},
           {"first_wrong_answer", result.examples.wrong_answer},
           {"first_connect_error", result.examples.connect_error},
           {"deviations", result.deviations.sentences()}};
-}
-
-Json series_json(const std::vector<Second>& series) {
-  Json seconds = Json::array();
-  for (const Second& second : series) {
-    const auto response = [&](double ns) { return second.any_response ? Json(ns / 1e6) : Json(); };
-    const auto service = [&](double ns) { return second.any_service ? Json(ns / 1e6) : Json(); };
-    seconds.push_back({{"second", second.end_s},
-                       {"warmup", second.warmup},
-                       {"planned_per_s", or_null(second.planned_per_s)},
-                       {"requests_per_s", second.requests_per_s},
-                       {"response_mean_ms", response(second.response_mean_ns)},
-                       {"response_p50_ms", response(double(second.response_p50_ns))},
-                       {"response_p99_ms", response(double(second.response_p99_ns))},
-                       {"response_p99_9_ms", response(double(second.response_p99_9_ns))},
-                       {"response_max_ms", response(double(second.response_max_ns))},
-                       {"service_p50_ms", service(double(second.service_p50_ns))},
-                       {"service_p99_ms", service(double(second.service_p99_ns))},
-                       {"errors", second.errors},
-                       {"rejected", second.rejected},
-                       {"in_flight", second.in_flight},
-                       {"client_cpu_share", second.client_cpu_share},
-                       {"server_cpu_share", or_null(second.server_cpu_share)},
-                       {"stolen_cpu_share", or_null(second.stolen_cpu_share)}});
-  }
-  return seconds;
 }
 
 Json audit_json(const std::optional<AuditResult>& audit) {
@@ -401,8 +355,8 @@ std::string client_bottleneck(const RunResult& result, const LoadOptions& load, 
                 load.workers < cpus ? " (--workers may help)" : "");
   if (result.stolen_cpu_share.value_or(0) > stolen_cpu_share_max) return {};  // late because of it
   // 1 ms: what a client that is not late gets from timers and the scheduler.
-  const double late_ms = milliseconds(result.counts.lateness_ns.quantile(0.99)),
-               response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
+  const double late_ms = latency_ms(Measure::p99, result.counts.lateness_ns),
+               response_ms = latency_ms(Measure::p99, result.counts.response_ns);
   if (late_ms > 1 && late_ms > response_ms / 5)
     return text(
         "1 %% of the requests left %.1f ms or more after their planned time; it used %.0f %% of its CPU "
@@ -462,7 +416,7 @@ void print_text(std::FILE* out, const Report& report) {
   line(out, "  service", latencies(counts.service_ns) + "  from the send");
   line(out, "errors", list<ErrorClass>(counts.errors));
   if (report.options.load.retry) line(out, "sent again", grouped(counts.sent_again) + " requests");
-  line(out, "rejected", list<Asked>(counts.rejected));
+  line(out, "rejected", list<Asked>(counts.rejected, '_'));
   print_problems(out, result.examples);
   for (const std::string& sentence : result.deviations.sentences())
     line(out, "deviation", sentence);
@@ -510,11 +464,7 @@ Json to_json(const Report& report) {
                {"commit", commit()},
                {"started", report.started},
                {"command", options.command},
-               {"machine",
-                {{"cpu", report.machine.cpu},
-                 {"cpus", report.machine.cpus},
-                 {"memory_bytes", report.machine.memory_bytes},
-                 {"kernel", report.machine.kernel}}},
+               {"machine", json_of(report.machine)},
                {"server", server_json(report)},
                {"load", load_json(options)},
                {"workload", workload_json(report.workload)},
@@ -528,9 +478,25 @@ Json to_json(const Report& report) {
                {"expectations", expectations},
                {"audit", audit_json(report.audit)},
                {"server_stages_us", stages},
-               {"series", series_json(result.series)}};
+               {"series", json_of(result.series)}};
   if (report.capacity) json["capacity"] = capacity_json(*report.capacity, options.capacity_while);
   return json;
+}
+
+std::string to_csv(const std::vector<Second>& series) {
+  const auto line = [](auto field_of) {
+    std::string text;
+    for_each_member<Second>(
+        [&](auto member) { text += (text.empty() ? "" : ",") + field_of(member); });
+    return text + "\r\n";
+  };
+  std::string rows = line([](auto member) { return std::string(member.name); });
+  for (const Second& second : series)
+    rows += line([&](auto member) {
+      const Json value = json_of(second.*member.pointer);
+      return value.is_null() ? std::string() : value.dump();
+    });
+  return rows;
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -53,6 +53,8 @@ struct Report {
 
 void print_text(std::FILE* out, const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
+// The seconds of a run after RFC 4180: what is not known is an empty field.
+std::string to_csv(const std::vector<Second>& series);
 // Throws std::system_error.
 void write_file(const std::string& path, const std::string& text);
 

@@ -24,7 +24,7 @@ TEST_CASE("conditions name a measure, a direction and a bound with its unit") {
   CHECK(is(all[3], Measure::p99_9, true, false, 1500));
   CHECK(is(all[4], Measure::mean, true, false, 0.9));
   CHECK(is(all[5], Measure::rejected, true, false, 0.5));
-  CHECK(is(all[6], Measure::maximum, false, true, 1000));
+  CHECK(is(all[6], Measure::max, false, true, 1000));
   CHECK(all[1].text == "errors<=0.1%");
   CHECK(std::string(all[0].unit()) == "ms");
 }

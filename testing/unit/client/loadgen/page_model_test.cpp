@@ -200,12 +200,6 @@ TEST_CASE("nothing in a report can close the script that contains it") {
   CHECK(Json::parse(data) == Json::parse(model));
 }
 
-TEST_CASE("bytes of a server that are no text do not break the page") {
-  Json report = full_report();
-  report["result"]["first_wrong_answer"] = std::string("\xff<", 2);
-  CHECK_THAT(html_page(to_text(page_model(report))), Catch::Contains("\"�\\u003c\""));
-}
-
 TEST_CASE("the set-up names the command line as a shell needs it, and every option") {
   Json report = sample_report();
   report["command"] = {"loadgen", "-c", "200", "it's", ""};
@@ -215,12 +209,6 @@ TEST_CASE("the set-up names the command line as a shell needs it, and every opti
   CHECK(all_of(setup[1]["blocks"], "title") == Lines{"Load", "Workload", "Server", "Machine"});
   CHECK(setup[1]["blocks"][0]["values"] == report["load"]);
   CHECK(setup[1]["blocks"][1]["values"]["seed"] == "18446744073709551615");
-}
-
-TEST_CASE("latencies stand beside each other, response and service") {
-  Json report = sample_report();
-  report["result"]["service_ms"]["p99_9"] = 2.25;
-  CHECK(section(report, "latency")[0]["blocks"][1]["rows"][7] == Json{"p99.9", 5.0, 2.25});
 }
 
 TEST_CASE("a percentile chart reads its values from the buckets and ends with them") {

@@ -308,7 +308,7 @@ TEST_CASE("a replace follows an order and names an older one that may rest, in f
 }
 
 TEST_CASE(
-    "cancels of all are of all symbols and of one by turns, and no later request names what they canceled") {
+    "requests name orders of the account that asks, and none that was canceled, alone or with all others") {
   WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
   options.mix = {.order = 10, .query = 5, .cancel = 2, .replace = 4, .cancel_all = 1};
   options.accounts = 12;
@@ -322,11 +322,13 @@ TEST_CASE(
   };
   std::map<std::uint64_t, Placed> orders;
   std::uint64_t order = 0;
-  int cancels = 0;
+  std::set<std::uint32_t> accounts;
+  int cancels = 0, named = 0;
   std::string ignored;
   for (int i = 0; i < 5'000; ++i) {
     script.next(ignored);
     const loadgen::ScriptedRequest request = script.request();
+    accounts.insert(request.account);
     int in_request = 0;
     for (const loadgen::Action& element : request.actions) {
       if (element.kind == Kind::cancel_all) {
@@ -338,8 +340,11 @@ TEST_CASE(
               (element.symbol == 0 || placed.symbol == element.symbol))
             placed.canceled = true;
       } else if (element.kind != Kind::order) {
-        REQUIRE(orders.at(element.id).account == request.account);
-        REQUIRE(!orders.at(element.id).canceled);
+        ++named;
+        Placed& placed = orders.at(element.id);
+        REQUIRE(placed.account == request.account);
+        REQUIRE(!placed.canceled);
+        placed.canceled = element.kind == Kind::cancel;
       }
     }
     for (const loadgen::Action& element : request.actions) {
@@ -349,53 +354,6 @@ TEST_CASE(
     }
   }
   CHECK(cancels > 300);
-}
-
-TEST_CASE("the terms of orders do not change what else is drawn") {
-  WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
-  const Workload plain(options, 1);
-  options.mix = {.stp = 1};
-  const Workload with_stp(options, 1);
-  Script one(plain, 0), other(with_stp, 0);
-  std::string ignored;
-  for (int i = 0; i < 100; ++i) {
-    one.next(ignored);
-    other.next(ignored);
-    const loadgen::Action &mine = one.request().actions[0], &its = other.request().actions[0];
-    REQUIRE(mine.amount == its.amount);
-    REQUIRE(mine.limit_cents == its.limit_cents);
-  }
-}
-
-TEST_CASE("queries and cancels name orders of the account that asks, cancels each only once") {
-  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
-  options.accounts = 12;
-  options.orders_per_request = 4;
-  const Workload shared(options, 5);
-  Script script(shared, 1);
-  std::map<std::uint64_t, std::uint32_t> owners;
-  std::set<std::uint64_t> canceled;
-  std::set<std::uint32_t> accounts;
-  std::uint64_t order = 0;
-  std::string ignored;
-  int named = 0;
-  for (int i = 0; i < 5'000; ++i) {
-    script.next(ignored);
-    const loadgen::ScriptedRequest request = script.request();
-    accounts.insert(request.account);
-    for (const loadgen::Action& element : request.actions) {
-      if (element.kind == Kind::order) continue;
-      ++named;
-      REQUIRE(owners.at(element.id) == request.account);
-      REQUIRE(!canceled.contains(element.id));
-      if (element.kind == Kind::cancel) canceled.insert(element.id);
-    }
-    for (const loadgen::Action& element : request.actions) {
-      if (element.kind != Kind::order) continue;
-      script.opened(++order, request.account, element);
-      owners[order] = request.account;
-    }
-  }
   CHECK(named > 4'000);
   CHECK(accounts == std::set<std::uint32_t>{1, 6, 11});  // those that leave 1 when divided by 5
 }
