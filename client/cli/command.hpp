@@ -1,13 +1,16 @@
 #pragma once
 // The commands of the terminal client, one struct each, with the words as typed; documents.hpp
-// checks them against the protocol's rules. Plain values.
+// checks them against the protocol's rules. Its settings and limits. Plain values.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "client/connection/stream.hpp"
 #include "engine/ids.hpp"
 
 namespace exchange::cli {
@@ -77,10 +80,16 @@ struct Help {
 };
 struct Quit {};
 
+// In the order of the help. For each one the parser has add(), and the runner what it does.
 using Command =
     std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders, CancelAllOrders,
                  ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades,
                  ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
+
+// What the user typed is no valid command; what() is the sentence.
+struct UsageError : std::invalid_argument {
+  using invalid_argument::invalid_argument;
+};
 
 enum ExitCode {
   exit_ok = 0,
@@ -89,5 +98,38 @@ enum ExitCode {
   exit_unreachable = 3,
   exit_interrupted = 130
 };
+
+// From the command line.
+struct Settings {
+  std::string connect = "127.0.0.1:12345";  // the XML port; several with a comma between
+  std::string http;                         // the same; empty: port 8080 of these hosts
+  std::string account;                      // empty: none chosen
+  std::string key;                          // of the account; empty: none
+  std::string operator_key_file;            // read for what creates; empty: none
+  std::string operator_key;                 // typed in place of a file
+  client::Security security;
+  bool xml = false;                   // show requests and replies as they are
+  bool keep_going = false;            // scripts: on after a failure
+  double timeout_s = 30;              // of a reply
+  bool new_symbols = false;           // a buy may create its symbol
+  bool retry = false;                 // orders get references, and are sent again
+  double completion_timeout_s = 0.5;  // Tab waits no longer for the symbols …
+  double completion_fresh_s = 5;      // … and does not ask again so soon
+
+  std::string http_address() const;
+  // Whether that is the exchange's own, as far as one can say: it was named, or both ports are the
+  // usual ones.
+  bool knows_http() const;
+};
+
+inline constexpr double connect_timeout_s = 5;
+inline constexpr unsigned history_lines_max = 1'000;
+// a command that shows something waits so long for the HTTP port to show what is committed …
+inline constexpr std::chrono::milliseconds catch_up_max{5'000};
+inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks so often
+// for what a command tells beside what it was asked for
+inline constexpr double aside_timeout_s = 2;
+inline constexpr std::size_t history_orders_max = 50, noticed_orders_max = 1'000;
+inline constexpr std::size_t http_body_bytes_max = 64u << 20;
 
 }  // namespace exchange::cli

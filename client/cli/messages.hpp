@@ -1,8 +1,11 @@
 #pragma once
-// Replies of the HTTP port (docs/http-api.md) as values. Texts are made printable. Pure.
-// Slow to compile: only for the files that read JSON.
+// Replies and messages of the HTTP port (docs/http-api.md) as values. Texts are made printable.
+// Pure. Slow to compile: only for the files that read JSON.
 
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -37,5 +40,49 @@ std::vector<Trade> trades_field(const Json& from, const char* key);
 
 // Throws client::BadReply if it is no JSON.
 Json parse_json(std::string_view text);
+
+// One symbol as the WebSocket sends it: a snapshot, kept up to date by updates.
+class WatchedSymbol {
+ public:
+  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is needed.
+  // Throws client::BadReply.
+  bool apply(const Json& message);
+
+  bool known() const { return known_; }  // a snapshot came
+  std::vector<Level> bids() const { return best_of(bids_); }
+  std::vector<Level> asks() const { return best_of(asks_); }
+  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" if there is
+  // none.
+  std::string top() const;
+  // Those that the last message brought, oldest first; none of a snapshot's, which happened before.
+  const std::vector<Trade>& new_trades() const { return new_trades_; }
+  // The last ones, newest first.
+  const std::deque<Trade>& tape() const { return tape_; }
+
+ private:
+  static constexpr std::size_t tape_max = 100;
+  template <class Side>
+  static std::vector<Level> best_of(const Side& side) {
+    std::vector<Level> levels;
+    levels.reserve(side.size());
+    for (const auto& [price, level] : side) levels.push_back(level);
+    return levels;
+  }
+  template <class Side>
+  static void change(Side& side, const std::vector<Level>& levels) {
+    for (const Level& level : levels)
+      if (level.orders == 0)
+        side.erase(level.price);
+      else
+        side[level.price] = level;
+  }
+
+  bool known_ = false;
+  std::int64_t sequence_ = 0;
+  std::map<Price, Level, std::greater<>> bids_;
+  std::map<Price, Level> asks_;
+  std::vector<Trade> new_trades_;
+  std::deque<Trade> tape_;
+};
 
 }  // namespace exchange::cli

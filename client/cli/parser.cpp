@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/mp11.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -11,7 +13,6 @@
 #include "base/version.hpp"
 #include "client/cli/console.hpp"
 #include "client/cli/text.hpp"
-#include "client/cli/words.hpp"
 #include "client/connection/option_checks.hpp"
 #include "engine/decimal.hpp"
 #include "protocol/words.hpp"
@@ -29,53 +30,18 @@ void takes_words(CLI::Option* option) {
   option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
 }
 
-// A command: its name, the words that follow, its heading in the help, and what it is for.
-struct Entry {
-  std::string name, words, group, text;
-};
-const Entry entries[] = {
-    {"create", "account|symbol …", "Trade", "a new account or symbol"},
-    {"create account", "ID BALANCE", "Create", "an account with money"},
-    {"create symbol", "SYM [ACCOUNT=SHARES …]", "Create", "a symbol, or more shares of it"},
-    {"buy", "SYM SHARES PRICE|market", "Trade", "an order to buy, at PRICE or lower"},
-    {"sell", "SYM SHARES PRICE|market", "Trade", "an order to sell, at PRICE or higher"},
-    {"replace", "ORDER buy|sell SHARES PRICE", "Trade",
-     "another amount and limit for an open order"},
-    {"cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders"},
-    {"status", "[ORDER …]", "Look", "the account, or orders of it"},
-    {"orders", "", "Look", "the open orders of the account"},
-    {"history", "[ORDER …]", "Look", "executions of orders of the account, newest first"},
-    {"book", "SYM", "Look", "open orders by price"},
-    {"trades", "SYM", "Look", "the latest trades, newest first"},
-    {"symbols", "", "Look", "all symbols with their best prices"},
-    {"watch", "SYM …", "Look", "book and trades as they happen, until Ctrl-C, or q on a terminal"},
-    {"shell", "", "Other", "read commands: with history and completion, Tab"},
-    {"account", "[ID]", "Shell", "trade as another account"},
-    {"xml", "on|off", "Shell", "show XML in place of sentences, or not"},
-    {"help", "[COMMAND]", "Shell", "all commands, or more of one"},
-    {"quit", "", "Shell", "leave; so does Ctrl-D"},
-};
-
-const Entry& entry_of(const std::string& name) {
-  return *std::find_if(std::begin(entries), std::end(entries),
-                       [&](const Entry& entry) { return entry.name == name; });
-}
-
-// How a command is written.
-std::string synopsis_of(const CLI::App* app) {
-  const CLI::App* const parent = app->get_parent();
-  const std::string of_parent = parent->get_parent() == nullptr ? "" : parent->get_name() + " ";
-  const Entry& entry = entry_of(of_parent + app->get_name());
-  return entry.name + (entry.words.empty() ? "" : " ") + entry.words;
-}
+// How each command is written.
+using Synopses = std::map<const CLI::App*, std::string>;
 
 class HelpFormat : public CLI::Formatter {
  public:
-  explicit HelpFormat(Place place) : place_(place) { column_width(columns); }
+  HelpFormat(Place place, const Synopses& synopses) : place_(place), synopses_(synopses) {
+    column_width(columns);
+  }
   std::string make_usage(const CLI::App* app, std::string) const override {
     const std::string program = place_ == Place::shell ? "" : "exchange-cli ";
     return "Usage: " + program +
-           (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(app)) + "\n";
+           (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopses_.at(app)) + "\n";
   }
   // The type alone: the usage shows the words.
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -91,12 +57,13 @@ class HelpFormat : public CLI::Formatter {
     return text;
   }
   std::string make_subcommand(const CLI::App* sub) const override {
-    return padded("  " + synopsis_of(sub) + " ", columns) + sub->get_description() + "\n";
+    return padded("  " + synopses_.at(sub) + " ", columns) + sub->get_description() + "\n";
   }
 
  private:
   static constexpr std::size_t columns = 39;  // of what is described
   const Place place_;
+  const Synopses& synopses_;
 };
 
 // SHARES PRICE, SHARES@PRICE or SHARES @ PRICE. `limit_name`: what may stand for PRICE.
@@ -143,6 +110,9 @@ Command cancel_of(const std::vector<std::string>& words) {
   return words.size() == 2 ? CancelAllOrders{words[1]} : CancelAllOrders{};
 }
 
+template <class Kind>
+using Of = boost::mp11::mp_identity<Kind>;
+
 // Has all commands; parses the words of one.
 class Parser {
  public:
@@ -151,34 +121,34 @@ class Parser {
     app_.description(
         "Trades on an exchange from a terminal. Without a command: a shell, or a script where "
         "commands are piped in.");
-    app_.formatter(std::make_shared<HelpFormat>(place));
+    app_.formatter(std::make_shared<HelpFormat>(place, synopses_));
     app_.set_help_flag("-h,--help", "this text");
-    if (place == Place::command_line)
-      app_.set_version_flag("--version", std::string("exchange-cli ") + version());
     app_.fallthrough();
     app_.require_subcommand(0, 1);
     add_settings();
-    add_trading();
-    add_looking();
-    if (place == Place::command_line) {
-      add("shell", [] { return StartShell(); });
-      app_.footer(
-          "Examples:\n"
-          "  exchange-cli create account 1 100000\n"
-          "  exchange-cli create symbol SPY 2=500\n"
-          "  exchange-cli --account 1 buy SPY 100 145.67\n"
-          "  exchange-cli watch SPY\n"
-          "\n"
-          "exchange-cli COMMAND --help shows more of one.\n"
-          "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, "
-          "130 Ctrl-C.");
-    } else {
-      add_shell();
-    }
+    command("create", "account|symbol …", "Trade", "a new account or symbol", {})
+        ->require_subcommand(1);
+    boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
+        [this](auto kind) { add(kind); });
+    if (place == Place::shell) return;
+    app_.set_version_flag("--version", std::string("exchange-cli ") + version());
+    app_.footer(
+        "Examples:\n"
+        "  exchange-cli create account 1 100000\n"
+        "  exchange-cli create symbol SPY 2=500\n"
+        "  exchange-cli --account 1 buy SPY 100 145.67\n"
+        "  exchange-cli watch SPY\n"
+        "\n"
+        "exchange-cli COMMAND --help shows more of one.\n"
+        "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, "
+        "130 Ctrl-C.");
   }
 
   CLI::App& app() { return app_; }
-  std::optional<Command>& command() { return command_; }
+  std::optional<Command>& parsed() { return command_; }
+  std::string help_line(const CLI::App* sub) const {
+    return HelpFormat(place_, synopses_).make_subcommand(sub);
+  }
 
   // The error in words; with the usage if a command was recognized.
   std::string explain(const CLI::ParseError& error) const {
@@ -194,7 +164,7 @@ class Parser {
     }
     if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
     const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
-    return app == &app_ || bad_value ? text : text + "\nusage: " + synopsis_of(app);
+    return app == &app_ || bad_value ? text : text + "\nusage: " + synopses_.at(app);
   }
 
  private:
@@ -246,116 +216,174 @@ class Parser {
                   "scripts: go on after a command that failed");
   }
 
-  // Adds the command of this name, which `make` makes of its words.
-  CLI::App* add(const std::string& name, std::function<Command()> make) {
-    const Entry& entry = entry_of(name);
+  // The command of this name, with the words that follow it, its group in the help and what it is
+  // for; `make` makes it of its words.
+  CLI::App* command(const std::string& name, const std::string& words, const char* group,
+                    const char* text, std::function<Command()> make) {
     const std::size_t blank = name.find(' ');
     CLI::App* const parent =
         blank == std::string::npos ? &app_ : app_.get_subcommand(name.substr(0, blank));
-    CLI::App* const app = parent->add_subcommand(
-        blank == std::string::npos ? name : name.substr(blank + 1), entry.text);
-    app->group(entry.group);
+    CLI::App* const app = parent->add_subcommand(name.substr(blank + 1), text)->group(group);
     if (make) app->callback([this, make] { command_ = make(); });
+    synopses_[app] = name + (words.empty() ? "" : " ") + words;
     return app;
   }
-  void add_symbol(CLI::App* app) { app->add_option("SYM", words_[0], "symbol")->required(); }
-
-  void add_trading() {
-    add("create", {})->require_subcommand(1);
-    CLI::App* const account = add("create account", [this] {
-      return NewAccount{words_[0], words_[1]};
-    });
-    account->add_option("ID", words_[0], "1 to 64 digits")->required();
-    account->add_option("BALANCE", words_[1], "money that it starts with")->required();
-    CLI::App* const symbol = add("create symbol", [this] {
-      NewSymbol created{words_[0], {}};
-      for (const std::string& text : list_) created.holdings.push_back(holding(text));
-      return created;
-    });
-    add_symbol(symbol);
-    symbol->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
-    for (const Side side : {Side::buy, Side::sell}) {
-      CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
-        auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
-        check_order_of_words(side == Side::buy ? "buy" : "sell", words_[0], shares, limit);
-        return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
-                        post_, stp_};
-      });
-      add_symbol(order);
-      order
-          ->add_option("--ref", reference_,
-                       "your name for the order: if it is sent again, it is executed once")
-          ->type_name("REF");
-      takes_words<Lifetime>(order->add_option(
-          "--tif", tif_,
-          "ioc: cancel at once what is not executed at once; fok: execute in full at "
-          "once, or refuse it"));
-      order->add_flag("--post", post_, "refuse it if it would be executed at once");
-      takes_words<SelfTrade>(order->add_option(
-          "--stp", stp_,
-          "where it would meet an order of your own: cancel-resting: cancel that one; "
-          "cancel-taking: cancel what is open of this one; none: execute both"));
-      order
-          ->add_option("SHARES PRICE", list_,
-                       "also as SHARES@PRICE; market: at the best prices there are, at once")
-          ->required()
-          ->expected(1, 3);
-    }
-    CLI::App* const replace = add("replace", [this] {
-      if (words_[1] != "buy" && words_[1] != "sell")
-        throw CLI::ArgumentMismatch("'" + words_[1] + "' is neither 'buy' nor 'sell'");
-      auto [shares, limit] = shares_and_limit(list_, "a price");
-      return Replacement{words_[0], words_[1] == "buy" ? Side::buy : Side::sell, shares, limit};
-    });
-    replace->add_option("ORDER", words_[0], "id of the order, or ref:REF")->required();
-    replace->add_option("buy|sell", words_[1], "the side that it has")->required();
-    replace
-        ->add_option(
-            "SHARES PRICE", list_,
-            "also as SHARES@PRICE; SHARES: the whole amount, with what was executed before")
+  CLI::App* command_of_symbol(const std::string& name, const std::string& words, const char* group,
+                              const char* text, std::function<Command()> make) {
+    CLI::App* const app = command(name, words, group, text, std::move(make));
+    app->add_option("SYM", words_[0], "symbol")->required();
+    return app;
+  }
+  void add_shares_and_price(CLI::App* app, const std::string& text) {
+    app->add_option("SHARES PRICE", list_, "also as SHARES@PRICE; " + text)
         ->required()
         ->expected(1, 3);
-    add("cancel", [this] { return cancel_of(list_); })
+  }
+
+  void add(Of<NewAccount>) {
+    CLI::App* const app =
+        command("create account", "ID BALANCE", "Create", "an account with money", [this] {
+          return NewAccount{words_[0], words_[1]};
+        });
+    app->add_option("ID", words_[0], "1 to 64 digits")->required();
+    app->add_option("BALANCE", words_[1], "money that it starts with")->required();
+  }
+  void add(Of<NewSymbol>) {
+    command_of_symbol("create symbol", "SYM [ACCOUNT=SHARES …]", "Create",
+                      "a symbol, or more shares of it",
+                      [this] {
+                        NewSymbol created{words_[0], {}};
+                        for (const std::string& text : list_)
+                          created.holdings.push_back(holding(text));
+                        return created;
+                      })
+        ->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
+  }
+  void add(Of<NewOrder>) {
+    add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
+    add_order(Side::sell, "sell", "an order to sell, at PRICE or higher");
+  }
+  void add_order(Side side, const char* name, const char* text) {
+    CLI::App* const app =
+        command_of_symbol(name, "SYM SHARES PRICE|market", "Trade", text, [this, side, name] {
+          auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
+          check_order_of_words(name, words_[0], shares, limit);
+          return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
+                          post_, stp_};
+        });
+    app->add_option("--ref", reference_,
+                    "your name for the order: if it is sent again, it is executed once")
+        ->type_name("REF");
+    takes_words<Lifetime>(
+        app->add_option("--tif", tif_,
+                        "ioc: cancel at once what is not executed at once; fok: execute in full at "
+                        "once, or refuse it"));
+    app->add_flag("--post", post_, "refuse it if it would be executed at once");
+    takes_words<SelfTrade>(app->add_option(
+        "--stp", stp_,
+        "where it would meet an order of your own: cancel-resting: cancel that one; "
+        "cancel-taking: cancel what is open of this one; none: execute both"));
+    add_shares_and_price(app, "market: at the best prices there are, at once");
+  }
+  void add(Of<Replacement>) {
+    CLI::App* const app = command(
+        "replace", "ORDER buy|sell SHARES PRICE", "Trade",
+        "another amount and limit for an open order", [this] {
+          if (words_[1] != "buy" && words_[1] != "sell")
+            throw CLI::ArgumentMismatch("'" + words_[1] + "' is neither 'buy' nor 'sell'");
+          auto [shares, limit] = shares_and_limit(list_, "a price");
+          return Replacement{words_[0], words_[1] == "buy" ? Side::buy : Side::sell, shares, limit};
+        });
+    app->add_option("ORDER", words_[0], "id of the order, or ref:REF")->required();
+    app->add_option("buy|sell", words_[1], "the side that it has")->required();
+    add_shares_and_price(app, "SHARES: the whole amount, with what was executed before");
+  }
+  void add(Of<CancelOrders>) {
+    command("cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders",
+            [this] { return cancel_of(list_); })
         ->add_option("ORDER", list_,
                      "ids of orders, or ref:REF; all: all open ones, or those of SYM")
         ->required();
   }
-
-  void add_looking() {
-    add("status", [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
+  void add(Of<CancelAllOrders>) {}  // cancel all
+  void add(Of<ShowOrders>) {
+    command("status", "[ORDER …]", "Look", "the account, or orders of it",
+            [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
         ->add_option("ORDER", list_,
                      "ids of orders, or ref:REF; without: balance, positions and open orders");
-    add("orders", [] { return ShowOpenOrders(); });
-    add("history", [this] { return ShowHistory{list_}; })
+  }
+  void add(Of<ShowAccount>) {}  // status
+  void add(Of<ShowOpenOrders>) {
+    command("orders", "", "Look", "the open orders of the account",
+            [] { return ShowOpenOrders(); });
+  }
+  void add(Of<ShowHistory>) {
+    command("history", "[ORDER …]", "Look", "executions of orders of the account, newest first",
+            [this] { return ShowHistory{list_}; })
         ->add_option("ORDER", list_,
                      "ids of orders; without: the open ones, and those of this shell or script");
-    CLI::App* const book = add("book", [this] { return ShowBook{words_[0], book_.levels}; });
-    add_symbol(book);
-    book->add_option("--levels", book_.levels, "prices of each side")
+  }
+  void add(Of<ShowBook>) {
+    command_of_symbol("book", "SYM", "Look", "open orders by price",
+                      [this] {
+                        return ShowBook{words_[0], book_.levels};
+                      })
+        ->add_option("--levels", book_.levels, "prices of each side")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    CLI::App* const trades = add("trades", [this] { return ShowTrades{words_[0], trades_.count}; });
-    add_symbol(trades);
-    trades->add_option("-n,--count", trades_.count, "so many")
+  }
+  void add(Of<ShowTrades>) {
+    command_of_symbol("trades", "SYM", "Look", "the latest trades, newest first",
+                      [this] {
+                        return ShowTrades{words_[0], trades_.count};
+                      })
+        ->add_option("-n,--count", trades_.count, "so many")
         ->check(CLI::Range(1, 500))
         ->capture_default_str();
-    add("symbols", [] { return ShowSymbols(); });
-    CLI::App* const watch = add("watch", [this] { return Watch{list_, watch_.count}; });
-    watch->add_option("SYM", list_, "symbols")->required();
-    watch->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")
+  }
+  void add(Of<ShowSymbols>) {
+    command("symbols", "", "Look", "all symbols with their best prices",
+            [] { return ShowSymbols(); });
+  }
+  void add(Of<Watch>) {
+    CLI::App* const app =
+        command("watch", "SYM …", "Look",
+                "book and trades as they happen, until Ctrl-C, or q on a terminal", [this] {
+                  return Watch{list_, watch_.count};
+                });
+    app->add_option("SYM", list_, "symbols")->required();
+    app->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")
         ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 62));
   }
-
-  void add_shell() {
-    add("account", [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
-        ->add_option("ID", list_, "without: show which it is")
-        ->expected(1);
-    add("xml", [this] { return ShowXml{words_[0] == "on"}; })
-        ->add_option("on|off", words_[0], "")
-        ->required()
-        ->check(CLI::IsMember({"on", "off"}));
-    add("help", [this] { return Help{list_}; })->add_option("COMMAND", list_, "");
-    add("quit", [] { return Quit(); })->alias("exit");
+  void add(Of<StartShell>) {
+    if (place_ == Place::command_line)
+      command("shell", "", "Other", "read commands: with history and completion, Tab",
+              [] { return StartShell(); });
+  }
+  void add(Of<UseAccount>) {
+    if (place_ == Place::shell)
+      command("account", "[ID]", "Shell", "trade as another account",
+              [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
+          ->add_option("ID", list_, "without: show which it is")
+          ->expected(1);
+  }
+  void add(Of<ShowXml>) {
+    if (place_ == Place::shell)
+      command("xml", "on|off", "Shell", "show XML in place of sentences, or not",
+              [this] { return ShowXml{words_[0] == "on"}; })
+          ->add_option("on|off", words_[0], "")
+          ->required()
+          ->check(CLI::IsMember({"on", "off"}));
+  }
+  void add(Of<Help>) {
+    if (place_ == Place::shell)
+      command("help", "[COMMAND]", "Shell", "all commands, or more of one", [this] {
+        return Help{list_};
+      })->add_option("COMMAND", list_, "");
+  }
+  void add(Of<Quit>) {
+    if (place_ == Place::shell)
+      command("quit", "", "Shell", "leave; so does Ctrl-D", [] { return Quit(); })->alias("exit");
   }
 
   // " (did you mean 'buy'?)" if a command differs by one letter or two.
@@ -374,6 +402,7 @@ class Parser {
 
   const Place place_;
   Settings& settings_;
+  Synopses synopses_;
   CLI::App app_;
   std::string words_[2], reference_, tif_, stp_;
   bool post_ = false;
@@ -425,7 +454,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     std::reverse(words.begin(), words.end());  // CLI11 takes them in this order
     ignore_service_links(parser.app());
     parser.app().parse(words);
-    line.command = parser.command();
+    line.command = parser.parsed();
     client::Security& security = line.settings.security;
     security.tls |= security.insecure || !security.ca.empty();
   } catch (const CLI::Success& shown) {  // --help, --version
@@ -458,8 +487,8 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
   } catch (const CLI::ParseError& error) {
     throw UsageError(parser.explain(error));
   }
-  if (!parser.command()) throw UsageError("a command is missing; 'help' lists them");
-  line.command = std::move(*parser.command());
+  if (!parser.parsed()) throw UsageError("a command is missing; 'help' lists them");
+  line.command = std::move(*parser.parsed());
   return line;
 }
 
@@ -476,7 +505,7 @@ std::string help_text(const std::vector<std::string>& command) {
     text += std::string(text.empty() ? "" : "\n") + group + "\n";
     for (const CLI::App* sub : parser.app().get_subcommands(
              [&](const CLI::App* one) { return one->get_group() == group; }))
-      text += HelpFormat(Place::shell).make_subcommand(sub);
+      text += parser.help_line(sub);
   }
   return text + "\nAny of them takes --account ID for once. 'help COMMAND' shows more of one.\n";
 }

@@ -2,18 +2,9 @@
 // Parses the command line, and the lines of shell and scripts: the same commands with the same
 // words. Pure, but that --help and errors of the command line are printed.
 
-#include <optional>
-#include <stdexcept>
-
 #include "client/cli/command.hpp"
-#include "client/cli/settings.hpp"
 
 namespace exchange::cli {
-
-// What the user typed is no valid command; what() is the sentence.
-struct UsageError : std::invalid_argument {
-  using invalid_argument::invalid_argument;
-};
 
 // Without a command: a shell or a script. After --help, --version or an error, which are printed:
 // an exit code.

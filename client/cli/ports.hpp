@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "client/cli/settings.hpp"
+#include "client/cli/command.hpp"
 #include "client/connection/stream.hpp"
 
 namespace exchange::cli {

@@ -11,7 +11,6 @@
 #include "client/cli/text.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
-#include "client/cli/words.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "client/cli/parser.hpp"
-#include "client/cli/words.hpp"
+#include "client/cli/text.hpp"
 
 namespace exchange::cli {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-// Text for a terminal: colours, columns, times, and text of others made printable. Pure, but for
-// the time zone.
+// Text for a terminal: words that were typed, colours, columns, times, and text of others made
+// printable. Pure, but for the time zone.
 
 #include <cstdint>
 #include <string>
@@ -8,6 +8,13 @@
 #include <vector>
 
 namespace exchange::cli {
+
+// The text in words; quotes hold blanks together, # begins a comment. Throws UsageError if a
+// quote does not end.
+std::vector<std::string> split_words(const std::string& text);
+
+// Letters to insert, remove, replace or swap with the next.
+std::size_t edit_distance(const std::string& from, const std::string& to);
 
 // Escape sequences, or nothing without colour.
 struct Style {

@@ -4,8 +4,8 @@
 
 #include "client/cli/command.hpp"
 #include "client/cli/console.hpp"
+#include "client/cli/messages.hpp"
 #include "client/cli/ports.hpp"
-#include "client/cli/watched_symbol.hpp"
 
 namespace exchange::cli {
 

@@ -6,7 +6,6 @@
 
 #include "catch.hpp"
 #include "client/cli/text.hpp"
-#include "client/cli/words.hpp"
 #include "support/server_process.hpp"
 
 using namespace exchange;
@@ -56,18 +55,6 @@ struct Variable {
 };
 
 }  // namespace
-
-TEST_CASE("without words: no command, the usual ports, no account") {
-  const CommandLine line = parse("");
-  CHECK(!line.exit_code);
-  CHECK(!line.command);
-  CHECK(line.settings.connect == "127.0.0.1:12345");
-  CHECK(line.settings.http_address() == "127.0.0.1:8080");
-  CHECK(line.settings.account == "");
-  CHECK(line.settings.timeout_s == 30);
-  CHECK(!line.settings.xml);
-  CHECK(!line.settings.keep_going);
-}
 
 TEST_CASE("options are taken before and after the command") {
   for (const char* text : {"-a 7 --xml --connect host:99 --timeout 1.5 symbols",

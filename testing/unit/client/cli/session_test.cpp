@@ -106,7 +106,7 @@ TEST_CASE("a script trades, with a sentence for each command") {
         "order 1: bought 40 SPY @ 145.67, 60 canceled\n");
 }
 
-TEST_CASE("an order may ask to be executed at once or not at all, or to rest only") {
+TEST_CASE("an order may have terms, and take the prices there are") {
   EditedServer server(honest);
   Seat seat(server.address());
   seat.start("account 2\nsell SPY 40@140\naccount 1\n");
@@ -116,31 +116,14 @@ TEST_CASE("an order may ask to be executed at once or not at all, or to rest onl
   seat.run("buy SPY 1 140 --post", exit_ok, "order 3: 1 SPY open, to buy at limit 140\n");
   seat.run("sell SPY 1 140 --post", exit_refused, "",
            "sell 1 SPY @ 140: the order would execute at once\n");
-  CHECK(seat.run("buy SPY 1 140 --tif day") == exit_usage);
-}
-
-TEST_CASE("a market order is executed at the prices there are, and the rest of it is canceled") {
-  EditedServer server(honest);
-  Seat seat(server.address());
-  seat.start("account 2\nsell SPY 2@140\nsell SPY 1@150\naccount 1\n");
-  seat.run("buy SPY 5 market", exit_ok,
-           "order 3: bought 3 SPY for 430 (2 @ 140, 1 @ 150), 2 canceled\n");
-  seat.run("buy SPY 5@market", exit_ok, "order 4: 5 SPY canceled\n");
-  seat.run("sell SPY 9 market", exit_refused, "", "sell 9 SPY @ market: insufficient shares\n");
+  seat.run("sell SPY 1 140 --stp cancel-taking", exit_ok, "order 4: 1 SPY canceled\n");
+  seat.script("account 2\nsell SPY 1@150\nsell SPY 1@151\naccount 1\n");
+  seat.said();
+  seat.run("buy SPY 5@market", exit_ok,
+           "order 7: bought 2 SPY for 301 (1 @ 150, 1 @ 151), 3 canceled\n");
   seat.run("sell SPY 1 market --tif fok", exit_usage, "",
            "a market order cannot have tif gtc or fok\n");
-}
-
-TEST_CASE("an order may keep from trading with its own account") {
-  EditedServer server(honest);
-  Seat seat(server.address());
-  seat.start("buy SPY 3 100\ncreate symbol SPY 1=9\n");
-  seat.run("sell SPY 1 100 --stp cancel-taking", exit_ok, "order 2: 1 SPY canceled\n");
-  seat.run("sell SPY 1 100 --stp none", exit_ok, "order 3: sold 1 SPY @ 100\n");
-  seat.run("sell SPY 1 100 --stp cancel-resting", exit_ok,
-           "order 4: 1 SPY open, to sell at limit 100\n");
-  CHECK(seat.run("status 1") == exit_ok);
-  CHECK_THAT(seat.said(), contains_text("order 1: bought 1 SPY @ 100, 2 canceled\n"));
+  CHECK(seat.run("buy SPY 1 140 --tif day") == exit_usage);
 }
 
 TEST_CASE("a replaced order is shown as it is then") {
@@ -227,22 +210,15 @@ TEST_CASE("a cancel of all repeats its request until nothing is open") {
   seat.run("cancel all", exit_ok, sentences);
 }
 
-TEST_CASE("a cancel of all whose reply does not come leaves the outcome open") {
-  EditedServer server([](std::string, unsigned) { return std::optional<std::string>(); });
-  Seat seat(server.address());
-  CHECK(seat.run("cancel all") == exit_unreachable);
-  CHECK_THAT(seat.complained(), contains_text("Whether the exchange executed it is not known"));
-}
-
 TEST_CASE("a script ends at the first failure and names its line") {
   EditedServer server(honest);
   Seat seat(server.address());
-  CHECK(seat.script(set_up + "buy SPY 1 1000000\nbuy SPY 1 1\n") == exit_refused);
+  CHECK(seat.script("\xEF\xBB\xBF" + set_up + "buy SPY 1 1000000\nbuy SPY 1 1\n") == exit_refused);
   CHECK(seat.complained() == "exchange-cli: line 4: buy 1 SPY @ 1000000: insufficient funds\n");
-  CHECK(seat.runner->known_orders().empty());
   CHECK(seat.script("nonsense\nbuy SPY 1 1\n") == exit_usage);
   CHECK(seat.complained() ==
         "exchange-cli: line 1: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(seat.script("account 5\nquit\nbuy SPY 1 1\n") == exit_ok);
   CHECK(seat.runner->known_orders().empty());
 }
 
@@ -255,12 +231,6 @@ TEST_CASE("with --keep-going a script goes on, and ends with the status of the f
         "exchange-cli: line 4: order 9: no such order of this account\n"
         "exchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
   CHECK(seat.runner->known_orders().size() == 1);
-}
-
-TEST_CASE("a script ends where it says quit") {
-  Seat seat;
-  CHECK(seat.script("account 5\nquit\nnonsense\n") == exit_ok);
-  CHECK(seat.complained() == "");
 }
 
 TEST_CASE("of several elements each has a sentence, the refused ones their error") {
@@ -499,14 +469,6 @@ TEST_CASE("a shell notices what was executed meanwhile, and names what stays ope
   CHECK(seat.said() == "");
 }
 
-TEST_CASE("a script may begin with a byte order mark") {
-  EditedServer server(honest);
-  Seat seat(server.address());
-  CHECK(seat.script("\xEF\xBB\xBF"
-                    "create account 1 5\n") == exit_ok);
-  CHECK(seat.complained() == "");
-}
-
 TEST_CASE("watch prints changes until its count") {
   HttpStub http(answer, [](const std::string&) {
     return Lines{snapshot("SPY"), update(4, "60"), update(5, "50"), update(6, "40"),
@@ -606,13 +568,9 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
     CHECK(completions(line, *seat.runner) == offered);
   }
   CHECK(http.asked() == Lines{"/api/symbols"});  // once, however often Tab is pressed
-}
-
-TEST_CASE("completion without the HTTP port knows the symbols of the session") {
-  EditedServer server(honest);
-  Seat seat(server.address());
-  seat.start();
-  CHECK(completions("book ", *seat.runner) == Lines{"SPY"});
+  Seat alone(server.address());
+  CHECK(alone.run("buy SPY 1 1") == exit_ok);
+  CHECK(completions("book ", *alone.runner) == Lines{"SPY"});
 }
 
 TEST_CASE("history lies in the folder for state") {
