@@ -193,24 +193,6 @@ TEST_CASE("a first trade from the command line") {
        "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
 }
 
-TEST_CASE("an order of an earlier call is replaced") {
-  const Market market;
-  market.set_up("create account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145 --ref mine\n");
-  REQUIRE(market.run("-a 2 sell SPY 40 145").status == 0);
-  CHECK(market.run("-a 1 replace ref:mine buy 90 146").out ==
-        "order 1: bought 40 @ 145, 50 still open at limit 146\n");
-  CHECK_THAT(
-      market.run("-a 1 --xml replace 1 buy 80 146").out,
-      contains_text("\n<results><replaced id=\"1\" amount=\"80\" limit=\"146\"/></results>\n"));
-  const Ran refused = market.run("-a 1 replace 1 sell 80 146");
-  CHECK(refused.status == 1);
-  CHECK(refused.err == "exchange-cli: order 1: an order cannot change its side\n");
-  CHECK_THAT(market.run("-a 1 status").out,
-             contains_text("    1  buy   SPY         80    146    40  20"));
-  CHECK(market.run("book SPY").out ==
-        "SPY\nORDERS  SHARES  BID  ASK  SHARES  ORDERS\n     1      40  146\n");
-}
-
 TEST_CASE("the exit status distinguishes a refusal, an error and a server that is not there") {
   const Market market;
   REQUIRE(market.run("create account 1 10").status == 0);
@@ -265,25 +247,6 @@ TEST_CASE("account, book, trades and symbols of a real server") {
   }
 }
 
-TEST_CASE("watch prints trades and best prices of a real server as they happen") {
-  const Market market;
-  market.set_up("create symbol SPY 1=500\nbuy SPY 100 145.67\n");
-  const std::string command =
-      "'" + binary() + "' --http " + market.http_address() + " watch SPY -n 3";
-  FILE* const lines = ::popen(command.c_str(), "r");
-  REQUIRE(lines != nullptr);
-  const auto next = [&] {
-    char line[256] = "";
-    return std::string(std::fgets(line, sizeof line, lines) == nullptr ? "" : line);
-  };
-  CHECK(next() == "top SPY 145.67 100 - -\n");
-  CHECK(market.run("--account 1 sell SPY 40 145").status == 0);
-  CHECK_THAT(next(), contains_text("trade SPY 145.67 40 sell 20"));
-  CHECK(next() == "top SPY 145.67 60 - -\n");
-  CHECK(next() == "");
-  CHECK(WEXITSTATUS(::pclose(lines)) == 0);
-}
-
 TEST_CASE(
     "watch on a terminal is redrawn until Ctrl-C or q, and leaves the last picture; it ends with 3 with its server") {
   Market market;
@@ -314,28 +277,6 @@ TEST_CASE(
   std::string rest;
   CHECK(terminal.wait(&rest) == 3);
   CHECK_THAT(rest, contains_text("the server at " + http + " ended the connection"));
-}
-
-TEST_CASE("address and account come from the environment too") {
-  const Market market;
-  const Ran ran = cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n",
-                      "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=" + market.xml_address());
-  INFO(ran.err);
-  CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, contains_text("order 1: 1 S open, to buy at limit 1\n"));
-}
-
-TEST_CASE("what is piped in is a script that stops at its first failure") {
-  const Market market;
-  const std::string script = "create account 1 100\ncancel 5 -a 1\ncreate account 2 100\n";
-  const Ran stopped = market.run("", script), going = market.run("--keep-going", script);
-  CHECK(stopped.status == 1);
-  CHECK(stopped.out == "account 1: created with balance 100\n");
-  CHECK(stopped.err == "exchange-cli: line 2: order 5: no such order of this account\n");
-  CHECK(going.status == 1);
-  CHECK(going.out == "account 2: created with balance 100\n");
-  CHECK(market.run("shell", "help\n").status == 0);
-  CHECK(market.run("", "").status == 0);
 }
 
 TEST_CASE("a server that does not answer is given up after --timeout") {
@@ -434,19 +375,6 @@ TEST_CASE("a shell asks before a typing error creates a symbol, and ends with wh
   terminal.type_at_prompt("quit\r");
   terminal.await("an order of this shell stays open: 1");
   CHECK(terminal.wait() == 0);
-}
-
-TEST_CASE("a shell whose history cannot be kept works all the same") {
-  const Market market;
-  Terminal terminal({"--connect", market.xml_address()}, {{"XDG_STATE_HOME", "/dev/null"}});
-  terminal.await("> ");
-  terminal.type("create account 1 1\r");
-  terminal.await("account 1: created");
-  terminal.await("> ");
-  terminal.type_at_prompt("\x04");
-  std::string rest;
-  CHECK(terminal.wait(&rest) == 0);
-  CHECK(rest.find("history") == std::string::npos);
 }
 
 TEST_CASE("a shell outlives its server and finds the next one") {
