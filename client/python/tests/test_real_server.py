@@ -128,23 +128,6 @@ class Trading(Served):
                 buyer.replace(bid, 80, 140)  # nothing is open
             self.assertEqual(40, seller.query(ask).open)
 
-    def test_orders_are_replaced_together(self):
-        self.fund()
-        with Exchange(self.address, 1) as exchange:
-            with exchange.pipeline() as pipeline:
-                orders = [pipeline.buy("SPY", 2, 9), pipeline.buy("SPY", 2, 8)]
-            with exchange.pipeline() as pipeline:
-                smaller = [pipeline.replace(order.result(), 1, 9) for order in orders]
-            opened = [exchange.query(order.result()).open for order in smaller]
-        self.assertEqual([1, 1], opened)
-
-        async def run():
-            async with AsyncExchange(self.address, 1) as exchange:
-                orders = [order.result() for order in smaller]
-                return await asyncio.gather(*(exchange.replace(one, 3, 7) for one in orders))
-
-        self.assertEqual([(1, 3), (2, 3)], [(one.id, one.amount) for one in asyncio.run(run())])
-
     def test_all_orders_are_canceled(self):
         self.fund()
         with Exchange(self.address, 1) as exchange:
