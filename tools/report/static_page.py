@@ -89,10 +89,7 @@ def cell(content, spans, is_number):
 
 def table(one):
     columns, rows = one.get("columns", []), []
-    head = "".join(
-        f"<th>{text(' '.join(filter(None, [column.get('group'), column['name']])))}</th>"
-        for column in columns
-    )
+    head = "".join(f"<th>{text(column['name'])}</th>" for column in columns)
     for row in one["rows"]:
         rest = max(0, len(columns) - len(row))
         cells = [

@@ -86,11 +86,11 @@ class ReportPage(unittest.TestCase):
             ["0", "12", "0.0123", "3.20", "48.3", "1,000", "1,234,568", "-1,234", "–"],
         )
 
-    def test_tables_have_groups_bars_and_rows_that_end_early(self):
+    def test_tables_have_bars_and_rows_that_end_early(self):
         columns = [
             {"name": "policy"},
-            {"name": "20", "group": "clients", "number": True},
-            {"name": "200", "group": "clients", "number": True},
+            {"name": "20", "number": True},
+            {"name": "200", "number": True},
             {"name": "share"},
         ]
         rows = [["loop", 1.5, 20000, {"bar": [0.25, 0.75]}], ["pool", "not measured"]]
@@ -98,13 +98,7 @@ class ReportPage(unittest.TestCase):
         page = self.show(table, {**table, "wide": True, "note": "A note."})
         self.assertEqual(
             page.texts("div > .scroll tr"),
-            ["\tclients\t", "policy\t20\t200\tshare", "loop\t1.50\t20,000\t", "pool\tnot measured"],
-        )
-        self.assertEqual(
-            page.evaluate(
-                "[...document.querySelectorAll('thead tr:first-child th')].map((cell) => cell.colSpan)"
-            ),
-            [1, 2, 1] * 2,
+            ["policy\t20\t200\tshare", "loop\t1.50\t20,000\t", "pool\tnot measured"],
         )
         self.assertEqual(page.evaluate("document.querySelector('.rest').colSpan"), 3)
         self.assertEqual(page.evaluate("document.querySelector('.bar div').style.width"), "50%")
