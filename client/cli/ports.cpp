@@ -48,23 +48,13 @@ std::string base64(std::string_view bytes) {
 }  // namespace
 
 Stream connect(const std::string& servers, const char* option, double timeout_s,
-               const StopFlag& stop, const client::Security& security) {
-  std::string problems;
-  for (const std::string& server : client::split_addresses(servers)) {
-    std::string why;
-    try {
-      for (const client::Address& address : client::resolve_all(server)) try {
-          return Stream(client::connect_to(address, std::min(timeout_s, connect_timeout_s), stop),
-                        server, timeout_s, stop, security);
-        } catch (const Unreachable& error) {
-          if (why.empty()) why = error.what();
-        }
-    } catch (const Unreachable& error) {  // no such name
-      why = error.what();
-    }
-    problems += (problems.empty() ? "" : "; ") + why;
-  }
-  throw Unreachable(problems + advice(option));
+               const StopFlag& stop, const client::Security& security) try {
+  client::Servers all(servers);
+  client::Descriptor connected =
+      client::connect_to(all, std::min(timeout_s, connect_timeout_s), stop);
+  return Stream(std::move(connected), all.current().text, timeout_s, stop, security);
+} catch (const Unreachable& error) {
+  throw Unreachable(error.what() + advice(option));
 }
 
 XmlPort::XmlPort(std::string servers, double timeout_s, double retry_s, const StopFlag& stop,

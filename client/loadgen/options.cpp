@@ -118,6 +118,13 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Pa
       ->type_name(type);
 }
 
+// A number in these bounds.
+template <class Number, class Bound>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, Bound least,
+                        Bound most, const std::string& help) {
+  return app.add_option(name, value, help)->check(CLI::Range(least, most));
+}
+
 // An option that is one of an enumeration, by its name.
 template <class Enum>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
@@ -134,19 +141,17 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
 
 void add_load_options(CLI::App& app, Options& options, std::optional<double>& rate_per_s) {
   LoadOptions& load = options.load;
-  app.add_option("-c,--clients", load.clients, "concurrent clients")
-      ->check(CLI::Range(1u, clients_max));
-  auto* requests = app.add_option("-n,--requests", load.requests,
-                                  "requests to send in total, dealt out evenly to the clients")
-                       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)));
+  add_number(app, "-c,--clients", load.clients, 1u, clients_max, "concurrent clients");
+  auto* requests = add_number(app, "-n,--requests", load.requests, std::uint64_t(1),
+                              std::uint64_t(1'000'000'000'000),
+                              "requests to send in total, dealt out evenly to the clients");
   auto* duration = add_parsed(app, "-d,--duration", load.duration_s, client::parse_duration, "TIME",
                               "how long to run in place of --requests: 10, 500ms, 2m")
                        ->excludes(requests);
   auto* rate =
-      app.add_option(
-             "--rate", rate_per_s,
-             "open loop: plan so many requests per second, whatever the server does, and count latency from the planned time")
-          ->check(CLI::Range(0.001, 1e8))
+      add_number(
+          app, "--rate", rate_per_s, 0.001, 1e8,
+          "open loop: plan so many requests per second, whatever the server does, and count latency from the planned time")
           ->type_name("PER_SECOND");
   add_parsed(app, "--stage", load.stages, parse_stages, "LIST",
              "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
@@ -155,13 +160,12 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
       ->excludes(duration);
   add_choice(app, "--arrivals", load.arrivals,
              "planned times: uniform, or poisson as of many independent users");
-  app.add_option("--pipeline", load.pipeline, "requests that a client keeps in flight at most")
-      ->check(CLI::Range(1u, pipeline_max));
+  add_number(app, "--pipeline", load.pipeline, 1u, pipeline_max,
+             "requests that a client keeps in flight at most");
   add_parsed(app, "--warmup", load.warmup_s, client::parse_duration, "TIME",
              "run so long before measuring: 2s, 500ms (default: none)");
-  app.add_option("--ramp-up", load.ramp_up_per_s,
-                 "clients that begin per second (default: all at once)")
-      ->check(CLI::Range(0.001, 1e9))
+  add_number(app, "--ramp-up", load.ramp_up_per_s, 0.001, 1e9,
+             "clients that begin per second (default: all at once)")
       ->type_name("PER_SECOND");
   add_parsed(
       app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
@@ -172,14 +176,12 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
   add_choice(
       app, "--connection", load.connection,
       "persistent, or per-request: a new connection for each request, reset after its reply so that ports last");
-  app.add_option("--idle", load.idle_connections,
-                 "connections opened beside the clients' that never ask anything")
-      ->check(CLI::Range(0u, clients_max));
-  app.add_option("--timeout", load.timeout_s, "seconds until a request counts as lost")
-      ->check(CLI::Range(0.1, 86'400.0));
-  app.add_option("--workers", load.workers,
-                 "threads that play the clients; their histograms are merged")
-      ->check(CLI::Range(1u, workers_max));
+  add_number(app, "--idle", load.idle_connections, 0u, clients_max,
+             "connections opened beside the clients' that never ask anything");
+  add_number(app, "--timeout", load.timeout_s, 0.1, 86'400.0,
+             "seconds until a request counts as lost");
+  add_number(app, "--workers", load.workers, 1u, workers_max,
+             "threads that play the clients; their histograms are merged");
   add_parsed(app, "--client-cpus", options.client_cpus, parse_cpu_list, "LIST",
              "CPUs for this process, as 0,2-3 (default: any)");
 }
@@ -194,27 +196,21 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
              "orders with terms are ioc, fok, post, market and stp; "
              "replace is an order and the replace of an older one, "
              "cancel_all a cancel of all orders and a new one");
-  app.add_option("--symbols", workload.symbols, "symbols traded")
-      ->check(CLI::Range(1u, symbols_max));
-  app.add_option("--accounts", workload.accounts,
-                 "accounts, dealt out to the clients; 0: one for each client")
-      ->check(CLI::Range(0u, accounts_max));
-  app.add_option("--cash", workload.cash, "cash of each account at the start")
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(9'000'000'000'000'000'000)));
-  app.add_option(
-         "--skew", workload.skew,
-         "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as often as the second")
-      ->check(CLI::Range(0.0, 10.0));
-  app.add_option("--match-ratio", workload.match_ratio,
-                 "share of the shares ordered that find a counterpart, about")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--orders-per-request", workload.orders_per_request,
-                 "orders (or queries and cancels) in one request")
-      ->check(CLI::Range(1u, orders_per_request_max));
-  app.add_option(
-         "--price-walk", workload.price_walk_bp,
-         "basis points by which the mid price of a symbol steps up or down; 0: it stands still")
-      ->check(CLI::Range(0u, 1'000u));
+  add_number(app, "--symbols", workload.symbols, 1u, symbols_max, "symbols traded");
+  add_number(app, "--accounts", workload.accounts, 0u, accounts_max,
+             "accounts, dealt out to the clients; 0: one for each client");
+  add_number(app, "--cash", workload.cash, std::int64_t(1), std::int64_t(9'000'000'000'000'000'000),
+             "cash of each account at the start");
+  add_number(
+      app, "--skew", workload.skew, 0.0, 10.0,
+      "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as often as the second");
+  add_number(app, "--match-ratio", workload.match_ratio, 0.0, 1.0,
+             "share of the shares ordered that find a counterpart, about");
+  add_number(app, "--orders-per-request", workload.orders_per_request, 1u, orders_per_request_max,
+             "orders (or queries and cancels) in one request");
+  add_number(
+      app, "--price-walk", workload.price_walk_bp, 0u, 1'000u,
+      "basis points by which the mid price of a symbol steps up or down; 0: it stands still");
   app.add_option("--seed", workload.seed, "the same seed gives the same requests");
   app.add_option("--account-prefix", workload.account_prefix,
                  "digits that start every account id, new for each run against one store "
@@ -240,19 +236,17 @@ void add_server_options(CLI::App& app, Options& options) {
                                  "(default: start a private one)")
                       ->check(client::are_addresses())
                       ->type_name("HOST:PORT[,HOST:PORT]");
-  app.add_option("--server-pid", options.server_pid,
-                 "process id of that server, to report its CPU and memory (default: none)")
-      ->check(CLI::Range(1, 1 << 22))
+  add_number(app, "--server-pid", options.server_pid, 1, 1 << 22,
+             "process id of that server, to report its CPU and memory (default: none)")
       ->needs(connect);
-  app.add_option(
-         "--database-pid", options.database_pid,
-         "process id of the database's first process, to report the CPU of all of it (default: none)")
-      ->check(CLI::Range(1, 1 << 22));
+  add_number(
+      app, "--database-pid", options.database_pid, 1, 1 << 22,
+      "process id of the database's first process, to report the CPU of all of it (default: none)");
   LocalServerOptions& server = options.local_server;
   add_choice(app, "--policy", server.policy, "thread policy of the private server")
       ->excludes(connect);
-  app.add_option("--server-threads", server.threads, "threads of pool and loop; 0: as many as CPUs")
-      ->check(CLI::Range(0, 4096))
+  add_number(app, "--server-threads", server.threads, 0, 4096,
+             "threads of pool and loop; 0: as many as CPUs")
       ->excludes(connect);
   app.add_option("--store", server.store,
                  "store of the private server, as its own --store "
