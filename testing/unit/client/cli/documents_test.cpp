@@ -61,28 +61,17 @@ TEST_CASE("the terms of an order are attributes") {
 
 TEST_CASE("an error is reported with the server's sentence") {
   CHECK(error(NewAccount{"x", "1"}) == "account id must be 1 to 64 digits");
-  CHECK(error(NewAccount{"1", "-1"}) == "balance is negative");
   CHECK(error(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
-  CHECK(error(NewAccount{"1", "0.00000000000000001"}) ==
-        "balance has more than the allowed decimals: at most 16 decimals");
   CHECK(error(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
   CHECK(error(NewSymbol{"S", {{"1", "-1"}}}) == "number of shares is negative");
-  CHECK(error(NewOrder{Side::buy, "S", "1", "0.000000001"}, "1") ==
-        "limit has more than the allowed decimals: at most 8 decimals");
-  CHECK(error(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") ==
-        "limit is out of range: must be below 92233720368");
   CHECK(error(NewOrder{Side::buy, "S", "1", "0"}, "1") == "limit must be above zero");
   CHECK(error(NewOrder{Side::buy, "S", "1x", "1"}, "1") ==
         "number of shares is not a plain decimal number");
   CHECK(error(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
   CHECK(error(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
-  CHECK(error(Replacement{"x", Side::buy, "1", "1"}, "1") ==
-        "transaction id must be a whole number from 1");
   CHECK(error(Replacement{"1", Side::buy, "1", "market"}, "1") ==
         "limit is not a plain decimal number");
-  CHECK(error(Replacement{"1", Side::buy, "1", "0"}, "1") == "limit must be above zero");
-  for (const char* symbol : {"", "S P"})
-    CHECK(error(CancelAllOrders{symbol}, "1") == "symbol must be 1 to 32 letters and digits");
+  CHECK(error(CancelAllOrders{"S P"}, "1") == "symbol must be 1 to 32 letters and digits");
   CHECK(error(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
 }
 

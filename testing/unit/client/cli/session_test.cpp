@@ -150,25 +150,12 @@ TEST_CASE("an order of another session is replaced by the side that is typed") {
   Seat seat(server.address());
   seat.runner->settings().account = "2";
   seat.run("replace 1 buy 30 140", exit_refused, "", "order 1: an order cannot change its side\n");
+  seat.run("replace ref:none buy 1 1", exit_refused, "",
+           "order ref:none: no such order of this account\n");
   CHECK(seat.runner->known_orders().empty());
   seat.run("replace 1 sell 30 141", exit_ok, "order 1: 30 open, to sell at limit 141\n");
   seat.run("status 1", exit_ok, "order 1: 30 open, to sell at limit 141\n");
   seat.run("cancel 1", exit_ok, "order 1: 30 canceled\n");
-}
-
-TEST_CASE("a refused replace names its order as it was typed") {
-  EditedServer server(honest);
-  Seat seat(server.address());
-  seat.start("buy SPY 50 140\naccount 2\nsell SPY 40 140\naccount 1\n");
-  seat.run("replace 1 buy 40 141", exit_refused, "",
-           "order 1: the order has executed that much already\n");
-  seat.run("replace 1 buy 1000 141", exit_refused, "", "order 1: insufficient funds\n");
-  seat.run("replace ref:none buy 1 1", exit_refused, "",
-           "order ref:none: no such order of this account\n");
-  seat.run("status 1 --account 1 --xml", exit_ok,
-           "> <transactions id=\"1\"><query id=\"1\"/></transactions>\n"
-           "<results><status id=\"1\"><open shares=\"10\"/><executed shares=\"40\" price=\"140\" "
-           "time=\"1700000000\"/></status></results>\n");
 }
 
 TEST_CASE("a replace whose reply does not come is not sent again, even with --retry") {
