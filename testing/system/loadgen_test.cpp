@@ -55,11 +55,18 @@ Reported report_of(const std::string& words) {
   return reported;
 }
 
-Reported success_of(const std::string& words) {
-  Reported reported = report_of(words);
-  INFO(words << "\n" << reported.out << reported.err);
-  REQUIRE(reported.status == 0);
-  return reported;
+// A run that must end with this status.
+Ran loadgen_ends(int status, const std::string& words, const std::string& before = "") {
+  Ran run = loadgen(words, before);
+  INFO(words << "\n" << run.out << run.err);
+  REQUIRE(run.status == status);
+  return run;
+}
+Reported report_ends(int status, const std::string& words) {
+  Reported run = report_of(words);
+  INFO(words << "\n" << run.out << run.err);
+  REQUIRE(run.status == status);
+  return run;
 }
 
 std::uint64_t errors(const Reported& reported, const char* error) {
@@ -82,8 +89,8 @@ TEST_CASE(
   for (const char* policy : {"thread", "pool", "loop"})
     for (const char* workload : {"create", "transactions", "mix", "reads"})
       for (const char* connection : {"persistent", "per-request"}) {
-        const Reported run = success_of(small + "--policy " + policy + " --workload " + workload +
-                                        " --connection " + connection);
+        const Reported run = report_ends(0, small + "--policy " + policy + " --workload " +
+                                                workload + " --connection " + connection);
         CHECK(run.json["result"]["answered"] == 300);
         CHECK(run.json["server"]["policy"] == policy);
         CHECK(run.json["workload"]["kind"] == workload);
@@ -95,11 +102,13 @@ TEST_CASE(
 
 TEST_CASE(
     "workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
-  const Reported run = success_of(
+  const Reported run = report_ends(
+      0,
       small +
-      "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
+          "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
   CHECK(run.json["result"]["answered"] == 300);
-  const Reported ramped = success_of("-c 10 -d 600ms --warmup 1200ms --ramp-up 10 --store memory:");
+  const Reported ramped =
+      report_ends(0, "-c 10 -d 600ms --warmup 1200ms --ramp-up 10 --store memory:");
   std::vector<bool> warmups;
   for (const Json& second : ramped.json["series"]) warmups.push_back(second["warmup"]);
   CHECK(warmups.size() >= 3);
@@ -112,7 +121,7 @@ TEST_CASE(
 
 TEST_CASE("an open loop plans what its stages say and counts from the plan") {
   const Reported run =
-      success_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
+      report_ends(0, "-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
   CHECK(run.json["load"]["mode"] == "open");
   CHECK(run.json["result"]["planned"] == 400);
   const std::uint64_t unsent = run.json["result"]["unsent"],
@@ -129,7 +138,7 @@ TEST_CASE(
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return std::optional(reply);
   });
-  const Reported run = success_of("-c 1 --rate 100 -d 1500ms --connect " + server.address());
+  const Reported run = report_ends(0, "-c 1 --rate 100 -d 1500ms --connect " + server.address());
   const auto above_100_ms = [](const Json& histogram) {
     std::uint64_t count = 0;
     for (const Json& bucket : histogram)
@@ -191,9 +200,7 @@ TEST_CASE("every kind of trouble is an error of its own class and fails the run"
   for (const Trouble& trouble : troubles) {
     EditedServer server(trouble.edit);
     const Reported run =
-        report_of("-c 2 -n 20 --connect " + server.address() + " " + trouble.words);
-    INFO(trouble.error << "\n" << run.out << run.err);
-    CHECK(run.status == 1);
+        report_ends(1, "-c 2 -n 20 --connect " + server.address() + " " + trouble.words);
     CHECK(errors(run, trouble.error) >= 1);
     CHECK(contains_text(trouble.error).match(run.out));
   }
@@ -245,10 +252,8 @@ TEST_CASE("--audit passes on an honest server for each workload and kind of requ
         "--mix order=10,cancel_all=1",
         "--mix order=4,ioc=1,fok=1,post=1,market=1,stp=2,query=1,cancel=1,replace=4,cancel_all=1"})
     for (const char* more : {"", " --pipeline 4 --orders-per-request 3 --accounts 2"}) {
-      const Reported run = report_of(
-          std::string("-c 6 -n 2000 --workers 2 --audit --store memory: ") + words + more);
-      INFO(words << more << "\n" << run.out << run.err);
-      CHECK(run.status == 0);
+      const Reported run = report_ends(
+          0, std::string("-c 6 -n 2000 --workers 2 --audit --store memory: ") + words + more);
       CHECK(run.json["audit"]["passed"] == true);
       CHECK(run.json["audit"]["not_checked"] == "");
       CHECK(run.json["result"]["deviations"].empty());
@@ -264,9 +269,7 @@ TEST_CASE("--audit finds a server that tells of trades that were not") {
     if (executed != std::string::npos) reply.replace(executed, 18, "<executed shares=\"1");
     return std::optional(reply);
   });
-  const Ran run = loadgen("-c 3 -n 200 --audit --connect " + server.address());
-  INFO(run.out << run.err);
-  CHECK(run.status == 1);
+  const Ran run = loadgen_ends(1, "-c 3 -n 200 --audit --connect " + server.address());
   CHECK(contains_text("audit          FAILED").match(run.out));
 }
 
@@ -291,10 +294,8 @@ TEST_CASE("a server that dies of the first request is reported with that request
 TEST_CASE("a server that serves as many connections as there are clients passes, and fewer end") {
   for (const char* workload : {"create", "mix"}) {
     EditedServer server(honest, {.served_max = 3});
-    const Ran run = loadgen(std::string("-c 3 -n 60 --audit --timeout 3 --workload ") + workload +
-                            " --connect " + server.address());
-    INFO(workload << "\n" << run.out << run.err);
-    CHECK(run.status == 0);
+    loadgen_ends(0, std::string("-c 3 -n 60 --audit --timeout 3 --workload ") + workload +
+                        " --connect " + server.address());
   }
   EditedServer server(honest, {.served_max = 2});
   const Reported run = report_of("-c 3 -d 1s --timeout 0.5 --connect " + server.address());
@@ -307,23 +308,17 @@ TEST_CASE("no connection is opened and closed without a request") {
   for (const char* workload : {"create", "transactions"})
     for (const char* connection : {"persistent", "per-request"}) {
       EditedServer server(honest, {.dies_of_empty_connection = true});
-      const Ran run = loadgen(std::string("-c 3 -n 30 --audit --workload ") + workload +
-                              " --connection " + connection + " --connect " + server.address());
-      INFO(workload << " " << connection << "\n" << run.out << run.err);
-      CHECK(run.status == 0);
+      loadgen_ends(0, std::string("-c 3 -n 30 --audit --workload ") + workload + " --connection " +
+                          connection + " --connect " + server.address());
     }
 }
 
 TEST_CASE("a server that closes after each reply gets the advice to connect for each request") {
   EditedServer server(honest, {.closes_after_reply = true});
-  const Ran persistent = loadgen("-c 2 -n 100 --connect " + server.address());
-  INFO(persistent.out << persistent.err);
-  CHECK(persistent.status == 1);
+  const Ran persistent = loadgen_ends(1, "-c 2 -n 100 --connect " + server.address());
   CHECK(contains_text("try --connection per-request").match(persistent.out));
   const Ran per_request =
-      loadgen("-c 2 -n 100 --audit --connection per-request --connect " + server.address());
-  INFO(per_request.out << per_request.err);
-  CHECK(per_request.status == 0);
+      loadgen_ends(0, "-c 2 -n 100 --audit --connection per-request --connect " + server.address());
   CHECK(!contains_text("advice").match(per_request.out));
 }
 
@@ -336,9 +331,7 @@ TEST_CASE("where nothing could be audited, the report says so and why") {
        {Trouble{std::nullopt, "20 requests went without a reply, and what"},
         Trouble{"<results/>\n", "20 requests got a wrong answer, and what"}}) {
     EditedServer server([&](const std::string&, unsigned) { return trouble.reply; });
-    const Reported run = report_of("-c 2 -n 20 --audit --connect " + server.address());
-    INFO(run.out << run.err);
-    CHECK(run.status == 1);
+    const Reported run = report_ends(1, "-c 2 -n 20 --audit --connect " + server.address());
     CHECK(contains_text("audit          NOTHING was audited\n").match(run.out));
     CHECK(contains_text(trouble.why).match(run.out));
     CHECK(run.json["audit"]["passed"] == false);
@@ -354,9 +347,7 @@ TEST_CASE("replies that differ in form alone are reported, and the audit goes on
     return std::optional(reply);
   });
   const Reported run =
-      report_of("-c 4 -n 500 --workload mix --audit --connect " + server.address());
-  INFO(run.out << run.err);
-  CHECK(run.status == 0);
+      report_ends(0, "-c 4 -n 500 --workload mix --audit --connect " + server.address());
   CHECK(run.json["audit"]["accounts"] == 4);
   CHECK(run.json["audit"]["not_checked"] == "");
   CHECK(run.json["result"]["deviations"].size() == 2);
@@ -389,11 +380,9 @@ TEST_CASE("by default account ids are short, and of no account that the server h
 
 TEST_CASE("--csv has a row a second, --html is a page of the run, --json says what was asked for") {
   const TemporaryFolder folder;
-  const Ran run =
-      loadgen("-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" + (folder / "run.csv") +
-              "' --html '" + (folder / "run.html") + "' --json '" + (folder / "run.json") + "'");
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
+  const Ran run = loadgen_ends(0, "-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" +
+                                      (folder / "run.csv") + "' --html '" + (folder / "run.html") +
+                                      "' --json '" + (folder / "run.json") + "'");
   const Json json = Json::parse(contents(folder / "run.json"));
   CHECK(json["format"] == "exchange-loadgen/1");
   CHECK(json["workload"]["seed"] == 12);
@@ -430,7 +419,7 @@ TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked f
 
 TEST_CASE("--find-capacity ends with a rate that was held twice") {
   const Reported run =
-      success_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
+      report_ends(0, "-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
   const Json& trials = run.json["capacity"]["trials"];
   REQUIRE(trials.size() >= 3);
   CHECK(trials.back()["held"] == true);
@@ -443,18 +432,14 @@ TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
     return std::optional<std::string>(number == 5 ? "<results></results>\n" : reply);
   });
   const Reported run =
-      report_of("-c 1 -d 100ms --warmup 10ms --find-capacity 'p99<30s,errors<50%' --connect " +
-                server.address());
-  INFO(run.out << run.err);
-  CHECK(run.status == 1);
+      report_ends(1, "-c 1 -d 100ms --warmup 10ms --find-capacity 'p99<30s,errors<50%' --connect " +
+                         server.address());
   CHECK(errors(run, "wrong answer") == 1);
 }
 
 TEST_CASE("a search that is interrupted reports its tries") {
-  const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
-                          "timeout --preserve-status -s INT 6 ");
-  INFO(run.out << run.err);
-  CHECK(run.status == 130);
+  const Ran run = loadgen_ends(130, "-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
+                               "timeout --preserve-status -s INT 6 ");
   CHECK(contains_text("no rate was held twice").match(run.out));
 }
 
@@ -476,9 +461,7 @@ TEST_CASE(
 TEST_CASE("replies that are no text end up in the reports as far as they can") {
   EditedServer server(
       [](std::string, unsigned) { return std::optional<std::string>("\xff\xfe\n"); });
-  const Reported run = report_of("-c 1 -n 5 --html /dev/null --connect " + server.address());
-  INFO(run.out << run.err);
-  CHECK(run.status == 1);
+  const Reported run = report_ends(1, "-c 1 -n 5 --html /dev/null --connect " + server.address());
   CHECK(errors(run, "protocol") == 5);
 }
 
@@ -496,8 +479,7 @@ TEST_CASE("compare takes what --json wrote") {
 }
 
 TEST_CASE("Ctrl-C ends a run at once, with its report so far") {
-  const Ran run = loadgen("-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 4 ");
-  INFO(run.out << run.err);
-  CHECK(run.status == 130);
+  const Ran run =
+      loadgen_ends(130, "-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 4 ");
   CHECK(contains_text("stopped early").match(run.out));
 }

@@ -264,29 +264,22 @@ class Replies(unittest.TestCase):
                 self.assertEqual(Decimal("5826.80"), status.cash)
                 self.assertEqual(2023, status.executions[0].time.year)
 
-    def test_replies_in_pieces(self):
-        for reply in (STATUS, with_length(STATUS)):
-            reader, found = ReplyReader(), []
-            for byte in reply + reply:
-                reader.feed(bytes([byte]))
-                if (one := reader.take()) is not None:
-                    found.append(one.strip())
-            self.assertEqual([STATUS.strip()] * 2, found)
+    def in_pieces(self, stream):
+        reader, found = ReplyReader(), []
+        for byte in stream:
+            reader.feed(bytes([byte]))
+            if (one := reader.take()) is not None:
+                found.append(one.strip())
+        return found
 
-    def test_an_empty_reply(self):
-        reader = ReplyReader()
-        reader.feed(b"<results />\n<results/>")
-        self.assertEqual([b"<results />", b"<results/>", None], [reader.take() for _ in range(3)])
+    def test_replies_in_pieces(self):
+        for before in (b"", b"\xef\xbb\xbf", b"\r\n\xef\xbb\xbf"):
+            for reply in (STATUS, with_length(STATUS)):
+                self.assertEqual([STATUS.strip()] * 2, self.in_pieces(2 * (before + reply)))
+        empty = b"<results />\n<results/>"
+        self.assertEqual([b"<results />", b"<results/>"], self.in_pieces(empty))
 
     def test_a_byte_order_mark(self):
-        for between in (b"\xef\xbb\xbf", b"\r\n\xef\xbb\xbf"):
-            for reply in (STATUS, with_length(STATUS)):
-                reader, found = ReplyReader(), []
-                for byte in between + reply + between + reply:
-                    reader.feed(bytes([byte]))
-                    if (one := reader.take()) is not None:
-                        found.append(one.strip())
-                self.assertEqual([STATUS.strip()] * 2, found)
         with FakeServer(lambda *_: b"\xef\xbb\xbf" + STATUS) as server:
             with Exchange(server.address, 1) as exchange:
                 self.assertEqual([60, 60], [exchange.query(7).open for _ in range(2)])

@@ -81,11 +81,18 @@ struct Seat {
 
 std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
 
+// At an honest exchange of its own.
+struct Honest {
+  EditedServer server{honest};
+};
+struct Trader : private Honest, Seat {
+  explicit Trader(const std::string& http = "127.0.0.1:1") : Seat(server.address(), http) {}
+};
+
 }  // namespace
 
 TEST_CASE("a script trades, with a sentence for each command") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   CHECK(
       seat.script(
           "# a first trade\n\n" + set_up +
@@ -107,8 +114,7 @@ TEST_CASE("a script trades, with a sentence for each command") {
 }
 
 TEST_CASE("an order may have terms, and take the prices there are") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start("account 2\nsell SPY 40@140\naccount 1\n");
   seat.run("buy SPY 50 140 --tif ioc", exit_ok, "order 2: bought 40 SPY @ 140, 10 canceled\n");
   seat.run("buy SPY 1 140 --tif fok", exit_refused, "",
@@ -127,8 +133,7 @@ TEST_CASE("an order may have terms, and take the prices there are") {
 }
 
 TEST_CASE("a replaced order is shown as it is then") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start("account 2\nsell SPY 40 140\nsell SPY 40 150 --ref far\naccount 1\n");
   seat.run("buy SPY 50 140 --ref mine", exit_ok,
            "order 3: bought 40 SPY @ 140, 10 still open at limit 140\n");
@@ -174,8 +179,7 @@ TEST_CASE("a replace whose reply does not come is not sent again, even with --re
 }
 
 TEST_CASE("all open orders are canceled, or those of one symbol") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start("buy SPY 1 1\nbuy ABC 2 1\nbuy SPY 3 1\n");
   seat.run("cancel all ABC", exit_ok, "order 2: 2 ABC canceled\n");
   seat.run("cancel all", exit_ok, "order 1: 1 SPY canceled\norder 3: 3 SPY canceled\n");
@@ -186,8 +190,7 @@ TEST_CASE("all open orders are canceled, or those of one symbol") {
 }
 
 TEST_CASE("a cancel of all repeats its request until nothing is open") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   std::string orders, sentences;
   for (unsigned order = 1; order <= 1'001; ++order) {
     orders += "buy SPY 1 1\n";
@@ -198,8 +201,7 @@ TEST_CASE("a cancel of all repeats its request until nothing is open") {
 }
 
 TEST_CASE("a script ends at the first failure and names its line") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   CHECK(seat.script("\xEF\xBB\xBF" + set_up + "buy SPY 1 1000000\nbuy SPY 1 1\n") == exit_refused);
   CHECK(seat.complained() == "exchange-cli: line 4: buy 1 SPY @ 1000000: insufficient funds\n");
   CHECK(seat.script("nonsense\nbuy SPY 1 1\n") == exit_usage);
@@ -210,8 +212,7 @@ TEST_CASE("a script ends at the first failure and names its line") {
 }
 
 TEST_CASE("with --keep-going a script goes on, and ends with the status of the first failure") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.runner->settings().keep_going = true;
   CHECK(seat.script(set_up + "cancel 9\nnonsense\nbuy SPY 1 1\n") == exit_refused);
   CHECK(seat.complained() ==
@@ -221,8 +222,7 @@ TEST_CASE("with --keep-going a script goes on, and ends with the status of the f
 }
 
 TEST_CASE("of several elements each has a sentence, the refused ones their error") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start("buy SPY 1 1\nbuy SPY 2 1\n");
   seat.run("cancel 1 7 2", exit_refused, "order 1: 1 SPY canceled\norder 2: 2 SPY canceled\n",
            "order 7: no such order of this account\n");
@@ -231,8 +231,7 @@ TEST_CASE("of several elements each has a sentence, the refused ones their error
 }
 
 TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start();
   const std::string exchanged =
       "> <transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/></transactions>\n"
@@ -354,9 +353,8 @@ TEST_CASE("a look waits until what is committed is shown") {
 }
 
 TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or meant") {
-  EditedServer server(honest);
   HttpStub http(answer);
-  Seat seat(server.address(), http.address());
+  Trader seat(http.address());
   seat.start();
   const std::string problem = "there is no symbol SPX (did you mean 'SPY'?)";
   seat.run("buy SPX 1 1", exit_refused, "",
@@ -379,14 +377,13 @@ TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or mea
 }
 
 TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP port gives them") {
-  EditedServer server(honest);
   HttpStub http([](const std::string& target) -> HttpStub::Answer {
     if (target != "/api/accounts/1") return answer(target);
     return {200,
             R"({"account": "1", "balance": "100000", "reserved": "0", "open_orders": 0,)"
             R"( "orders": [], "positions": [{"symbol": "SPY", "shares": "5", "reserved": "2"}]})"};
   });
-  Seat seat(server.address(), http.address());
+  Trader seat(http.address());
   seat.start();
   seat.run("buy SPY 1000 145.5", exit_refused, "",
            "buy 1000 SPY @ 145.5: insufficient funds: 145500 needed, 100000 free\n");
@@ -422,8 +419,7 @@ TEST_CASE("history asks for the open orders and those of this session, or for wh
 }
 
 TEST_CASE("a limit that the exchange rounds is shown rounded") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start();
   seat.run("buy SPY 1 580.123456789", exit_ok,
            "the limit was rounded to 580.12345678\n"
@@ -437,8 +433,7 @@ TEST_CASE("a limit that the exchange rounds is shown rounded") {
 }
 
 TEST_CASE("a shell notices what was executed meanwhile, and names what stays open at its end") {
-  EditedServer server(honest);
-  Seat seat(server.address());
+  Trader seat;
   seat.start("buy SPY 10 5\nbuy SPY 10 4\nbuy SPY 10 3\ncancel 3\n");
   seat.runner->notice_fills();
   CHECK(seat.said() == "");
@@ -509,9 +504,8 @@ TEST_CASE("on a terminal watch draws on the other screen, and leaves the last pi
 }
 
 TEST_CASE("a stop ends every wait") {
-  EditedServer server(honest);
   HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY")}; });
-  Seat seat(server.address(), http.address());
+  Trader seat(http.address());
   seat.stop = true;
   CHECK_THROWS_AS(seat.run("buy SPY 1 1"), client::Interrupted);
   CHECK_THROWS_AS(seat.run("symbols"), client::Interrupted);
