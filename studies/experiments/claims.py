@@ -69,11 +69,7 @@ def within(low, high, values):
     return all(low <= one <= high for one in values)
 
 
-PLAIN, ATOMIC, RELAXED = (
-    "plain long (in a child process)",
-    "std::atomic",
-    "std::atomic, relaxed",
-)
+ATOMIC, RELAXED = "std::atomic", "std::atomic, relaxed"
 EACH = "one for each task, added up"
 
 MUTEX, SHARED = "std::mutex", "std::shared_mutex"

@@ -72,7 +72,7 @@ class Design {
     // empty if every engine's invariants hold and every journal replays to its engine's state
     std::string violation;
   };
-  virtual Audit audit() const = 0;
+  virtual void add_to(Audit& audit) const = 0;
 };
 
 // Records one after the other, each after its length, in a file that vanishes with the process.
@@ -189,7 +189,7 @@ class Part {
   const Totals& totals() const { return exchange_.totals(); }
   Journal& journal() { return journal_; }
 
-  void audit(Design::Audit& audit) const {
+  void add_to(Design::Audit& audit) const {
     audit.orders += exchange_.totals().orders - orders_before_;
     audit.commits += journal_.commits();
     if (const std::string violation = exchange_.check_invariants(); !violation.empty())
@@ -246,10 +246,8 @@ class Locked final : public Design {
     }
     return all;
   }
-  Audit audit() const override {
-    Audit audit;
-    for (const auto& shard : shards_) shard->part.audit(audit);
-    return audit;
+  void add_to(Audit& audit) const override {
+    for (const auto& shard : shards_) shard->part.add_to(audit);
   }
 
  private:
@@ -304,11 +302,7 @@ class GroupCommit final : public Design {
     waiting_[(mine + 1) % 2].notify_one();
     return true;
   }
-  Audit audit() const override {
-    Audit audit;
-    part_.audit(audit);
-    return audit;
-  }
+  void add_to(Audit& audit) const override { part_.add_to(audit); }
 
  private:
   std::mutex mutex_;
@@ -344,11 +338,7 @@ class CoreThread final : public Design {
     inbox_.notify();
     thread_.join();
   }
-  Audit audit() const override {
-    Audit audit;
-    part_.audit(audit);
-    return audit;
-  }
+  void add_to(Audit& audit) const override { part_.add_to(audit); }
 
  private:
   struct Submission {

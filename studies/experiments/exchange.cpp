@@ -131,7 +131,8 @@ double run(const Kind& kind, const DesignSettings& settings, const Load& load, C
     latency_ns.merge(latencies_ns[thread]);
     all += counts[thread];
   }
-  const Design::Audit audit = design->audit();
+  Design::Audit audit;
+  design->add_to(audit);
   const auto commands = double(all.answered);
   counters["rate"] = commands / ran.seconds;
   counters["cpu"] = ran.used.cpu_s() / commands;

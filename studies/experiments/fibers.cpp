@@ -147,31 +147,19 @@ struct Totals {
 };
 
 // Every task by itself, with a section of its own.
-template <class Kind>
-Run run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
-  std::vector<Section> own(tasks);
-  const Run run = Kind::run([&](unsigned task) {
-    Section section;  // not in the vector, where neighbours would share a cache line
-    for (unsigned i = 0; i < size.sections(is_long); ++i) {
-      if (is_long)
-        section.enter(long_section<Kind>), Kind::yield();
-      else
-        section.enter([] { clobber_memory(); });
-    }
-    own[task] = section;
-  });
-  for (const Section& section : own) {
-    totals.entered += section.entered;
-    totals.overlapped += section.overlapped;
-  }
-  return run;
-}
+struct Unguarded {
+  void lock() {}
+  void unlock() {}
+};
 
 template <class Kind, class Lock>
-Run run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
-  Section section;
+Run run_sections(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
+  Section common;
+  std::vector<Section> own(tasks);
   std::vector<Histogram> waits_ns(tasks);
   const Run run = Kind::run([&](unsigned task) {
+    Section mine;  // not in the vector, where neighbours would share a cache line
+    Section& section = std::is_same_v<Lock, Unguarded> ? mine : common;
     for (unsigned i = 0; i < size.sections(is_long); ++i) {
       if (!is_long) {
         const std::lock_guard held(lock);
@@ -186,9 +174,13 @@ Run run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
       }
       Kind::yield();
     }
+    own[task] = mine;
   });
-  totals.entered = section.entered;
-  totals.overlapped = section.overlapped;
+  own.push_back(common);
+  for (const Section& section : own) {
+    totals.entered += section.entered;
+    totals.overlapped += section.overlapped;
+  }
   for (const Histogram& waits : waits_ns) totals.waits_ns.merge(waits);
   return run;
 }
@@ -209,17 +201,19 @@ void measure_kind(const std::string& kind, const Sizes& size) {
         return ran.seconds;
       });
     };
-    measured("none",
-             [=](Totals& totals, Counters&) { return run_unguarded<Kind>(size, is_long, totals); });
+    measured("none", [=](Totals& totals, Counters&) {
+      Unguarded none;
+      return run_sections<Kind>(size, is_long, none, totals);
+    });
     measured("mutex", [=](Totals& totals, Counters&) {
       typename Kind::Mutex mutex;
-      return run_guarded<Kind>(size, is_long, mutex, totals);
+      return run_sections<Kind>(size, is_long, mutex, totals);
     });
     for (const unsigned spins : spins_of_long) {
       if (!is_long && spins != spins_usual) continue;
       measured(spin_name(spins), [=](Totals& totals, Counters& counters) {
         Spinlock<Kind> lock(spins);
-        const Run run = run_guarded<Kind>(size, is_long, lock, totals);
+        const Run run = run_sections<Kind>(size, is_long, lock, totals);
         counters["contended"] = double(lock.contention().sections);
         counters["by_spinning"] = double(lock.contention().got_by_spinning);
         counters["spins"] = double(lock.contention().spins);
