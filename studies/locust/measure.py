@@ -4,13 +4,13 @@ A thread of the runner samples /proc. Users mark in a file when the load is comp
 
 import csv
 import os
-import threading
 import time
 from collections import namedtuple
 from pathlib import Path
 
 from exchange_server import read_metrics
 from machine import cpu_times
+from studies.report import load
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SAMPLE_S = 0.1
@@ -58,18 +58,10 @@ class NotMeasured(Exception):
 Sample = namedtuple("Sample", "at server threads locust busy everything commit_us")
 
 
-class Watch(threading.Thread):
+class Watch(load.Watch):
     def __init__(self, server, session):
-        super().__init__(daemon=True)
+        super().__init__(SAMPLE_S)
         self.server, self.session = server, session
-        self.samples, self.ended, self.failure = [], threading.Event(), None
-
-    def run(self):
-        try:
-            while not self.ended.wait(SAMPLE_S):
-                self.samples.append(self.take())
-        except Exception as error:  # raised by usage()
-            self.failure = error
 
     def take(self):
         busy, stolen, everything = cpu_times()
@@ -85,10 +77,6 @@ class Watch(threading.Thread):
             everything,
             self.commit_us,
         )
-
-    def finish(self):
-        self.ended.set()
-        self.join()
 
     def usage(self, began, ended):
         if self.failure:

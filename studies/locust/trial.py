@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import signal
-import subprocess
 import tempfile
 import urllib.error
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 from exchange_server import ExchangeServer, free_ports, loadgen_command, wait_until
 from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
+from studies.report.load import run_session
 
 HERE = Path(__file__).resolve().parent
 RAMP_S = USERS / SPAWN_RATE
@@ -52,33 +51,16 @@ def prepare(server):
     }
 
 
-def end(process):
-    """The whole session: Locust's workers too."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(10)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
-
-
-def run_session(command, server, log, limit_s, environment=None):
-    """Runs `command` in a session of its own, watched; returns (exit code, watch)."""
-    with open(log, "w") as file:
-        process = subprocess.Popen(
-            command, stdout=file, stderr=file, env=environment, start_new_session=True
-        )
-        watch = Watch(server, process.pid)
-        watch.start()
-        try:
-            return process.wait(limit_s), watch
-        except subprocess.TimeoutExpired:
-            raise NotMeasured(
-                f"no end after {limit_s:.0f} s: {Path(log).read_text()[-500:]}"
-            ) from None
-        finally:
-            watch.finish()
-            end(process)
+def run_watched(command, server, folder, seconds, environment=None):
+    """Runs the command; returns the watch, and what it wrote."""
+    limit_s = RAMP_S + seconds + GRACE_S
+    log, watch_of = folder / "log", lambda pid: Watch(server, pid)
+    code, watch = run_session(command, log, limit_s, watch_of, environment)
+    text = log.read_text()[-1000:]
+    if code != 0:
+        ended = f"no end after {limit_s:.0f} s" if code is None else f"it ended with {code}"
+        raise NotMeasured(f"{ended}: {text}")
+    return watch, text
 
 
 def run_locust(row, seconds, python, server, folder):
@@ -101,15 +83,10 @@ def run_locust(row, seconds, python, server, folder):
         "EXCHANGE_LOCUST_SECONDS": str(seconds),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    code, watch = run_session(
-        command, server, folder / "log", RAMP_S + seconds + GRACE_S, environment
-    )
-    log = (folder / "log").read_text()
+    watch, log = run_watched(command, server, folder, seconds, environment)
     marks = read_marks(folder / "marks") if (folder / "marks").exists() else {}
-    has_figures = (folder / "csv_stats.csv").exists() and set(marks) == {"spawned", "stopping"}
-    if code != 0 or not has_figures:
-        reached = " and ".join(marks) or "never loaded"
-        raise NotMeasured(f"Locust ended with {code}, {reached}: {log[-1000:]}")
+    if not (folder / "csv_stats.csv").exists() or set(marks) != {"spawned", "stopping"}:
+        raise NotMeasured(f"Locust {' and '.join(marks) or 'never loaded'}: {log}")
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
         raise NotMeasured(f"no request was made: {(folder / 'csv_exceptions.csv').read_text()}")
@@ -126,11 +103,7 @@ def run_loadgen(row, seconds, server, folder):
         f"-c {USERS} --ramp-up {SPAWN_RATE} --warmup {RAMP_S:g}s -d {seconds:g}s --workload reads --workers {row.workers} "
         f"--connect 127.0.0.1:{server.port} --server-pid {server.pid} --no-progress --json {folder / 'report.json'}"
     )
-    code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S)
-    if code != 0:
-        raise NotMeasured(
-            f"the load generator ended with {code}: {(folder / 'log').read_text()[-1000:]}"
-        )
+    watch, _ = run_watched(command, server, folder, seconds)
     report = json.loads((folder / "report.json").read_text())["result"]
     times, errors = report["response_ms"], sum(report["errors"].values())
     ended = watch.samples[-1].at

@@ -131,20 +131,6 @@ def sooner(f):
     return [theirs / ours for theirs, ours in pairs if theirs == theirs]
 
 
-def burst_b(f, policy):
-    """create on 1 and 2 cores, transactions on 1 and 2."""
-    return [value for value in average(f, f"table-b-{policy}", "here") if value == value]
-
-
-def steps_b(f):
-    """By how much the burst is shorter on two cores, {(policy, kind): share}"""
-    found = {}
-    for policy in ("thread", "loop"):
-        c1, c2, t1, t2 = burst_b(f, policy)
-        found[policy, "create"], found[policy, "transactions"] = c1 / c2 - 1, t1 / t2 - 1
-    return found
-
-
 def wal_sync(row):
     words = row["share of the active time, the largest four"]
     return number(words.partition("IO:WALSync")[2])
@@ -217,10 +203,6 @@ AT_THEIR_RATE = "here: 1 worker, at the highest rate of the originals"
 
 def by_policy(cells):
     return {cell["policy"]: cell["requests_per_s"]["median"] for cell in cells}
-
-
-def stages_are(f, wanted_ms, column):
-    return rounds_to(wanted_ms, f.column("stages", column, **LOOP_SQLITE)[0] / 1000)
 
 
 CLAIMS = read(Path(__file__).with_suffix(".txt"))[None]

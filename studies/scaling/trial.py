@@ -2,15 +2,13 @@
 
 import json
 import os
-import signal
-import subprocess
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 from cells import loadgen_arguments, seconds_loaded
 from machine import cpu_times
+from studies.report.load import Watch, run_session
 from waits import WaitSampler, children, count_waits, pin
 
 GRACE_S = 150  # beyond the time wanted; then a trial counts as hung
@@ -35,9 +33,9 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             pid = cluster.pid if cluster else None
             arguments = loadgen_arguments(cell, placement, trial, settings, url, pid)
             record["command"] = ["loadgen", *arguments]
-            limit = GRACE_S + seconds_loaded(cell, settings)
-            command = [str(loadgen), *arguments, "--json", str(report_file)]
-            code, errors, watch = run_loadgen(command, folder, limit)
+            limit_s, log = GRACE_S + seconds_loaded(cell, settings), Path(folder) / "log"
+            command = [loadgen, *arguments, "--json", report_file]
+            code, watch = run_session(command, log, limit_s, ServerWatch)
             record["exit"] = code
             if sampler:
                 samples, sampler = sampler.finish(), None
@@ -45,7 +43,8 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             record["core_thread_share"] = watch.core_share()
             record["report"] = read_report(report_file)
             if record["report"] is None:
-                reason = last_line(errors) or f"the load generator ended with {code}"
+                reason = last_line(log.read_text()) or f"the load generator ended with {code}"
+                reason = f"killed after {limit_s:.0f} s without an end" if code is None else reason
                 record["refused" if code == USAGE else "failed"] = reason
         finally:
             if sampler:
@@ -58,44 +57,6 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
     record["machine_busy"] = round((busy_after - busy) / whole, 4)
     record["machine_stolen"] = round((stolen_after - stolen) / whole, 4)
     return record
-
-
-def run_loadgen(command, folder, limit_s):
-    with open(Path(folder) / "stderr", "w+") as errors:
-        # In a session of its own: Ctrl-C reaches this harness only, which then ends the trial in order.
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
-        )
-        watch = ServerWatch(process.pid)
-        try:
-            code = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            end(process)
-            code = "killed"
-            errors.write(f"\nkilled after {limit_s:.0f} s without an end\n")
-        except BaseException:
-            end(process)
-            raise
-        finally:
-            watch.stop()
-        errors.seek(0)
-        return code, errors.read(), watch
-
-
-def end(process):
-    """SIGINT lets the load generator stop its private server; it is killed only if it does not."""
-    for number, patience_s in ((signal.SIGINT, 15), (signal.SIGTERM, 5)):
-        process.send_signal(number)
-        try:
-            process.wait(patience_s)
-            return
-        except subprocess.TimeoutExpired:
-            continue
-    try:
-        os.killpg(process.pid, signal.SIGKILL)  # its own session
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def read_report(file):
@@ -118,39 +79,31 @@ def last_line(text):
     return lines[-1][:400] if lines else ""
 
 
-class ServerWatch:
-    """Samples the CPU time of the private server and of its core thread, the one serial stage, 20 times a second."""
+class ServerWatch(Watch):
+    """The CPU time of the private server and of its core thread, the one serial stage, 20 times a second."""
 
     def __init__(self, loadgen_pid):
+        super().__init__(0.05)
         self.loadgen_pid = loadgen_pid
         self.server_pid = self.core_file = None
-        self.samples = []  # (time, CPU seconds of the server, of its core thread)
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
 
-    def stop(self):
-        self.stopped.set()
-        self.thread.join()
+    def take(self):
+        """(time, CPU seconds of the server, of its core thread)"""
+        try:
+            if self.core_file is None and not self._find_core():
+                return None
+            core = int(self.core_file.read_text().split()[0]) / 1e9
+            whole = time.clock_gettime((~self.server_pid << 3) | 2)  # the CPU clock of that process
+            return time.time(), whole, core
+        except (OSError, ValueError, IndexError):
+            return None  # gone, or not there yet
 
-    def _run(self):
-        while not self.stopped.wait(0.05):
-            try:
-                self._look()
-            except (OSError, ValueError, IndexError):
-                continue  # gone, or not there yet
-
-    def _look(self):
-        if self.core_file is None:
-            for pid in children(self.loadgen_pid):
-                for task in Path(f"/proc/{pid}/task").iterdir():
-                    if (task / "comm").read_text().strip() == "core":
-                        self.server_pid, self.core_file = pid, task / "schedstat"
-            if self.core_file is None:
-                return
-        core = int(self.core_file.read_text().split()[0]) / 1e9
-        whole = time.clock_gettime((~self.server_pid << 3) | 2)  # the CPU clock of that process
-        self.samples.append((time.time(), whole, core))
+    def _find_core(self):
+        for pid in children(self.loadgen_pid):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                if (task / "comm").read_text().strip() == "core":
+                    self.server_pid, self.core_file = pid, task / "schedstat"
+        return self.core_file is not None
 
     def _loaded(self):
         """The samples while the server used the middle 70 % of its CPU time: start, warm-up and end are left out."""
