@@ -7,7 +7,6 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 from statistics import median
 
 from exchange_server import ExchangeServer, process_cpu_seconds, read_metrics
@@ -27,16 +26,11 @@ class MeasureError(RuntimeError):
 
 
 def thread_usage(pid):
-    """{kind of thread: CPU ns}, summed over its threads."""
+    """{kind of thread: CPU seconds}, summed over its threads."""
     usage = Counter()
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            name = (task / "comm").read_text().strip()
-            cpu_ns = int((task / "schedstat").read_text().split()[0])
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it has ended
+    for (_, name), cpu_s in load.thread_cpu(pid).items():
         kind = name if name in ("core", "projector") else "other"
-        usage["transport" if name in TRANSPORT else kind] += cpu_ns
+        usage["transport" if name in TRANSPORT else kind] += cpu_s
     return usage
 
 
@@ -82,7 +76,7 @@ def trial(cell, seconds=2.0):
     others_s, all_s = (b - a for a, b in zip(times_before, times_after))
     count = {name: after[name] - before[name] for name in after if name in before}
     requests, result = count["exchange_requests_total"], report["result"]
-    used_ns = {kind: now - threads_before[kind] for kind, now in threads_after.items()}
+    used_s = {kind: now - threads_before[kind] for kind, now in threads_after.items()}
     stage = 'exchange_stage_seconds_{}{{stage="apply"}}'.format
     return {
         "requests_per_s": result["requests_per_s"],
@@ -90,7 +84,7 @@ def trial(cell, seconds=2.0):
         "p99_ms": result["response_ms"]["p99"],
         "stolen": result["stolen_cpu_share"] or 0,
         "others": others_s / max(all_s, 1e-9),
-        "cpu_us": {kind: ns / requests / 1e3 for kind, ns in used_ns.items()}
+        "cpu_us": {kind: 1e6 * cpu_s / requests for kind, cpu_s in used_s.items()}
         | {"client": report["client"]["cpu_us_per_request"]},
         "requests_per_batch": requests / max(1, count["exchange_batches_total"]),
         "apply_us": 1e6 * count[stage("sum")] / max(1, count[stage("count")]),

@@ -8,46 +8,22 @@ import time
 from collections import namedtuple
 from pathlib import Path
 
-from exchange_server import read_metrics
+from exchange_server import process_cpu_seconds, read_metrics
 from machine import cpu_times
 from studies.report import load
 
-TICKS = os.sysconf("SC_CLK_TCK")
 SAMPLE_S = 0.1
-
-
-def stat_fields(path):
-    """(name, fields after it) of a /proc stat file, or None if the process has ended."""
-    try:
-        head, _, rest = Path(path).read_text().rpartition(")")
-    except OSError:
-        return None
-    return head.partition("(")[2], rest.split()
-
-
-def cpu_of(fields):
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def session_processes(session):
     """{pid: CPU seconds} of the processes of a session: Locust with its workers."""
     found = {}
-    for entry in os.scandir("/proc"):
-        if (
-            entry.name.isdigit()
-            and (stat := stat_fields(f"/proc/{entry.name}/stat"))
-            and int(stat[1][3]) == session
-        ):
-            found[int(entry.name)] = cpu_of(stat[1])
-    return found
-
-
-def threads_of(pid):
-    """{(thread id, name): CPU seconds}."""
-    found = {}
-    for task in os.listdir(f"/proc/{pid}/task"):
-        if stat := stat_fields(f"/proc/{pid}/task/{task}/stat"):
-            found[int(task), stat[0]] = cpu_of(stat[1])
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(name)) == session:
+                found[int(name)] = process_cpu_seconds(int(name))
+        except OSError:
+            continue  # it has ended
     return found
 
 
@@ -71,7 +47,7 @@ class Watch(load.Watch):
         return Sample(
             time.monotonic(),
             self.server.cpu_seconds(),
-            threads_of(self.server.pid),
+            load.thread_cpu(self.server.pid),
             session_processes(self.session),
             busy + stolen,
             everything,

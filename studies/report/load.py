@@ -88,3 +88,15 @@ def end(process):
             process.wait(patience_s)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
+
+
+def thread_cpu(pid):
+    """{(thread id, name): CPU seconds} of a process."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            found[int(task.name), name] = int((task / "schedstat").read_text().split()[0]) / 1e9
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended
+    return found
