@@ -176,12 +176,21 @@ void prepare(const Settings& settings) {
     }
 }
 
-std::string rate(const Sample& sample) {
-  const auto rounded = [](double value) {
-    return number(value < 10'000 ? std::round(value) : std::round(value / 100) * 100);
-  };
-  return rounded(sample.median()) + " (" + rounded(sample.low()) + "-" + rounded(sample.high()) +
-         ")";
+void check(const Measurements& measured, const Kind& kind, Report& out) {
+  double lost = 0, not_journaled = 0, violations = 0;
+  for (const CommitKind& commit : commits) {
+    const std::string runs = name_of("exchange", commit.name, kind.name, "");
+    lost += measured.all(runs, "orders_lost").worst();
+    not_journaled += measured.all(runs, "not_journaled").worst();
+    violations += measured.all(runs, "violations").worst();
+  }
+  out.check(
+      std::string(kind.label) + ": every order is answered once and every engine's books balance",
+      lost == 0 && violations == 0,
+      number(lost) + " orders astray, " + number(violations) + " violations");
+  out.check(std::string(kind.label) +
+                ": what was answered is in the journals, and they replay to the same state",
+            not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
@@ -208,7 +217,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
         return measured.of(cell(commit, kind, threads, 1), "rate");
       };
       table.add_row({kind.label}, s.threads,
-                    [&](unsigned threads) { return rate(rate_of(threads)); });
+                    [&](unsigned threads) { return count(rate_of(threads)); });
       plot.add(kind.label, s.threads, rate_of);
     }
     for (const char* what : {": CPU time", ": median; 99 %"})
@@ -225,26 +234,13 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
           few(measured, cell(commit, kind, loops, clients_of_loop));
       cost.rows.back().push_back(many.median_time("cpu"));
       cost.rows.back().push_back(many.median_time("p50") + "; " + many.median_time("p99"));
-      loop.rows.back().push_back(rate(few("rate")));
+      loop.rows.back().push_back(count(few("rate")));
       loop.rows.back().push_back(few.median_time("cpu"));
     }
     cost.rows.back().push_back(
         number(Named(measured, cell(commits[2], kind, most, 1)).median("batch")));
 
-    double lost = 0, not_journaled = 0, violations = 0;
-    for (const CommitKind& commit : commits) {
-      const std::string runs = name_of("exchange", commit.name, kind.name, "");
-      lost += measured.all(runs, "orders_lost").worst();
-      not_journaled += measured.all(runs, "not_journaled").worst();
-      violations += measured.all(runs, "violations").worst();
-    }
-    out.check(
-        std::string(kind.label) + ": every order is answered once and every engine's books balance",
-        lost == 0 && violations == 0,
-        number(lost) + " orders astray, " + number(violations) + " violations");
-    out.check(std::string(kind.label) +
-                  ": what was answered is in the journals, and they replay to the same state",
-              not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
+    check(measured, kind, out);
   }
   out.add(std::move(cost));
   out.add(std::move(loop));
