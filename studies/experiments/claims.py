@@ -3,17 +3,10 @@
 import re
 from pathlib import Path
 
-from studies.report.claims import problems, read, table_lines
+from studies.report.claims import number, problems, read, table_lines
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "k": 1e3, "M": 1e6}
 # What was asked and done stands in these paragraphs.
 DESCRIBES = re.compile(r"^\*\*The (?:question|measurement)\.\*\*.*?(?=\n\s*\n|\Z)", re.M | re.S)
-
-
-def value(cell):
-    """The first number of a cell, times in seconds: 1.5e-3 of `1.50 ms (1.1-1.8)`. NaN if there is none."""
-    match = re.search(r"(-?\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", cell)
-    return float(match[1].replace(",", "")) * UNITS.get(match[2], 1) if match else float("nan")
 
 
 def ends(cell):
@@ -54,10 +47,10 @@ class Tables:
         raise KeyError(row)
 
     def get(self, key, row, column):
-        return value(self.text(key, row, column))
+        return number(self.text(key, row, column))
 
     def column(self, key, column):
-        return [value(cells[self.at(key, column)]) for cells in self.rows(key)]
+        return [number(cells[self.at(key, column)]) for cells in self.rows(key)]
 
     def row(self, key, row, first=1):
         """All figures of a row."""
@@ -84,7 +77,7 @@ def cpus_busy(t):
     """{(mix, map): CPUs that 8 threads kept busy}"""
     heads = t.tables["mixes"][0]
     return {
-        (f"{row[0]} {row[1]}", heads[nth]): value(row[nth])
+        (f"{row[0]} {row[1]}", heads[nth]): number(row[nth])
         * 1e6
         * t.get("cpu", f"{row[0]}, {row[1]}", nth)
         for row in t.rows("mixes")
@@ -130,7 +123,7 @@ TASKS = (ONE_OS, TWO_OS, THREADS_ONE, THREADS_ALL)
 
 
 def times(t, tasks):
-    return [value(row[5]) for row in t.rows("spinning") if row[0] == tasks]
+    return [number(row[5]) for row in t.rows("spinning") if row[0] == tasks]
 
 
 IO_A, IO_B = "(a) long I/O: 1 reader, 1 writer, other work", "(b) short I/O: 10 bytes x 100,000"
@@ -141,7 +134,7 @@ POOLS_30 = [f"pool of {count}, buffer 10, 30 callers" for count in (2, 3, 4, 8)]
 
 
 def pools(t):
-    return [value(row[2]) for row in t.rows("F") if re.match(r"pool of [2-9]", row[0])]
+    return [number(row[2]) for row in t.rows("F") if re.match(r"pool of [2-9]", row[0])]
 
 
 CORE, GROUP, SYMBOLS = "core thread, batches", "mutex, group commit", "mutex for each of 16 symbols"

@@ -12,6 +12,7 @@ CONCLUDES = re.compile(
     r"always|never|none|nothing|same|alike|equal|differ|enough|costs?|far)\b",
     re.I,
 )
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
 END = re.compile(r"(?<=[.!?])[*_\"')]*\s+(?=[*_\"'`(\[]*[A-Z0-9`])")
 
 
@@ -77,9 +78,11 @@ def problems(text, claims, names):
 
 
 def number(cell):
-    """The first number of a cell: 1,234 of `1,234 (1,000 – 2,000)`. NaN if there is none."""
-    match = re.search(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", str(cell))
-    return float(match[0].replace(",", "")) if match else float("nan")
+    """The first number of a cell, times in seconds: 1,234 of `1,234 (1,000 – 2,000)`, 1.5e-3 of `1.50 ms`. NaN if there is none."""
+    match = re.search(r"(-?\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", str(cell))
+    if match is None:
+        return float("nan")
+    return float(match[1].replace(",", "")) * SECONDS.get(match[2], 1)
 
 
 def markdown_tables(text):

@@ -134,9 +134,9 @@ class Claims(unittest.TestCase):
         self.assertEqual("", claims.hardly_overlapped(tables))
 
     def test_cells_are_read_in_seconds(self):
-        self.assertAlmostEqual(1.5e-3, claims.value("1.50 ms (1.1-1.8)"))
-        self.assertEqual(1_631_800, claims.value("1,631,800 (1-2)"))
-        self.assertEqual(30, claims.value("30 of 30"))
+        self.assertAlmostEqual(1.5e-3, claims.number("1.50 ms (1.1-1.8)"))
+        self.assertEqual(1_631_800, claims.number("1,631,800 (1-2)"))
+        self.assertEqual(30, claims.number("30 of 30"))
 
 
 if __name__ == "__main__":
