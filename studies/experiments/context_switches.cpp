@@ -63,57 +63,44 @@ class ConditionBaton {
   std::uint32_t turn_ = 0;
 };
 
+// The turn is an atomic number; How waits while it has a value, and wakes the other side.
+using Turn = std::atomic<std::uint32_t>;
+template <class How>
+class AtomicBaton {
+ public:
+  void pass(unsigned, std::uint32_t turn) {
+    turn_ = turn;
+    How::wake(turn_);
+  }
+  std::uint32_t await(unsigned me) {
+    for (;;) {
+      const std::uint32_t turn = turn_;
+      if (is_turn_of(me, turn)) return turn;
+      How::wait(turn_, turn);
+    }
+  }
+
+ private:
+  Turn turn_ = 0;
+};
+
 // The standard library may try for a while before it sleeps.
-class AtomicWaitBaton {
- public:
-  void pass(unsigned, std::uint32_t turn) {
-    turn_ = turn;
-    turn_.notify_one();
-  }
-  std::uint32_t await(unsigned me) {
-    for (;;) {
-      const std::uint32_t turn = turn_;
-      if (is_turn_of(me, turn)) return turn;
-      turn_.wait(turn);
-    }
-  }
-
- private:
-  std::atomic<std::uint32_t> turn_ = 0;
+struct ByStandardWait {
+  static void wake(Turn& turn) { turn.notify_one(); }
+  static void wait(Turn& turn, std::uint32_t value) { turn.wait(value); }
 };
-
-class FutexBaton {
- public:
-  void pass(unsigned, std::uint32_t turn) {
-    turn_ = turn;
-    ::syscall(SYS_futex, &turn_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+struct ByFutex {
+  static_assert(sizeof(Turn) == 4);
+  static void wake(Turn& turn) {
+    ::syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
-  std::uint32_t await(unsigned me) {
-    for (;;) {
-      const std::uint32_t turn = turn_;
-      if (is_turn_of(me, turn)) return turn;
-      ::syscall(SYS_futex, &turn_, FUTEX_WAIT_PRIVATE, turn, nullptr, nullptr, 0);
-    }
+  static void wait(Turn& turn, std::uint32_t value) {
+    ::syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
   }
-
- private:
-  std::atomic<std::uint32_t> turn_ = 0;
-  static_assert(sizeof turn_ == 4);
 };
-
-class YieldBaton {
- public:
-  void pass(unsigned, std::uint32_t turn) { turn_.store(turn, std::memory_order_release); }
-  std::uint32_t await(unsigned me) {
-    for (;;) {
-      const std::uint32_t turn = turn_.load(std::memory_order_acquire);
-      if (is_turn_of(me, turn)) return turn;
-      ::sched_yield();
-    }
-  }
-
- private:
-  std::atomic<std::uint32_t> turn_ = 0;
+struct ByYield {
+  static void wake(Turn&) {}
+  static void wait(Turn&, std::uint32_t) { ::sched_yield(); }
 };
 
 // Turns travel through descriptors: each side reads from one and writes to one.
@@ -378,9 +365,9 @@ std::vector<Way> ways() {
                        const char* there = "1-2 us (quoted)") {
     all.push_back({key, label, there, run, true});
   };
-  add("yield", "threads, sched_yield", between_threads<YieldBaton>);
-  add("futex", "threads, futex", between_threads<FutexBaton>);
-  add("atomic", "threads, std::atomic wait", between_threads<AtomicWaitBaton>);
+  add("yield", "threads, sched_yield", between_threads<AtomicBaton<ByYield>>);
+  add("futex", "threads, futex", between_threads<AtomicBaton<ByFutex>>);
+  add("atomic", "threads, std::atomic wait", between_threads<AtomicBaton<ByStandardWait>>);
   add("condition", "threads, condition variable",
       between_threads<ConditionBaton<std::mutex, std::condition_variable, Notify::after_it>>);
   add("condition-locked", "threads, the same, notified under the lock",
