@@ -117,7 +117,7 @@ int run(Options options) {
                       .started = started,
                       .server = bench.describe(),
                       .machine = this_machine(),
-                      .judgements = judge(options.expectations, result),
+                      .judgements = loadgen::judge(options.expectations, result),
                       .audit = audited,
                       .capacity = capacity,
                       .stages = bench.stages(),

@@ -14,10 +14,11 @@
 
 namespace exchange::loadgen {
 
+using namespace judge;  // the records of a run, which the wire judge reads
+
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)
 BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
-BOOST_DESCRIBE_ENUM(AuditPrecision, unit, cent)
 
 // As options and reports have it: per-request, wrong answer.
 template <class Enum>

@@ -126,7 +126,7 @@ std::string Element::print() const {
 
 Answer read_answer(std::string_view document) { return read_with(document, pugi::parse_default); }
 
-std::optional<std::int64_t> units_of(std::string_view text) { return loadgen::lenient_units(text); }
+std::optional<std::int64_t> units_of(std::string_view text) { return judge::lenient_units(text); }
 
 bool same_value(const std::string& a, const std::string& b) {
   const auto units = units_of(a);

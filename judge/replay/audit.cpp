@@ -17,7 +17,7 @@
 #include "judge/replay/replay.hpp"
 #include "judge/replay/reply_checks.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 constexpr std::size_t queries_per_request = 1'000;
@@ -436,4 +436,4 @@ std::string_view Audit::misfit_of_arrival(const OrderRecord& order, const FinalS
 
 AuditResult audit(AuditInput input, const Ask& ask) { return Audit(std::move(input), ask).run(); }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

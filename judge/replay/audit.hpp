@@ -31,14 +31,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/described.hpp"
 #include "judge/replay/deviations.hpp"
 #include "judge/replay/history.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 // How exactly the audit looks at balances: to the last unit, or to a cent, for servers that keep
 // cents or floating point.
-enum class AuditPrecision : std::uint8_t { unit, cent };
+BOOST_DEFINE_FIXED_ENUM_CLASS(AuditPrecision, std::uint8_t, unit, cent)
 
 // As created, before or during the run.
 struct AuditAccount {
@@ -78,4 +79,4 @@ struct AuditResult {
 
 AuditResult audit(AuditInput input, const Ask& ask);
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

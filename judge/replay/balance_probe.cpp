@@ -5,7 +5,7 @@
 #include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 // docs/protocol.md, N3: the largest number of shares of an order, and price.
@@ -207,4 +207,4 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
   }
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

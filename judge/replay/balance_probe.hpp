@@ -11,7 +11,7 @@
 #include "judge/replay/audit.hpp"
 #include "judge/replay/evidence.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 // Free, and reserved for open orders.
 struct Holdings {
@@ -55,4 +55,4 @@ class BalanceProbe {
   std::string claim_;
 };
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 // 2001: what lies before is no time of an exchange in seconds since 1970
@@ -163,4 +163,4 @@ std::string_view read_state(const client::ReplyElement& element, Status& status,
   return "";
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -11,7 +11,7 @@
 
 #include "client/connection/results.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 enum class Deviation : std::uint8_t {
   number,         // a sign, a currency or blanks around it, an exponent, more decimals than fit
@@ -54,4 +54,4 @@ std::optional<std::int64_t> lenient_units(std::string_view text);
 std::string_view read_state(const client::ReplyElement& element, Status& status,
                             Deviations& deviations);
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -15,7 +15,7 @@
 #include "judge/replay/history.hpp"
 #include "judge/replay/order_digest.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 // An execution as one of its two orders reports it. Orders are of whole shares and cents, so these
 // are too.
@@ -202,4 +202,4 @@ class Findings {
   std::array<Found, checks> found_;
 };
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

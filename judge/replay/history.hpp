@@ -11,7 +11,7 @@
 
 #include "judge/replay/terms.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 struct OrderRecord {
   std::uint64_t id;
@@ -108,4 +108,4 @@ struct History {
   }
 };
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

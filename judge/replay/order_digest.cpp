@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 // False where these are not whole shares, or more than fit.
@@ -42,4 +42,4 @@ std::optional<OrderDigest> digest_of(const Status& state) {
   return digest;
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -7,7 +7,7 @@
 #include "engine/commands.hpp"
 #include "judge/replay/history.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 // Of executions one after another, from 0: the same for the same executions in any order.
 std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& execution);
@@ -15,4 +15,4 @@ std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& exe
 // Nothing where there are parts of a share, or more than an OrderRecord's amount can hold.
 std::optional<OrderDigest> digest_of(const Status& state);
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

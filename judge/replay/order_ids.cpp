@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 struct Texts {
@@ -53,4 +53,4 @@ char* write_id(char* out, std::uint64_t id) {
   return std::copy(text.begin(), text.end(), out);
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

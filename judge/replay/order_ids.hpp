@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 inline constexpr std::uint64_t text_ids_begin = std::uint64_t(1) << 63;
 inline constexpr std::size_t id_bytes_max = 64;
@@ -19,4 +19,4 @@ std::string id_text(std::uint64_t id);
 // Appends that, at most id_bytes_max bytes; returns the end.
 char* write_id(char* out, std::uint64_t id);
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

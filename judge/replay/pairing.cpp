@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 void check_pairing(const Evidence& evidence, const std::set<std::uint16_t>& unclear,
                    Findings& findings) {
@@ -43,4 +43,4 @@ void check_pairing(const Evidence& evidence, const std::set<std::uint16_t>& uncl
   }
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

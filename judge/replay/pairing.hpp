@@ -5,10 +5,10 @@
 
 #include "judge/replay/evidence.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 // `unclear`: symbols of orders whose final state is not known; they are left out.
 void check_pairing(const Evidence& evidence, const std::set<std::uint16_t>& unclear,
                    Findings& findings);
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <numeric>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 namespace {
 
 std::string reported(const Fill* fill) { return fill ? text_of(*fill) : "no further execution"; }
@@ -401,4 +401,4 @@ void Replay::contradict(const std::string& reply) {
   earliest_ = {evidence_.orders[now_].sent_ns, Bound::Kind::order, now_, now_};
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

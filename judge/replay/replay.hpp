@@ -39,7 +39,7 @@
 
 #include "judge/replay/evidence.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 class Replay {
  public:
@@ -151,4 +151,4 @@ class Replay {
   Bound earliest_;
 };
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -5,7 +5,7 @@
 
 #include "judge/replay/order_digest.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 void ReplyChecks::sort(std::vector<Observation> observations) {
   std::vector<Observation>& kept = evidence_.observations;
@@ -266,4 +266,4 @@ void ReplyChecks::check_cancel(std::uint32_t order, std::int64_t sent_ns,
   }
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -7,7 +7,7 @@
 
 #include "judge/replay/evidence.hpp"
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 class ReplyChecks {
  public:
@@ -39,4 +39,4 @@ class ReplyChecks {
   std::set<std::uint32_t> prevents_self_trades_;  // accounts with an order that does
 };
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

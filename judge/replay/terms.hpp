@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace exchange::loadgen {
+namespace exchange::judge {
 
 enum class Terms : std::uint8_t {
   none,
@@ -43,4 +43,4 @@ constexpr bool prevents_self_trades(Terms terms) {
   return terms == Terms::cancel_resting || terms == Terms::cancel_taking;
 }
 
-}  // namespace exchange::loadgen
+}  // namespace exchange::judge

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 using namespace exchange;
-using namespace exchange::loadgen;
+using namespace exchange::judge;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "client/connection/results.hpp"
 
 using namespace exchange;
-using namespace exchange::loadgen;
+using namespace exchange::judge;
 
 namespace {
 
