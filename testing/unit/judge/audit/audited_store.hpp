@@ -13,6 +13,16 @@
 
 namespace exchange::testing {
 
+// Writes bytes into a file, in place of those at `at`.
+inline void overwrite(const std::string& path, std::size_t at, const std::string& bytes) {
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
+      .seekp(std::streamoff(at))
+      .write(bytes.data(), std::streamsize(bytes.size()));
+}
+inline void flip_bit(const std::string& path, std::size_t at) {
+  overwrite(path, at, {char(contents(path).at(at) ^ 1)});
+}
+
 struct AuditedStore {
   void tables(const std::string& sql) const {
     SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
@@ -27,10 +37,7 @@ struct AuditedStore {
   // Changes a byte of the journal, `share` of the way to the end of its records.
   void damage_journal(double share) const {
     const std::string bytes = contents(journal);
-    const auto at = std::size_t(double(bytes.find_last_not_of('\0')) * share);
-    std::fstream(journal, std::ios::binary | std::ios::in | std::ios::out)
-        .seekp(std::streamoff(at))
-        .put(char(bytes[at] ^ 1));
+    flip_bit(journal, std::size_t(double(bytes.find_last_not_of('\0')) * share));
   }
   std::string text(audit::AuditOptions options = {}) const {
     options.store = url;

@@ -145,14 +145,11 @@ TEST_CASE_METHOD(AuditedStore,
   SECTION("a record at the end of the journal, or amid it") {
     const std::string bytes = contents(journal);
     const std::size_t end = bytes.find_last_not_of('\0', JournalFile::usual_block_bytes);
-    const std::size_t at = end / GENERATE(1U, 2U);
-    std::fstream(journal, std::ios::binary | std::ios::in | std::ios::out)
-        .seekp(std::streamoff(at))
-        .put(char(bytes[at] ^ 1));
+    flip_bit(journal, end / GENERATE(1U, 2U));
     CHECK_THAT(problem_of(url, target), contains_text("but batch 200 was acknowledged"));
   }
   SECTION("a page of the tables") {
-    std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(4'096 + 100).put(1);
+    overwrite(path, 4'096 + 100, "\x01");
     CHECK_THAT(problem_of(url, target), contains_text("page 2 (byte 4096) fails its checksum"));
   }
   CHECK_FALSE(fs::exists(target));
