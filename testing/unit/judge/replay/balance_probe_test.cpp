@@ -71,3 +71,16 @@ TEST_CASE("with cents a server that knows no more than two decimals passes") {
     CHECK_THAT(text_of(audit(more, ask)), contains_text("but the server refused <order sym=\"S"));
   }
 }
+
+TEST_CASE("shares too many by the smallest unit are found") {
+  HonestServer server;
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  AuditInput input{
+      .accounts = {{"1", 7, {{1, 5}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  create(input, ask);
+  CHECK(text_of(audit(input, ask)) == "");
+  server.ask("<create><symbol sym=\"" + symbol_name(1) +
+             "\"><account id=\"1\">0.00000001</account></symbol></create>");
+  CHECK_THAT(text_of(audit(input, ask)),
+             contains_text("but the server opened <order sym=\"" + symbol_name(1) + "\""));
+}
