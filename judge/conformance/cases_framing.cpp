@@ -47,15 +47,6 @@ void length_in_pieces(Talk& talk) {
   expect_created(talk, {frame.substr(0, 1), frame.substr(1)}, {id});
 }
 
-void bytes_not_characters(Talk& talk) {
-  // unread but for its length: a server that counts characters waits for more
-  const std::string symbol = "\u00e9\u20ac" + talk.source().symbol();
-  const std::string account = talk.given_account(100);
-  talk.ask(Talk::transactions(account, Talk::order(symbol, "1", "1")));
-  expect(talk.ask_one(create_account(talk.source().account())).name == "created",
-         "<created> was expected behind a request with characters of several bytes");
-}
-
 void carriage_return(Talk& talk) {
   const std::string id = talk.source().account(), document = create_account(id);
   expect_created(talk, {std::to_string(document.size()) + "\r\n" + document}, {id});
@@ -78,19 +69,6 @@ void white_space_between(Talk& talk) {
 void byte_order_mark_before(Talk& talk) {
   const std::string id = talk.source().account();
   expect_created(talk, {"\xEF\xBB\xBF" + talk.target().framed(create_account(id))}, {id});
-}
-
-void white_space_inside(Talk& talk) {
-  const std::string id = talk.source().account();
-  expect_created(talk, {talk.target().framed("\n  " + create_account(id) + "\n \n")}, {id});
-}
-
-void many_requests(Talk& talk) {
-  talk.need_persistent();
-  for (std::int64_t i = talk.between(3, 12); i > 0; --i) {
-    const Element answer = talk.ask_one(create_account(talk.source().account()));
-    expect(answer.name == "created", "an account should have been created");
-  }
 }
 
 void pipelined_requests(Talk& talk) {
@@ -173,14 +151,11 @@ Cases framing_cases() {
   return {
       {"F1", "a request arrives in pieces", request_in_pieces},
       {"F1", "a length line arrives in pieces", length_in_pieces},
-      {"F2", "characters of several bytes", bytes_not_characters},
       {"F3", "a carriage return behind the length", carriage_return},
       {"F4", "zeros before the length", zeros_before_length},
       refused("F5", "a length over the limit", "1048577\n"),
       refused("F6", "a length line that does not end", std::string(35, '0')),
       {"F7", "white space between requests", white_space_between},
-      {"F8", "white space inside a request", white_space_inside},
-      {"F9", "several requests, one after another", many_requests},
       {"F10", "several requests at once", pipelined_requests},
       {"F11", "the client closes its sending side", half_closed},
       refused("F12", "a length of 0", "0\n"),

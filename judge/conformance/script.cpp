@@ -1,4 +1,4 @@
-#include "judge/conformance/script.hpp"
+// The language of cases/*.txt (cases/README.md).
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +11,7 @@
 #include "base/embedded_file.hpp"
 #include "client/connection/framing.hpp"
 #include "engine/decimal.hpp"
+#include "judge/conformance/cases.hpp"
 
 namespace exchange {
 std::span<const EmbeddedFile> case_files();

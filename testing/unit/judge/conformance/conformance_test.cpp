@@ -18,7 +18,6 @@
 #include "client/connection/command_line.hpp"
 #include "judge/conformance/cases.hpp"
 #include "judge/conformance/report.hpp"
-#include "judge/conformance/script.hpp"
 #include "support/folder.hpp"
 #include "support/local_port.hpp"
 #include "support/server_process.hpp"
