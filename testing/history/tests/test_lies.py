@@ -112,25 +112,22 @@ class EditedHistories(support.HistoryTest):
 
         return change
 
-    def test_a_wrong_price(self):
-        self.lie(self.replace(4, 'price="10"', 'price="10.5"'))
-
-    def test_wrong_shares(self):
-        self.lie(self.replace(4, 'executed shares="2"', 'executed shares="1"'))
-
-    def test_a_lost_execution(self):
-        self.lie(self.replace(4, "<executed [^>]*>", ""))
-
-    def test_a_stale_query_after_a_cancel(self):
-        self.lie(self.replace(8, "<canceled [^>]*>", '<open shares="2"/>'))
-
-    def test_a_refusal_of_what_there_was_money_for(self):
-        self.lie(
-            self.replace(5, "<opened ([^>]*) id=.4./>", r"<error \1>insufficient funds</error>")
-        )
-
-    def test_the_same_id_for_two_orders(self):
-        self.lie(self.replace(5, 'id="4"', 'id="3"'))
+    def test_wrong_replies(self):
+        for what, number, pattern, text in (
+            ("price", 4, 'price="10"', 'price="10.5"'),
+            ("shares", 4, 'executed shares="2"', 'executed shares="1"'),
+            ("a lost execution", 4, "<executed [^>]*>", ""),
+            ("a stale query after a cancel", 8, "<canceled [^>]*>", '<open shares="2"/>'),
+            (
+                "a refusal of what there was money for",
+                5,
+                "<opened ([^>]*) id=.4./>",
+                r"<error \1>insufficient funds</error>",
+            ),
+            ("the same id for two orders", 5, 'id="4"', 'id="3"'),
+        ):
+            with self.subTest(what):
+                self.lie(self.replace(number, pattern, text))
 
     def test_a_wrong_time_is_seen_by_the_replay_alone(self):
         edited = self.edit(self.replace(4, r'time="\d+"', 'time="1"'))

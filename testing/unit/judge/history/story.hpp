@@ -83,6 +83,18 @@ class Story {
     return text;
   }
 
+  // The same if a reply had `to` in place of `from`.
+  std::string findings_with(std::size_t request, const std::string& from, const std::string& to,
+                            std::size_t element = 0) const {
+    Story lie = *this;
+    std::string& text = lie.reply(request, element);
+    INFO(text << " " << from);
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+    return lie.findings();
+  }
+
   std::vector<Request> requests;
   std::vector<Batch> journal;
 
