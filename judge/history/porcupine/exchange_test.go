@@ -82,6 +82,16 @@ func (s *story) expect(want porcupine.CheckResult) {
 	}
 }
 
+// expectIf wants the history to be possible, or not.
+func (s *story) expectIf(possible bool) {
+	s.t.Helper()
+	if possible {
+		s.expect(porcupine.Ok)
+	} else {
+		s.expect(porcupine.Illegal)
+	}
+}
+
 func TestTheCourseExample(t *testing.T) {
 	got := status(1, `<open shares="100"/>`+executed("200", "125", "9"))
 	for _, c := range []struct {
@@ -117,11 +127,7 @@ func TestAnExecutionIsToldWithOneTimeToBothSides(t *testing.T) {
 		s.order(2, 2, "-5", "10")
 		s.ask(query(1, 1), status(1, executed("5", "10", "9")))
 		s.ask(query(2, 2), status(2, executed("5", "10", time)))
-		if time == "9" {
-			s.expect(porcupine.Ok)
-		} else {
-			s.expect(porcupine.Illegal)
-		}
+		s.expectIf(time == "9")
 	}
 }
 
@@ -204,11 +210,7 @@ func TestMoneyAndShares(t *testing.T) {
 				reply = opened(3, c.amount, c.limit)
 			}
 			s.ask(place(1, c.amount, c.limit), reply)
-			if got == c.accepted {
-				s.expect(porcupine.Ok)
-			} else {
-				s.expect(porcupine.Illegal)
-			}
+			s.expectIf(got == c.accepted)
 		}
 	}
 }
@@ -254,11 +256,7 @@ func TestARequestWithoutReplyMayHaveBeenExecutedOrNot(t *testing.T) {
 		lost.reply, lost.end = nil, 1<<63-1
 		s.now = lost.call + 100
 		s.ask(query(1, 1), status(1, got))
-		if strings.Contains(got, `"4"`) {
-			s.expect(porcupine.Illegal)
-		} else {
-			s.expect(porcupine.Ok)
-		}
+		s.expectIf(!strings.Contains(got, `"4"`))
 	}
 }
 

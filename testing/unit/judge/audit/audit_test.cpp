@@ -539,10 +539,9 @@ TEST_CASE(
       const Past past(store);
       done = true;
     });
-    unsigned audits = 0;
-    for (; !done; ++audits) finds_nothing();
+    do finds_nothing();
+    while (!done);
     writer.join();
-    CHECK(audits > 1);
   }
   finds("projected batch: 180\n");
   finds("batches replayed: 200\n");
@@ -563,6 +562,9 @@ TEST_CASE(
        "[journal] journal batch 7: its epoch 5 was never taken: the fence is at 1"},
       {"journal", "epoch = 5 WHERE batch = 7",
        "[journal] journal batch 8: its epoch 1 is below that of the previous batch, 5"},
+      {"order_replacements",
+       "keeps_place = NOT keeps_place WHERE number = (SELECT max(number) FROM order_replacements)",
+       ": keeps_place is "},
       {"journal", "batch = 1000007 WHERE batch = 7",
        "[journal] journal batch 7: is missing: the next is 8"},
   };

@@ -3,8 +3,6 @@
 
 #include <fstream>
 
-#include "store/postgres/postgres_store.hpp"
-#include "store/postgres/pqxx_shim.hpp"
 #include "unit/judge/audit/audited_store.hpp"
 
 using namespace exchange;
@@ -41,22 +39,18 @@ const std::vector<Command> history = {
     CancelOrder{.account = buyer, .order = 10},
 };
 
-// Commits the history, and projects what the first `projected` commands did.
-void commit_history(Store& store, std::size_t projected = history.size()) {
-  store.load();
-  Writer writer(store);
-  writer.commit({CreateAccount{seller, Cash()}});
-  for (std::size_t at = 0; at < history.size(); ++at) {
-    REQUIRE(changed_state(writer.commit({history[at]}).front()));
-    if (at + 1 == projected) writer.project();
-  }
-}
-
 struct Replaced : AuditedStore {
+  // Commits the history, and projects what the first `projected` commands did.
   void make(std::size_t projected = history.size()) {
     SqliteStore store(path);
     store.open();
-    commit_history(store, projected);
+    store.load();
+    Writer writer(store);
+    writer.commit({CreateAccount{seller, Cash()}});
+    for (std::size_t at = 0; at < history.size(); ++at) {
+      REQUIRE(changed_state(writer.commit({history[at]}).front()));
+      if (at + 1 == projected) writer.project();
+    }
   }
 };
 
@@ -223,34 +217,4 @@ TEST_CASE_METHOD(Replaced, "a complete list has replaced orders as they were sen
              contains_text("[acknowledged] orders 1: is of account 1, which never sent it"));
   CHECK_THAT(audit_of("1 amount=10 limit=5", "- amount=2 limit=1"),
              contains_text("[acknowledged] orders 10: is of account 1, which never sent it"));
-}
-
-TEST_CASE("replacements of a PostgreSQL store are audited too") {
-  const std::string url = shared_cluster().create_database();
-  {
-    PostgresStore store(url);
-    store.open();
-    commit_history(store);
-  }
-  const auto audit_of = [&] { return text_of(audit::audit({.store = url})); };
-  const auto run = [&](const std::string& sql) {
-    pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec(sql);
-  };
-  CHECK_THAT(audit_of(), contains_text("  replacements: 5\n") &&
-                             contains_text("  rows compared with the replay: 21\n") &&
-                             contains_text("clean: no violation"));
-  run("UPDATE order_replacements SET keeps_place = NOT keeps_place WHERE number = 8");
-  CHECK_THAT(
-      audit_of(),
-      contains_text("[tables] executions 4: not at the time of the order that took it (order "
-                    "7)"));
-  run("UPDATE order_replacements SET keeps_place = NOT keeps_place WHERE number = 8;"
-      "UPDATE order_replacements SET time_us = time_us - 1 WHERE number = 9");
-  CHECK_THAT(audit_of(), contains_text("[replay] order_replacements 9: time_us is "));
-  run("UPDATE order_replacements SET time_us = time_us + 1 WHERE number = 9");
-  CHECK_THAT(audit_of(), contains_text("clean: no violation"));
-  run("DELETE FROM order_replacements");
-  CHECK_THAT(audit_of(), contains_text("[tables] orders 3: is missing; no replacement has such a "
-                                       "number"));
 }

@@ -32,15 +32,15 @@ using namespace std::string_literals;
 
 namespace {
 
-ConformanceReport test(const ServerProcess& server, const std::set<std::string>& rules = {},
-                       const std::string& connection = "auto") {
+ConformanceReport test(
+    const ServerProcess& server, const std::set<std::string>& rules = {},
+    const Look& look = [](auto...) {}) {
   ConformanceOptions options;
   options.target.address = "127.0.0.1:" + std::to_string(server.port());
-  options.target.connection = connection;
   options.rounds = 1;
   options.rules = rules;
   options.strict = true;
-  return run(options, [](auto...) {});
+  return run(options, look);
 }
 
 // A server that gives these replies to documents, and ends the connection at an empty one.
@@ -375,16 +375,12 @@ TEST_CASE("blanks before a reply are no length line, and any address of a name w
 
 TEST_CASE("rules that give points are tested first, of these many clients at once last") {
   const ServerProcess server({"--store", "memory:"});
-  ConformanceOptions options;
-  options.target.address = "127.0.0.1:" + std::to_string(server.port());
-  options.rounds = 1;
-  options.rules = {"F4", "C1", "M4", "M11", "T17"};
   std::vector<std::string> order;
-  const ConformanceReport report =
-      run(options, [&](std::size_t, std::size_t, const std::string& name) {
-        const std::string rule = name.substr(0, name.find(' '));
-        if (order.empty() || order.back() != rule) order.push_back(rule);
-      });
+  const auto look = [&](std::size_t, std::size_t, const std::string& name) {
+    const std::string rule = name.substr(0, name.find(' '));
+    if (order.empty() || order.back() != rule) order.push_back(rule);
+  };
+  const ConformanceReport report = test(server, {"F4", "C1", "M4", "M11", "T17"}, look);
   CHECK(lost(report) == "");
   CHECK(order == std::vector<std::string>{"C1", "M4", "T17", "F4", "M11"});
 }
@@ -445,13 +441,9 @@ TEST_CASE("a server that dies after its reply loses the rule of that case, and m
 
 TEST_CASE("an interrupted test keeps what it has found") {
   const ServerProcess server({"--store", "memory:"});
-  ConformanceOptions options;
-  options.target.address = "127.0.0.1:" + std::to_string(server.port());
-  options.rounds = 1;
-  options.rules = {"C1", "C9", "C11"};
   unsigned cases = 0;  // of C9
   const ConformanceReport report =
-      run(options, [&](std::size_t, std::size_t, const std::string& name) {
+      test(server, {"C1", "C9", "C11"}, [&](std::size_t, std::size_t, const std::string& name) {
         if (name.starts_with("C9 ") && ++cases == 2) client::stop_flag() = true;
       });
   client::stop_flag() = false;
