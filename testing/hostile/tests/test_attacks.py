@@ -55,7 +55,7 @@ def without_counts(replies):
 SANITIZED = is_sanitized()
 LIMITS = (
     *("--connections-max", CONNECTIONS_MAX, "--buffered-bytes-max", BUFFERED_MIB << 20),
-    *("--idle-timeout-s", 5, "--stall-timeout-s", 3),
+    *("--idle-timeout-s", 3, "--stall-timeout-s", 2),
 )
 
 

@@ -151,7 +151,7 @@ class TerminalClient(unittest.TestCase):
 class LoadGenerator(unittest.TestCase):
     def test_a_server_that_runs_already_needs_the_operators_key(self):
         with ExchangeServer("--auth") as server:
-            load = f"-c 2 -n 100 --auth --connect 127.0.0.1:{server.port} --symbol-prefix L"
+            load = f"-c 2 -n 30 --auth --connect 127.0.0.1:{server.port} --symbol-prefix L"
             code, said = run_loadgen(load)
             self.assertNotEqual(code, 0)
             self.assertIn("creating needs the operator's key", said)
