@@ -94,7 +94,7 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
 }
 
 TEST_CASE("after a restart of PostgreSQL a failed append is resolved by its number") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   PostgresStore store(cluster.create_database());
   store.open();
   store.append(1, "before");
@@ -130,7 +130,7 @@ TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
 }
 
 TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   PostgresStore store(cluster.create_database());
   store.open();
   cluster.kill();

@@ -227,7 +227,7 @@ TEST_CASE("a server that took over prunes its journal") {
 }
 
 TEST_CASE("a standby server waits for a database that went away") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   const std::string url = cluster.create_database();
   std::optional<PostgresStore> active(url);
   active->open();

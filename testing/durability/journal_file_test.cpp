@@ -29,6 +29,12 @@ struct JournalOnDisk {
     for (BatchNumber batch = first; batch <= last; ++batch)
       journal.append(batch, payload(batch, bytes));
   }
+  // As a server that opens the journal, appends and closes it.
+  void write(BatchNumber first, BatchNumber last, std::size_t bytes = 20) {
+    JournalFile journal(path, Use::write);
+    journal.take_epoch();
+    append(journal, first, last, bytes);
+  }
   // Batches that have the payload of their number; stops at any other.
   static std::vector<BatchNumber> batches(JournalFile& journal, BatchNumber after = 0,
                                           std::size_t bytes = 20) {
@@ -116,11 +122,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a block whose batches are not all pruned is kep
 TEST_CASE_METHOD(JournalOnDisk,
                  "a record that was cut anywhere is not there, and the next one is") {
   const std::size_t size = GENERATE(20, 300);
-  {
-    JournalFile journal(path, Use::write);
-    journal.take_epoch();
-    append(journal, 1, 5, size);
-  }
+  write(1, 5, size);
   const auto before = disk.files();
   {
     JournalFile journal(path, Use::write);
@@ -193,10 +195,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a file of another format is refused") {
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a bad record with later batches behind it is damage") {
-  {
-    JournalFile journal(path, Use::write);
-    append(journal, 1, 12);
-  }
+  write(1, 12);
   const auto files = disk.files();
   std::size_t damaged = 0, cut = 0, unused = 0;
   for (std::size_t at = file_header; at < files.at(path).size(); ++at) {
@@ -225,10 +224,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a bad record with later batches behind it is da
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "damage in batches that are behind the tables is found when read") {
-  {
-    JournalFile journal(path, Use::write);
-    append(journal, 1, 40);
-  }
+  write(1, 40);
   bytes()[file_header + block_header + fragment_header + fragment_header + 5] ^= 1;  // of batch 1
   JournalFile journal(path, Use::read);
   CHECK(journal.newest_batch() == 40);
@@ -320,10 +316,7 @@ TEST_CASE_METHOD(JournalOnDisk,
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "the end of a journal is found without reading all of it") {
-  {
-    JournalFile journal(path, Use::write);
-    append(journal, 1, 400, 100);
-  }
+  write(1, 400, 100);
   std::uint64_t whole_blocks = 0;
   disk.unreadable = [&](const std::string&, std::uint64_t from, std::uint64_t to) {
     whole_blocks += to - from == block_bytes;
@@ -374,10 +367,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a block that could not be made is made at the s
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a journal that is cut within a block ends where it was cut") {
-  {
-    JournalFile journal(path, Use::write);
-    append(journal, 1, 30);
-  }
+  write(1, 30);
   const auto files = disk.files();
   std::set<std::string> found;
   for (std::size_t size = file_header + block_bytes; size < files.at(path).size(); size += 16) {
@@ -397,10 +387,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a journal that is cut within a block ends where
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a journal whose making was not finished cannot be read") {
-  {
-    JournalFile journal(path, Use::write);
-    append(journal, 1, 3);
-  }
+  write(1, 3);
   bytes()[7] = '0';
   CHECK_THROWS_AS(JournalFile(path, Use::read), StoreCorrupt);
 }

@@ -439,7 +439,7 @@ TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
 
 TEST_CASE("a search that is interrupted reports its tries") {
   const Ran run = loadgen_ends(130, "-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
-                               "timeout --preserve-status -s INT 6 ");
+                               "timeout --preserve-status -s INT 2 ");
   CHECK(contains_text("no rate was held twice").match(run.out));
 }
 
@@ -449,7 +449,7 @@ TEST_CASE(
     const TemporaryFolder folder;
     const Ran run = loadgen(
         "-c 2 -d 30s --store memory: --progress --json '" + (folder / "r.json") + "'" + audit +
-        " & pid=$!; sleep 3; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
+        " & pid=$!; sleep 1.5; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
     INFO(run.out << run.err);
     CHECK(run.status == 1);
     CHECK(contains_text("stopped early").match(run.out));
@@ -480,6 +480,6 @@ TEST_CASE("compare takes what --json wrote") {
 
 TEST_CASE("Ctrl-C ends a run at once, with its report so far") {
   const Ran run =
-      loadgen_ends(130, "-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 4 ");
+      loadgen_ends(130, "-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 2 ");
   CHECK(contains_text("stopped early").match(run.out));
 }

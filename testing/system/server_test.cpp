@@ -281,7 +281,7 @@ TEST_CASE("the loops follow the CPUs that the process may use") {
 }
 
 TEST_CASE("while PostgreSQL is down nothing is acknowledged; then service resumes by itself") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   ServerProcess server({"--store", cluster.create_database()});
   TcpClient client(server.port(), patient);
   create_market(client);
@@ -340,7 +340,7 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
 }
 
 TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
   const unsigned http_port = server.http_port();
   const auto http = [&](const std::string& request_line) {
