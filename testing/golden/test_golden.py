@@ -70,7 +70,3 @@ class EachVersion(unittest.TestCase):
         done = subprocess.run([BIN / "exchange-audit", store], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, "batches replayed: [1-9]")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -91,7 +91,3 @@ class File(unittest.TestCase):
             good = {"format": calibrate.FORMAT, "wake_us": 1.0}
             file.write_text(json.dumps(good))
             self.assertEqual(load(file), good)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -75,7 +75,3 @@ class Model(unittest.TestCase):
         for policy in POLICIES:
             result = simulate(replace(CELL, policy=policy, rate=5000), seconds=1)
             self.assertAlmostEqual(result["requests_per_s"], 5000, delta=300)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -96,7 +96,3 @@ class Measuring(unittest.TestCase):
 
     def test_the_cpu_time_of_threads_is_read(self):
         self.assertGreater(thread_usage(os.getpid())["other"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -131,7 +131,3 @@ class Scheduler(unittest.TestCase):
         cpus.start(self.worker("a", 10), cold_us=7)
         self.simulator.run(1000)
         self.assertEqual(self.log, [("a", 20)])
-
-
-if __name__ == "__main__":
-    unittest.main()

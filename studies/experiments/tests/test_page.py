@@ -137,7 +137,3 @@ class Claims(unittest.TestCase):
         self.assertAlmostEqual(1.5e-3, claims.number("1.50 ms (1.1-1.8)"))
         self.assertEqual(1_631_800, claims.number("1,631,800 (1-2)"))
         self.assertEqual(30, claims.number("30 of 30"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -111,7 +111,3 @@ class Reported(unittest.TestCase):
             port = free.getsockname()[1]
         self.assertIsNone(self.ask(self.client(port)))
         self.assertIsInstance(self.events[0]["exception"], ConnectionRefusedError)
-
-
-if __name__ == "__main__":
-    unittest.main()

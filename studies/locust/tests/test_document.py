@@ -168,7 +168,3 @@ class Words(unittest.TestCase):
         blocks = document.blocks(results)
         self.assertEqual(set(names(text)), set(blocks))
         self.assertEqual(fill(text, blocks), text)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -48,7 +48,3 @@ class Run(unittest.TestCase):
                 if trial["row"] in names:
                     self.assertEqual(set(trial["statistics"]), names[trial["row"]] | {"Aggregated"})
         self.assertIn("| XML port, raw socket, 1 worker |", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -55,7 +55,3 @@ class Remembered(unittest.TestCase):
         self.assertEqual(control.query_document(), query(1, 4))
         self.assertIn('<order sym="GROW" amount="-1" limit="1"/>', growing.order_document())
         self.assertEqual(control.order_document(), growing.order_document())
-
-
-if __name__ == "__main__":
-    unittest.main()

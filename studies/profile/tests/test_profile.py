@@ -129,7 +129,3 @@ class Run(unittest.TestCase):
             text = (Path(folder) / "profile.md").read_text()
             self.assertRegex(text, r"\| kernel: sockets \| \d+\.\d% \|")
             self.assertIn("tcp_sendmsg", (Path(folder) / "flame-graph.svg").read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -90,7 +90,3 @@ class Documents(unittest.TestCase):
             write_charts(docs, {"old": "<svg/>"})
             write_charts(docs, {"new": "<svg/>"})
             self.assertEqual([file.name for file in docs.iterdir()], ["new.svg"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -107,7 +107,3 @@ class Arguments(unittest.TestCase):
             settings = Settings(seconds=1, warmup=0.25)
             arguments = loadgen_arguments(one, place(one, (0, 1)), trial, settings, *more)
             self.assertIn(words, " ".join(arguments))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -67,7 +67,3 @@ class Fit(unittest.TestCase):
         summary = {"fits_over_clients": [{**one, **factors} for one in (noise, GOOD)]}
         rows = fits_clients_table(summary).rows
         self.assertEqual((5, number(GOOD["peak_n"])), (len(rows[0]), rows[1][7]))
-
-
-if __name__ == "__main__":
-    unittest.main()

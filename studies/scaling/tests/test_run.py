@@ -129,7 +129,3 @@ class Plots(unittest.TestCase):
             plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
             names = "cpu p99-1 p99-2 stages throughput-1 throughput-2"
             self.assertEqual(plots, names.split())
-
-
-if __name__ == "__main__":
-    unittest.main()

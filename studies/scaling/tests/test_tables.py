@@ -144,7 +144,3 @@ class Waits(unittest.TestCase):
         samples = [(1.0, "idle", 9), (2.0, "idle", 2), (2.0, "running", 1), (2.1, "running", 1)]
         counted = {"samples": 2, "sessions": {"idle": 2, "running": 2}}
         self.assertEqual(count_waits([*samples, (3.0, "idle", 9)], 1.5, 2.5), counted)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -91,7 +91,3 @@ class UnderFire(unittest.TestCase):
         done = subprocess.run(command, capture_output=True, text=True, timeout=400)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn("3 rounds, 0 violations", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class Proxy(unittest.TestCase):
             self.wait_for(lambda: self.server(2)["status"] == "UP", "a check of the second")
             ready.remove(1)
             self.assertEqual(b"who serves?", client.recv(100))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -42,7 +42,3 @@ class Switchover(unittest.TestCase):
     def test_a_signal_that_cannot_be_sent(self):
         status, text = self.run_it(ADDRESSES[1], ADDRESSES[0], "false")
         self.assertEqual((1, "switchover: 'false' failed; nothing was done\n"), (status, text))
-
-
-if __name__ == "__main__":
-    unittest.main()

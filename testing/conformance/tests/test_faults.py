@@ -356,7 +356,3 @@ class CommandLine(unittest.TestCase):
                 sent.append([re.sub(r'(id|sym)="[^"]*"', "", one["sent"]) for one in conversation])
         self.assertEqual(sent[0], sent[1])
         self.assertTrue(sent[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

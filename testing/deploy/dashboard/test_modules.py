@@ -18,7 +18,3 @@ class Modules(unittest.TestCase):
             with self.subTest(result["name"]):
                 self.assertIsNone(result["failure"], result["failure"])
         self.assertEqual(page.complaints(), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -428,7 +428,3 @@ class PageAlone(unittest.TestCase):
                         ),
                         4.5,
                     )
-
-
-if __name__ == "__main__":
-    unittest.main()

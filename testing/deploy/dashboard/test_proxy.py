@@ -106,7 +106,3 @@ class BehindAProxy(unittest.TestCase):
 
     def test_haproxy(self):
         self.check(*self.start("haproxy", lambda text, folder: text, ["-db", "-q", "-f"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

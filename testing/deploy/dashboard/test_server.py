@@ -125,7 +125,3 @@ class PageOfTheServer(unittest.TestCase):
         exchange = self.start()
         with urlopen(exchange.address + "/", timeout=60) as answer:
             self.assertIn(POLICY, answer.headers["Content-Security-Policy"])
-
-
-if __name__ == "__main__":
-    unittest.main()

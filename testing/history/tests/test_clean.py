@@ -6,7 +6,6 @@ import signal
 import subprocess
 import threading
 import time
-import unittest
 
 import support
 from exchange_server import BIN, POLICIES, loadgen_command, run_loadgen
@@ -171,7 +170,3 @@ class KillAndRestart(support.HistoryTest):
         history.write(self.file())
         self.replay()
         self.porcupine()
-
-
-if __name__ == "__main__":
-    unittest.main()

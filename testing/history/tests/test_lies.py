@@ -147,7 +147,3 @@ class PorcupineModel(unittest.TestCase):
             self.skipTest(why)
         tested = go("test", "./...")
         self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

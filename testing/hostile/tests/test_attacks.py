@@ -185,7 +185,3 @@ class UnderPool(Attacks, unittest.TestCase):
 
 class UnderLoop(Attacks, unittest.TestCase):
     policy = "loop"
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -330,7 +330,3 @@ class TestList(unittest.TestCase):
             self.assertTrue(broken, f"{mutation.name}: there is no rule or promise {mutation.of!r}")
             without_bug = [promise for promise in without_bug if promise not in broken]
         self.assertEqual(without_bug, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

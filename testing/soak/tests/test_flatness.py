@@ -55,7 +55,3 @@ class TestFlatness(unittest.TestCase):
         self.assertTrue(
             judge("resident memory", "MiB", course(lambda t: 100 - t / 100), memory_allowed).passed
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -173,7 +173,3 @@ class TestSize(Case):
             "start: 40.00 s of CPU, 100 times that of the small store, for 10 times the orders",
             finding,
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

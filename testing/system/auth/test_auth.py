@@ -376,7 +376,3 @@ class Tls(unittest.TestCase):
                 ended = run_program("server", *start, *arguments, start_new_session=True)
                 self.assertNotEqual(ended.returncode, 0)
                 self.assertIn(words, ended.stderr + ended.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

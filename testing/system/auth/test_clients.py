@@ -188,7 +188,3 @@ class Bots(unittest.TestCase):
             refused = self.run_bots(server, "-d", "1s")
             self.assertIn("creating needs the operator's key; trying again in", refused.stderr)
             self.assertEqual(self.run_bots(server, "--operator-key-file", "/nowhere").returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

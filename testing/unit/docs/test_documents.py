@@ -125,7 +125,3 @@ class Documents(unittest.TestCase):
         index = (ROOT / "docs/README.md").read_text()
         pages = {page.name for page in self.pages if page.parent == ROOT / "docs"} - {"README.md"}
         self.assertEqual(set(), {name for name in pages if f"({name})" not in index})
-
-
-if __name__ == "__main__":
-    unittest.main()

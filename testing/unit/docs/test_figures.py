@@ -37,7 +37,3 @@ class Figures(unittest.TestCase):
             ],
             list(figures.problems({"a.md": page}, known)),
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -69,7 +69,3 @@ class Options(unittest.TestCase):
         image = set(re.findall(r"^(?:ENV|   ) (EXCHANGE_\w+)=", text, re.M))
         self.assertLessEqual(OF_THE_IMAGE, image)
         self.assertLessEqual(image, self.variables)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -153,7 +153,3 @@ class Values(unittest.TestCase):
                     # what a sentence describes, such as "the database", is not compared
                     if re.fullmatch(r"[\d.]+|[a-z]+:[\w-]+", default):
                         self.assertEqual(real[name], default, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

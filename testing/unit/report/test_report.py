@@ -128,7 +128,3 @@ class Charts(unittest.TestCase):
             "decimals": 1,
         }
         self.assertEqual(charts.svg(chart), charts.svg(chart))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -93,7 +93,3 @@ class Scripts(unittest.TestCase):
         done = self.run_it(ROOT / FIRST_STEP, "--report", env=environment)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertRegex(self.called(), "install .*python3-matplotlib .*python3-munkres")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -225,7 +225,3 @@ class WithTheRealPrograms(toys.TestCase):
         status, out, log = self.grade(*arguments)
         self.assertEqual(0, status, log)
         self.assertRegex(out, r"1  ours +65.0 of 65")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -249,7 +249,3 @@ class Agreement(unittest.TestCase):
         top = text_of("CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
         read = {"CMakeLists.txt", "db", *re.findall(r"add_subdirectory\((\w+)", top)}
         self.assertLessEqual(read, allowed)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -25,7 +25,3 @@ class Proof(unittest.TestCase):
         if proof.returncode == SKIPPED:
             self.skipTest(lines[-1].strip())
         self.assertEqual(proof.returncode, 0, "".join(lines))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -55,7 +55,3 @@ class Kubernetes(unittest.TestCase):
             file.flush()
             done = subprocess.run([HAPROXY, "-c", "-f", file.name], capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

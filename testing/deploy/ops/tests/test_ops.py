@@ -299,7 +299,3 @@ class Prometheus(unittest.TestCase):
         for rule in rules():
             with self.subTest(rule["name"]):
                 self.assertEqual((rule["health"], rule["state"]), ("ok", "inactive"))
-
-
-if __name__ == "__main__":
-    unittest.main()

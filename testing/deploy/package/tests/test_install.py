@@ -153,7 +153,3 @@ class Package(unittest.TestCase):
         for line in (PACKAGE / "exchange.default").read_text().splitlines():
             if line.startswith("#EXCHANGE_"):
                 self.assertIn(f"(Env:{line[1:].split('=')[0]})", text)
-
-
-if __name__ == "__main__":
-    unittest.main()
