@@ -1,6 +1,6 @@
 #pragma once
 // The test cases, each of one rule: most as text (cases/README.md), and in C++ those that look at
-// bytes, at time, or at replies in more detail. A case runs several times, with other data each
+// replies in more detail. A case runs several times, with other data each
 // time.
 
 #include <functional>
@@ -25,7 +25,6 @@ Cases all_cases();
 // Those of a file of cases/. `file` is its name, for messages. A line that is no step of the
 // language is found when its case runs: that then throws std::logic_error with file and line.
 Cases read_cases(std::string_view file, std::string_view text);
-Cases framing_cases();
 Cases reply_cases();
 Cases concurrency_cases();
 

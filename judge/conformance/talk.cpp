@@ -120,10 +120,14 @@ void Talk::note_form(const std::string& document) {
 
 std::vector<Element> Talk::ask_several(const std::string& document, std::size_t elements) {
   std::vector<Element> answers = ask(document);
-  expect(answers.size() == elements, "the reply should have " + std::to_string(elements) +
-                                         (elements == 1 ? " element, has " : " elements, has ") +
-                                         std::to_string(answers.size()));
+  expect_elements(answers, elements);
   return answers;
+}
+
+void Talk::expect_elements(const std::vector<Element>& answers, std::size_t count) {
+  expect(answers.size() == count, "the reply should have " + std::to_string(count) +
+                                      (count == 1 ? " element, has " : " elements, has ") +
+                                      std::to_string(answers.size()));
 }
 
 Element Talk::ask_one(const std::string& document) {

@@ -97,6 +97,7 @@ class Talk {
   std::vector<Element> ask(const std::string& document);
   // A document that must get one reply element, so many, or an <error> for each.
   Element ask_one(const std::string& document);
+  static void expect_elements(const std::vector<Element>& answers, std::size_t count);
   std::vector<Element> ask_several(const std::string& document, std::size_t elements);
   // One element: <error>.
   Element expect_error(const std::string& document, const std::string& why);
