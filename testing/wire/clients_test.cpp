@@ -6,10 +6,10 @@
 #include <system_error>
 #include <thread>
 
+#include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
-#include "wire/policies.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "support/local.hpp"
+#include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
-#include "wire/policies.hpp"
 #include "wire/script.hpp"
 
 using namespace exchange;

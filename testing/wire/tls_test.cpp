@@ -1,10 +1,10 @@
 // TLS beyond the scripts: clients that do not speak it, do not finish the handshake, end without
 // close_notify, or take long replies.
 
+#include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
-#include "wire/policies.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
