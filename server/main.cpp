@@ -223,7 +223,7 @@ int run(Options options) {
   server.serve();
   fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(server.port()),
-              policy_name(options.net.policy), threads_name(options.net).c_str(),
+              name_of(options.net.policy).data(), threads_name(options.net).c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
   int signal = 0;

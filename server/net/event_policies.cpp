@@ -1,4 +1,5 @@
-#include "net/event_policies.hpp"
+// pool: a fixed number of threads over one event queue. loop: one event loop per thread, each with
+// its own acceptor (SO_REUSEPORT), run to completion. Both run the coroutine of connection.hpp.
 
 #include <pthread.h>
 

@@ -10,10 +10,8 @@
 
 namespace exchange {
 
-// Where sessions run: a thread for each client, a fixed number of threads over one event queue, or
-// one event loop per thread.
+// Where sessions run.
 BOOST_DEFINE_FIXED_ENUM_CLASS(Policy, std::uint8_t, thread, pool, loop)
-inline const char* policy_name(Policy policy) { return name_of(policy).data(); }
 constexpr const char* describe(Policy policy) {
   switch (policy) {
     case Policy::thread: return "one per client";
@@ -21,6 +19,14 @@ constexpr const char* describe(Policy policy) {
     case Policy::loop: return "event loops";
   }
   return "";
+}
+// "thread (one per client), pool (fixed number over one queue), ..."
+inline std::string policies_text() {
+  std::string text;
+  for (std::size_t i = 0; i < enumerators<Policy>; ++i)
+    text.append(i == 0 ? "" : ", ").append(name_of(Policy(i))) +=
+        std::string(" (") + describe(Policy(i)) + ")";
+  return text;
 }
 
 struct TlsFiles {
@@ -101,14 +107,7 @@ void add_options(NetOptions& options, Add add) {
   add("--port", options.port, "TCP port for clients; 0 picks a free one", Range{0, 65'535});
   add("--bind", options.bind,
       "IP address to listen on; 0.0.0.0 for all, but read docs/security.md first", IpAddress{});
-  static const std::string policies = [] {
-    std::string all = "where sessions run: ";
-    for (std::size_t i = 0; i < enumerators<Policy>; ++i)
-      all += std::string(i == 0 ? "" : ", ") + policy_name(Policy(i)) + " (" + describe(Policy(i)) +
-             ")";
-    return all;
-  }();
-  add("--policy", options.policy, policies.c_str());
+  add("--policy", options.policy, ("where sessions run: " + policies_text()).c_str());
   add("--threads", options.threads,
       "threads of pool and loop; 0: one for each CPU that this process may use (its affinity and "
       "the CPU quota of its control group count)",

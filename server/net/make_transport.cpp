@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/cgroup.hpp"
-#include "net/event_policies.hpp"
-#include "net/thread_policy.hpp"
+#include "net/transport.hpp"
 
 namespace exchange {
 

@@ -1,4 +1,4 @@
-#include "net/thread_policy.hpp"
+// thread: one blocking thread per client, the classic, and the fair baseline.
 
 #include <pthread.h>
 #include <sched.h>
@@ -16,6 +16,7 @@
 #include "net/conversation.hpp"
 #include "net/listener.hpp"
 #include "net/stream.hpp"
+#include "net/transport.hpp"
 
 namespace exchange {
 namespace {

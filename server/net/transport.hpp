@@ -41,6 +41,10 @@ class Transport {
 
 // Listens and serves at once. Throws std::system_error if it cannot listen on the address.
 std::unique_ptr<Transport> make_transport(const TransportParts& parts);
+// Of each policy.
+std::unique_ptr<Transport> make_thread_policy(const TransportParts& parts);
+std::unique_ptr<Transport> make_pool_policy(const TransportParts& parts);
+std::unique_ptr<Transport> make_loop_policy(const TransportParts& parts);
 
 // CPUs that this process may use (taskset, cpusets), and that the quota of its control group pays
 // for (cpu.max).

@@ -19,7 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 BINARY, LOADGEN = BIN / "server", BIN / "loadgen"
-POLICIES = ("thread", "pool", "loop")
+POLICIES = tuple(
+    re.search(r"\(Policy, std::uint8_t, ([\w, ]+)\)", (ROOT / "server/net/limits.hpp").read_text())[
+        1
+    ].split(", ")
+)
 PATIENCE_S = 30  # for a reply
 OPERATOR_KEY = "operator of tests"
 MESSAGES = object()

@@ -14,10 +14,6 @@
 
 namespace exchange::testing {
 
-inline const char* name_of(Policy policy) {
-  return policy == Policy::thread ? "thread" : policy == Policy::pool ? "pool" : "loop";
-}
-
 class InProcessServer {
  public:
   // Not started: adjust options and store, then start().

@@ -1,12 +1,26 @@
 #pragma once
-// Test cases that run once under each thread policy.
+// The thread policies, for test cases that run under each.
+
+#include <string>
+#include <vector>
 
 #include "catch.hpp"
-#include "support/in_process_server.hpp"
+#include "net/limits.hpp"
 
 namespace exchange::testing {
 
+inline std::vector<Policy> policies() {
+  std::vector<Policy> all;
+  for (std::size_t i = 0; i < enumerators<Policy>; ++i) all.push_back(Policy(i));
+  return all;
+}
+inline std::vector<std::string> policy_names() {
+  std::vector<std::string> all;
+  for (const Policy policy : policies()) all.emplace_back(name_of(policy));
+  return all;
+}
+
 // Show it with INFO(name_of(policy)).
-inline Policy any_policy() { return GENERATE(Policy::thread, Policy::pool, Policy::loop); }
+inline Policy any_policy() { return GENERATE(from_range(policies())); }
 
 }  // namespace exchange::testing

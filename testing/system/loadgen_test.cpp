@@ -16,6 +16,7 @@
 #include "catch.hpp"
 #include "support/edited_server.hpp"
 #include "support/folder.hpp"
+#include "support/policies.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -86,7 +87,7 @@ std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
 
 TEST_CASE(
     "a run ends with 0 and reports every request under each policy, workload and kind of connection") {
-  for (const char* policy : {"thread", "pool", "loop"})
+  for (const std::string& policy : policy_names())
     for (const char* workload : {"create", "transactions", "mix", "reads"})
       for (const char* connection : {"persistent", "per-request"}) {
         const Reported run = report_ends(0, small + "--policy " + policy + " --workload " +

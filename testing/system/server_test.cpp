@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "support/folder.hpp"
+#include "support/policies.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
@@ -55,7 +56,7 @@ TEST_CASE(
     "the ready line shows port, policy, threads and store, and SIGTERM ends the server with 0") {
   TemporaryFolder folder;
   const std::string store = "sqlite:" + folder / "x.db";
-  for (const std::string policy : {"thread", "pool", "loop"}) {
+  for (const std::string& policy : policy_names()) {
     ServerProcess server({"--store", store, "--policy", policy, "--threads", "3"});
     const std::string threads = policy == "thread" ? "per-client" : "3";
     CHECK(server.ready_line() == "ready port=" + std::to_string(server.port()) + " policy=" +
@@ -66,7 +67,7 @@ TEST_CASE(
 
 TEST_CASE(
     "SIGTERM with connected clients answers what was received, projects it, and ends within 5 s") {
-  const std::string policy = GENERATE("thread", "pool", "loop");
+  const std::string policy = GENERATE(from_range(policy_names()));
   TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--policy", policy});
   TcpClient idle(server.port()), busy(server.port(), patient), half_sent(server.port());
@@ -154,7 +155,7 @@ TEST_CASE(
   };
   refused({"--port", "0", "--store", "sqlite:" + folder / "x.db"}, "in use by another server");
   refused({"--port", "0", "--store", "sqlite:" + folder / "no/such/folder/x.db"}, "No such file");
-  for (const std::string policy : {"thread", "pool", "loop"})
+  for (const std::string& policy : policy_names())
     refused({"--port", std::to_string(first.port()), "--policy", policy, "--store", "memory:"},
             "Address already in use");
   refused({"--port", "0", "--store", "postgresql://x@127.0.0.1:1/x", "--store-wait-s", "0"},

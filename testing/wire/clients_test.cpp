@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "support/in_process_server.hpp"
 #include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
@@ -416,7 +417,7 @@ TEST_CASE("a length that is too large for its document is answered soon") {
 TEST_CASE("white space that comes in time finishes a request whose document was complete before") {
   std::vector<std::unique_ptr<InProcessServer>> servers;
   std::vector<std::unique_ptr<TcpClient>> clients;
-  for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop}) {
+  for (const Policy policy : policies()) {
     servers.push_back(std::make_unique<InProcessServer>(
         policy, [](Options& options) { options.net.limits.complete_document_ms = 1'500; }));
     clients.push_back(std::make_unique<TcpClient>(servers.back()->port()));

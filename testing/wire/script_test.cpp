@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "support/in_process_server.hpp"
 #include "support/local.hpp"
 #include "support/policies.hpp"
 #include "support/self_signed.hpp"

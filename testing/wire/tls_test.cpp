@@ -1,6 +1,7 @@
 // TLS beyond the scripts: clients that do not speak it, do not finish the handshake, end without
 // close_notify, or take long replies.
 
+#include "support/in_process_server.hpp"
 #include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"

@@ -20,6 +20,7 @@
 #include "judge/conformance/report.hpp"
 #include "support/folder.hpp"
 #include "support/local_port.hpp"
+#include "support/policies.hpp"
 #include "support/server_process.hpp"
 #include "support/wait_for.hpp"
 
@@ -104,7 +105,7 @@ std::string lost(const ConformanceReport& report) {
 }  // namespace
 
 TEST_CASE("the server keeps every rule under every policy") {
-  const std::string policy = GENERATE("thread", "pool", "loop");
+  const std::string policy = GENERATE(from_range(testing::policy_names()));
   const ServerProcess server({"--policy", policy, "--store", "memory:"});
   const ConformanceReport report = test(server);
   CHECK(lost(report) == "");
