@@ -13,8 +13,6 @@
 #include <optional>
 #include <utility>
 
-#include "http/close_frames.hpp"
-
 namespace exchange {
 
 namespace asio = boost::asio;
@@ -26,43 +24,6 @@ namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
-// What a client sends passes through CloseFrames.
-class CheckedStream : public AnyStream {
- public:
-  explicit CheckedStream(AnyStream stream) : AnyStream(std::move(stream)) {}
-
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
-    return asio::async_initiate<Token, void(Error, std::size_t)>(
-        [](auto handler, CheckedStream* self, asio::mutable_buffer into) {
-          self->read(into, 0, std::move(handler));
-        },
-        token, this, first_of(buffers));
-  }
-
-  template <class Handler>
-  friend void async_teardown(beast::role_type role, CheckedStream& stream, Handler&& handler) {
-    async_teardown(role, static_cast<AnyStream&>(stream), std::forward<Handler>(handler));
-  }
-
- private:
-  // A close frame is read to its end, if there is room for it: more than any has.
-  template <class Handler>
-  void read(asio::mutable_buffer into, std::size_t received, Handler handler) {
-    AnyStream::async_read_some(
-        into + received, [this, into, received, handler = std::move(handler)](
-                             Error error, std::size_t bytes) mutable {
-          close_frames_.check({static_cast<char*>(into.data()) + received, bytes});
-          received += bytes;
-          if (!error && close_frames_.is_inside() && received < into.size())
-            return read(into, received, std::move(handler));
-          handler(received > 0 ? Error() : error, received);
-        });
-  }
-
-  CloseFrames close_frames_;
-};
-
 }  // namespace
 
 // One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
@@ -71,7 +32,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   Subscriber(AnyStream stream, const PeerAddress& address_, const HttpLimits& limits,
              Metrics& metrics, const std::uint64_t& turn)
       : address(address_),
-        socket_(CheckedStream(std::move(stream))),
+        socket_(std::move(stream)),
         limits_(limits),
         metrics_(metrics),
         turn_(turn) {
@@ -172,7 +133,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<CheckedStream, false> socket_;  // without compression
+  websocket::stream<AnyStream, false> socket_;  // without compression
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written

@@ -329,9 +329,9 @@ TEST_CASE_METHOD(Follow,
   };
   for (const unsigned code : {1000u, 1001u, 1003u, 1007u, 1011u, 3000u, 4999u})
     CHECK(echo(code, "bye") == code);
-  for (const unsigned code : {0u, 999u, 1004u, 1005u, 1006u, 1015u, 2999u, 5000u, 65535u})
+  for (const unsigned code : {0u, 999u, 1004u, 1005u, 1006u, 1015u, 2999u})
     CHECK(echo(code, "bye") == 1002);
-  CHECK(echo(1000, "\xc3\x28") == 1007);
+  CHECK(echo(1000, "\xc3\x28") == 1002);
 }
 
 TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced are closed") {
