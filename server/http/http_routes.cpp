@@ -19,6 +19,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
+using Answer = asio::awaitable<HttpResponse>;
+
 constexpr const char* json_type = "application/json";
 constexpr const char* text_type = "text/plain; charset=utf-8";
 constexpr const char* xml_type = "application/xml; charset=utf-8";
@@ -45,13 +47,9 @@ std::string_view parameter(const HttpHeader& header, std::string_view name) {
   return {};
 }
 
-// The last segment of a path that begins with `prefix`; null if it has another form.
-std::string_view last_segment(const HttpHeader& header, std::string_view prefix) {
+std::string_view last_segment(const HttpHeader& header) {
   const std::string_view path = path_of(header);
-  if (!path.starts_with(prefix) || path.size() == prefix.size() ||
-      path.find('/', prefix.size()) != path.npos)
-    return {};
-  return path.substr(prefix.size());
+  return path.substr(path.rfind('/') + 1);
 }
 
 const EmbeddedFile* find_page_file(std::string_view path) {
@@ -107,10 +105,6 @@ std::size_t count_parameter(const HttpHeader& header, std::string_view name, std
   return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
 }
 
-std::string count_error(std::string_view name, std::size_t max) {
-  return std::string(name) + " is a whole number from 1 to " + std::to_string(max);
-}
-
 // "not_found".
 std::string code_of_status(http::status status) {
   std::string code;
@@ -118,56 +112,319 @@ std::string code_of_status(http::status status) {
   return boost::to_lower_copy(code);
 }
 
-HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
-  return HttpRoutes::error(header, http::status::not_found,
-                           "unknown symbol '" + std::string(symbol) + "'",
-                           code_of(Reason::unknown_symbol));
+constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
+               unavailable = http::status::service_unavailable;
+
+HttpResponse refusal(const HttpHeader& header, http::status status, Reason reason) {
+  return http_error(header, status, describe(reason), code_of(reason));
 }
 
-constexpr std::string_view reading = "GET, HEAD", posting = "POST";
+HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
+  return http_error(header, not_found, "unknown symbol '" + std::string(symbol) + "'",
+                    code_of(Reason::unknown_symbol));
+}
+
+HttpResponse count_error(const HttpHeader& header, std::string_view name, std::size_t max) {
+  return http_error(header, bad_request,
+                    std::string(name) + " is a whole number from 1 to " + std::to_string(max));
+}
 
 // The burst and rest of making a response: a large one takes some 5 ms of CPU time, over 20 ms.
 constexpr auto spread = std::chrono::milliseconds(20);
 
-}  // namespace
+// --- at once ---
 
-// Where a request goes. A path that ends with a slash is followed by one more segment.
-struct HttpRoutes::Route {
+HttpResponse liveness(HttpRoutes& at, const HttpHeader& header) {
+  const std::string reason = at.readiness.not_alive(monotonic_ns());
+  return reason.empty() ? respond(header, http::status::ok, text_type, "alive\n")
+                        : http_error(header, unavailable, reason);
+}
+
+// Kubernetes asks a standby with ?standby: to it, a server that can take over is ready.
+HttpResponse readiness(HttpRoutes& at, const HttpHeader& header) {
+  const bool standby = parameter(header, "standby").data() != nullptr;
+  const std::int64_t now_ns = monotonic_ns();
+  const std::string reason =
+      standby ? at.readiness.not_able(now_ns) : at.readiness.not_ready(now_ns);
+  if (!reason.empty()) return http_error(header, unavailable, reason);
+  const bool active = at.readiness.role() == Readiness::Role::active;
+  return respond(header, http::status::ok, text_type, active ? "ready\n" : "standby\n");
+}
+
+HttpResponse page(HttpRoutes&, const HttpHeader& header) {
+  const EmbeddedFile& file = *find_page_file(path_of(header));
+  HttpResponse response =
+      respond(header, http::status::ok, content_type(file.name), std::string(file.content));
+  response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
+  response.set("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+// Without the handshake, which HttpServer answers.
+HttpResponse websocket(HttpRoutes&, const HttpHeader& header) {
+  HttpResponse response =
+      http_error(header, http::status::upgrade_required, "this path is for WebSocket");
+  response.set(http::field::upgrade, "websocket");
+  response.set(http::field::connection, "Upgrade");
+  return response;
+}
+
+// --- market data, from the view ---
+
+HttpResponse symbols(const HttpRoutes& at, const HttpHeader& header) {
+  const std::size_t max = at.limits.symbols_max, count = count_parameter(header, "limit", max, max);
+  if (count == 0) return count_error(header, "limit", max);
+  const std::string_view after = parameter(header, "after");
+  std::size_t first = 0;
+  if (after.data() != nullptr) {
+    const auto name = parse_symbol_name(after);
+    const auto number = name ? at.view->symbol_number(*name) : std::nullopt;
+    if (!number) return unknown_symbol(header, after);
+    first = *number + std::size_t(1);
+  }
+  return json(header, symbols_json(*at.view, first, count));
+}
+
+// `parameter_name`: how many of the symbol's levels or trades.
+HttpResponse of_symbol(const HttpRoutes& at, const HttpHeader& header, std::string_view text,
+                       const char* parameter_name, std::size_t usual, std::size_t max,
+                       std::string (*document)(const MarketView::Symbol&, std::size_t)) {
+  const auto name = parse_symbol_name(text);
+  const MarketView::Symbol* symbol = name ? at.view->find_symbol(*name) : nullptr;
+  if (symbol == nullptr) return unknown_symbol(header, text);
+  const std::size_t count = count_parameter(header, parameter_name, usual, max);
+  if (count == 0) return count_error(header, parameter_name, max);
+  return json(header, document(*symbol, count));
+}
+
+HttpResponse book(const HttpRoutes& at, const HttpHeader& header) {
+  return of_symbol(at, header, last_segment(header), "levels", 20, at.limits.book_levels_max,
+                   book_json);
+}
+
+HttpResponse trades(const HttpRoutes& at, const HttpHeader& header) {
+  const std::string_view text = parameter(header, "sym");
+  if (text.empty())
+    return http_error(header, bad_request, "the parameter sym is missing: /api/trades?sym=SPY");
+  return of_symbol(at, header, text, "limit", 50, at.limits.trades_kept_max, trades_json);
+}
+
+// --- what may wait ---
+
+// Why what this server would show may be outdated; empty if it is not.
+asio::awaitable<std::string> stale(HttpRoutes& at) {
+  std::string reason;
+  if (at.readiness.role() != Readiness::Role::active) {
+    reason = at.readiness.stale(monotonic_ns());
+  } else {
+    const bool active =
+        co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
+    if (!active)
+      reason = "this server cannot know now whether it is still the active one; ask again later";
+  }
+  co_return reason;
+}
+
+Answer metrics(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const bool active =
+      co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
+  const AddressTurns::Turn turn = co_await at.turns.take(peer);
+  std::string text =
+      prometheus_text(at.metrics, at.core.health(), at.store.status(),
+                      at.certificate == nullptr ? 0 : at.certificate->expires_s(), active);
+  co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
+                    std::move(text));
+}
+
+// If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
+// the time of a refusal reveals nothing.
+asio::awaitable<std::optional<bool>> may_see(HttpRoutes& at, const HttpHeader& header,
+                                             const AccountId& account, PeerAddress peer) {
+  if (!at.core.has_keys()) co_return true;
+  auto given = read_basic_credentials(field_of(header, http::field::authorization));
+  std::string key = given && given->account == account ? std::move(given->key) : "";
+  co_return co_await at.core.may_see(account, std::move(key), peer);
+}
+
+Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const auto id = parse_account_id(last_segment(request));
+  if (!id)
+    co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
+                         code_of(ErrorCode::malformed_id));
+  // First: a server that shows nothing hashes nothing. What is read later is as new at least.
+  const std::string reason = co_await stale(at);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
+  const std::optional<bool> allowed = co_await may_see(at, request, *id, peer);
+  if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
+  const AddressTurns::Turn turn = co_await at.turns.take(peer);
+  const MarketView::Account* found = at.view->find_account(*id);
+  if (found == nullptr || !*allowed) co_return refusal(request, not_found, Reason::unknown_account);
+
+  AccountPage page{at.limits.positions_max, at.limits.account_orders_max};
+  if (const auto after = parameter(request, "positions_after"); after.data() != nullptr) {
+    const auto name = parse_symbol_name(after);
+    const auto symbol = name ? at.view->symbol_number(*name) : std::nullopt;
+    const auto position = symbol ? at.view->find_position(*found, *symbol) : std::nullopt;
+    if (!position) co_return http_error(request, not_found, "this account has no such position");
+    page.first_position = *position + 1;
+  }
+  if (const auto after = parameter(request, "orders_after"); after.data() != nullptr) {
+    page.orders_after = parse_order_id(after);
+    if (!page.orders_after || !at.view->has_open_order(*found, *page.orders_after))
+      co_return http_error(request, not_found,
+                           "this account has no such open order; begin with the first page");
+  }
+  const Bursts::Work work(at.bursts, spread);
+  co_return json(request, account_json(*at.view, *id, *found, page));
+}
+
+// Whether the view has all that the order refers to.
+bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
+  return order && at.view && order->row.account < at.view->accounts() &&
+         order->row.symbol < at.view->symbols().size();
+}
+
+// The key is checked after the order's row is read, which names the account, but before its
+// executions are. The tables are ahead of the view by a moment: what is not in both is not shown
+// yet.
+Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const auto refuse = [&](std::string_view sentence) {
+    return http_error(request, unavailable, sentence);
+  };
+  const auto unknown = [&] {
+    return http_error(request, not_found, "no such order", code_of(Reason::unknown_order));
+  };
+  const auto id = parse_order_id(last_segment(request));
+  if (!id)
+    co_return http_error(request, bad_request, "an order id is a whole number from 1",
+                         code_of(ErrorCode::malformed_id));
+  ExecutionRange range;
+  range.count = count_parameter(request, "limit", at.limits.order_executions_max,
+                                at.limits.order_executions_max);
+  if (range.count == 0) co_return count_error(request, "limit", at.limits.order_executions_max);
+  range.before = count_parameter(request, "before", INT64_MAX, INT64_MAX);
+  if (range.before == 0)
+    co_return http_error(request, bad_request, "before is a whole number from 1");
+
+  const auto reading = std::make_shared<const AddressQuota::Share>(at.order_reads.take(peer));
+  if (!*reading) {
+    // in turn, as an answer would come: a client that asks again at once gets no faster
+    const AddressTurns::Turn turn = co_await at.turns.take(peer);
+    co_return refuse("too many orders are being read");
+  }
+  const std::chrono::milliseconds time(at.limits.store_answer_ms);
+  const auto read = [&](const ExecutionRange& executions) {
+    return at.core.read_order(*id, executions, reading, time, at.limits.order_reads_max);
+  };
+  CoreClient::Read found;
+  if (at.core.has_keys()) {
+    found = co_await read({.count = 0});
+    if (!found.problem.empty()) co_return refuse(found.problem);
+    AccountId owner("");  // no account: no key is right
+    if (is_known(at, found.order)) owner = at.view->account_id(found.order->row.account);
+    const std::optional<bool> allowed = co_await may_see(at, request, owner, peer);
+    if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
+    if (!*allowed) co_return unknown();
+  }
+  found = co_await read(range);
+  if (!found.problem.empty()) co_return refuse(found.problem);
+  if (!is_known(at, found.order)) co_return unknown();
+  const std::string reason = co_await stale(at);
+  if (!reason.empty()) co_return refuse(reason);
+  const AddressTurns::Turn turn = co_await at.turns.take(peer);
+  const Bursts::Work work(at.bursts, spread);
+  co_return json(request, order_json(*at.view, *found.order, range));
+}
+
+Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  AddressTurns::Turn parsing = co_await at.turns.take(peer);
+  StageStamps stamps;
+  stamps.begin();
+  std::string& body = request.body();
+  const std::size_t bytes = body.size();
+  Metrics::add(at.metrics.requests);
+  if (bytes == 0) {
+    Metrics::add(at.metrics.client_errors);
+    co_return http_error(
+        request, bad_request,
+        "the body is empty; it must be the XML of a request, without the length line");
+  }
+  body.push_back('\0');  // parsing needs a byte behind the document
+  XmlDocument document;
+  std::vector<RequestElement> elements;
+  std::vector<Command> commands;
+  std::vector<Credential> credentials;
+  const Request parsed = read_request(body.data(), bytes, at.protocol, document, elements, commands,
+                                      at.protocol.keys ? &credentials : nullptr,
+                                      "cancel-on-disconnect needs a connection to the XML port");
+  Metrics::add(at.metrics.client_errors,
+               (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
+
+  PendingRequest pending(at.context, peer);
+  pending.commands = commands;
+  pending.keys.begin_batch(credentials, commands);
+  pending.stamps = stamps;
+  pending.stamps.end(Stage::parse);
+  parsing.end();  // the core may have to wait for its store
+  if (!commands.empty()) {
+    // Requests that wait for the store would take the connections that ask for its state.
+    std::string_view refusal = "the store is unavailable";
+    if (at.core.health().store_available()) refusal = co_await at.core.execute(pending);
+    if (!refusal.empty()) co_return http_error(request, unavailable, refusal);
+    pending.stamps.end(Stage::deliver);
+  }
+  const AddressTurns::Turn replying = co_await at.turns.take(peer);
+  const http::status status = parsed.error.empty() ? http::status::ok : bad_request;
+  HttpResponse response = respond(request, status, xml_type, "");
+  append_results(response.body(), parsed, elements, pending.outcomes, false);
+  pending.forget_outcomes();
+  pending.stamps.end(Stage::write);  // but for the socket
+  if (!commands.empty()) at.metrics.stage_times.record(pending.stamps);
+  co_return response;
+}
+
+// --- the table ---
+
+constexpr std::string_view reading = "GET, HEAD", posting = "POST";
+
+// Where a request goes. A path that ends with a slash is followed by one more segment. Of the
+// functions one is set.
+struct Route {
   std::string_view path;
-  std::string_view methods;
-  HttpResponse (HttpRoutes::*at_once)(const HttpHeader&) = nullptr;
-  Answer (HttpRoutes::*answer)(HttpRequest&, PeerAddress) = nullptr;  // neither: the WebSocket
+  std::string_view methods = reading;
+  HttpResponse (*at_once)(HttpRoutes&, const HttpHeader&) = nullptr;
+  // From a view that is up to date, by a caller who has the turn. Pure.
+  HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
+  Answer (*answer)(HttpRoutes&, HttpRequest&, PeerAddress) = nullptr;
 };
 
-const HttpRoutes::Route* HttpRoutes::find_route(const HttpHeader& header) {
-  static constexpr Route routes[] = {
-      {"/healthz", reading, &HttpRoutes::liveness},
-      {"/readyz", reading, &HttpRoutes::readiness},
-      {"/metrics", reading, nullptr, &HttpRoutes::metrics},
-      {"/api/symbols", reading, nullptr, &HttpRoutes::market_data},
-      {"/api/books/", reading, nullptr, &HttpRoutes::market_data},
-      {"/api/trades", reading, nullptr, &HttpRoutes::market_data},
-      {"/api/accounts/", reading, nullptr, &HttpRoutes::account},
-      {"/api/orders/", reading, nullptr, &HttpRoutes::order},
-      {"/api/xml", posting, nullptr, &HttpRoutes::execute},
-      {"/ws", reading},
-  };
-  static constexpr Route page{"", reading, &HttpRoutes::page};
+constexpr Route routes[] = {
+    {.path = "/healthz", .at_once = liveness},
+    {.path = "/readyz", .at_once = readiness},
+    {.path = "/metrics", .answer = metrics},
+    {.path = "/api/symbols", .of_market = symbols},
+    {.path = "/api/books/", .of_market = book},
+    {.path = "/api/trades", .of_market = trades},
+    {.path = "/api/accounts/", .answer = account},
+    {.path = "/api/orders/", .answer = order},
+    {.path = "/api/xml", .methods = posting, .answer = execute},
+    {.path = "/ws", .at_once = websocket},
+};
+constexpr Route page_route{.path = "", .at_once = page};
+
+const Route* find_route(const HttpHeader& header) {
   const std::string_view path = path_of(header);
+  const std::string_view up_to_segment = path.substr(0, path.rfind('/') + 1);
   for (const Route& route : routes)
-    if (route.path.ends_with('/') ? !last_segment(header, route.path).empty() : path == route.path)
+    if (path == route.path ? !route.path.ends_with('/') : up_to_segment == route.path)
       return &route;
-  return find_page_file(path) == nullptr ? nullptr : &page;
+  return find_page_file(path) == nullptr ? nullptr : &page_route;
 }
 
-bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
+}  // namespace
 
-bool HttpRoutes::is_market_data(const HttpHeader& header) {
-  return path_of(header).starts_with("/api/") && path_of(header) != "/api/xml";
-}
-
-HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status,
-                               std::string_view sentence, std::string_view code) {
+HttpResponse http_error(const HttpHeader& header, http::status status, std::string_view sentence,
+                        std::string_view code) {
   const std::string_view path = path_of(header);
   if (path == "/api/xml") {
     std::string document;
@@ -180,288 +437,52 @@ HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status,
   return respond(header, status, text_type, std::string(sentence) + "\n");
 }
 
-HttpResponse HttpRoutes::refusal(const HttpHeader& header, http::status status, Reason reason) {
-  return error(header, status, describe(reason), code_of(reason));
+bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
+
+bool HttpRoutes::is_market_data(const HttpHeader& header) {
+  return path_of(header).starts_with("/api/") && path_of(header) != "/api/xml";
 }
 
 std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
   const Route* const route = find_route(header);
   if (route == nullptr)
-    return error(header, http::status::not_found,
-                 "there is no such path; docs/http-api.md lists them");
+    return http_error(header, not_found, "there is no such path; docs/http-api.md lists them");
   const bool reads = header.method() == http::verb::get || header.method() == http::verb::head;
   if (route->methods == posting ? header.method() != http::verb::post : !reads) {
-    HttpResponse response = error(header, http::status::method_not_allowed,
-                                  "this path takes " + std::string(route->methods));
+    HttpResponse response = http_error(header, http::status::method_not_allowed,
+                                       "this path takes " + std::string(route->methods));
     response.set(http::field::allow, {route->methods.data(), route->methods.size()});
     return response;
   }
   // A page of another site must not trade or listen through a browser that can reach this server.
   const std::string_view origin = field_of(header, http::field::origin),
                          host = field_of(header, http::field::host);
-  if (header.count(http::field::origin) > 0 &&
-      !is_own_origin(origin, host, certificate_ != nullptr))
-    return error(header, http::status::forbidden,
-                 "requests from pages of other sites are refused: the page is of " +
-                     std::string(printable(origin)) + ", the request is for " +
-                     std::string(printable(host)));
+  if (header.count(http::field::origin) > 0 && !is_own_origin(origin, host, certificate != nullptr))
+    return http_error(header, http::status::forbidden,
+                      "requests from pages of other sites are refused: the page is of " +
+                          std::string(printable(origin)) + ", the request is for " +
+                          std::string(printable(host)));
   return {};
 }
 
 std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
-  return path_of(header) == "/api/xml" ? protocol_.frame_bytes_max : limits_.body_bytes_max;
+  return path_of(header) == "/api/xml" ? protocol.frame_bytes_max : limits.body_bytes_max;
 }
 
 std::optional<HttpResponse> HttpRoutes::answer_at_once(const HttpHeader& header) {
   const Route& route = *find_route(header);
   if (route.at_once == nullptr) return {};
-  return (this->*route.at_once)(header);
+  return route.at_once(*this, header);
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
   const Route& route = *find_route(request);
-  co_return co_await (this->*route.answer)(request, peer);
-}
-
-HttpResponse HttpRoutes::liveness(const HttpHeader& header) {
-  const std::string reason = readiness_.not_alive(monotonic_ns());
-  return reason.empty() ? respond(header, http::status::ok, text_type, "alive\n")
-                        : error(header, http::status::service_unavailable, reason);
-}
-
-// Kubernetes asks a standby with ?standby: to it, a server that can take over is ready.
-HttpResponse HttpRoutes::readiness(const HttpHeader& header) {
-  const bool standby = parameter(header, "standby").data() != nullptr;
-  const std::int64_t now_ns = monotonic_ns();
-  const std::string reason = standby ? readiness_.not_able(now_ns) : readiness_.not_ready(now_ns);
-  if (!reason.empty()) return error(header, http::status::service_unavailable, reason);
-  const bool active = readiness_.role() == Readiness::Role::active;
-  return respond(header, http::status::ok, text_type, active ? "ready\n" : "standby\n");
-}
-
-HttpResponse HttpRoutes::page(const HttpHeader& header) {
-  const EmbeddedFile& file = *find_page_file(path_of(header));
-  HttpResponse response =
-      respond(header, http::status::ok, content_type(file.name), std::string(file.content));
-  response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
-  response.set("Referrer-Policy", "no-referrer");
-  return response;
-}
-
-asio::awaitable<std::string> HttpRoutes::stale() {
-  std::string reason;
-  if (readiness_.role() != Readiness::Role::active) {
-    reason = readiness_.stale(monotonic_ns());
-  } else {
-    const bool active =
-        co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms));
-    if (!active)
-      reason = "this server cannot know now whether it is still the active one; ask again later";
-  }
-  co_return reason;
-}
-
-asio::awaitable<HttpResponse> HttpRoutes::metrics(HttpRequest& request, PeerAddress peer) {
-  const bool active = co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms));
-  const AddressTurns::Turn turn = co_await turns_.take(peer);
-  std::string text =
-      prometheus_text(metrics_, core_.health(), store_.status(),
-                      certificate_ == nullptr ? 0 : certificate_->expires_s(), active);
-  co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
-                    std::move(text));
-}
-
-HttpResponse HttpRoutes::symbols(const HttpHeader& header) const {
-  const std::size_t count =
-      count_parameter(header, "limit", limits_.symbols_max, limits_.symbols_max);
-  if (count == 0)
-    return error(header, http::status::bad_request, count_error("limit", limits_.symbols_max));
-  const std::string_view after = parameter(header, "after");
-  std::size_t first = 0;
-  if (after.data() != nullptr) {
-    const auto name = parse_symbol_name(after);
-    const auto number = name ? view_->symbol_number(*name) : std::nullopt;
-    if (!number) return unknown_symbol(header, after);
-    first = *number + std::size_t(1);
-  }
-  return json(header, symbols_json(*view_, first, count));
-}
-
-HttpResponse HttpRoutes::book_or_trades(const HttpHeader& header) const {
-  const bool trades = path_of(header) == "/api/trades";
-  const std::string_view text =
-      trades ? parameter(header, "sym") : last_segment(header, "/api/books/");
-  if (trades && text.empty())
-    return error(header, http::status::bad_request,
-                 "the parameter sym is missing: /api/trades?sym=SPY");
-  const auto name = parse_symbol_name(text);
-  const MarketView::Symbol* symbol = name ? view_->find_symbol(*name) : nullptr;
-  if (symbol == nullptr) return unknown_symbol(header, text);
-  const char* const count_name = trades ? "limit" : "levels";
-  const std::size_t max = trades ? limits_.trades_kept_max : limits_.book_levels_max;
-  const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
-  if (count == 0) return error(header, http::status::bad_request, count_error(count_name, max));
-  return json(header, trades ? trades_json(*symbol, count) : book_json(*symbol, count));
-}
-
-asio::awaitable<HttpResponse> HttpRoutes::market_data(HttpRequest& request, PeerAddress peer) {
-  const std::string reason = co_await stale();
-  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
-  const AddressTurns::Turn turn = co_await turns_.take(peer);
-  const Bursts::Work work(bursts_, spread);
-  co_return path_of(request) == "/api/symbols" ? symbols(request) : book_or_trades(request);
-}
-
-// If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
-// the time of a refusal reveals nothing.
-asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
-                                                         const AccountId& account,
-                                                         PeerAddress peer) {
-  if (!core_.has_keys()) co_return true;
-  auto given = read_basic_credentials(field_of(header, http::field::authorization));
-  std::string key = given && given->account == account ? std::move(given->key) : "";
-  co_return co_await core_.may_see(account, std::move(key), peer);
-}
-
-asio::awaitable<HttpResponse> HttpRoutes::account(HttpRequest& request, PeerAddress peer) {
-  const auto id = parse_account_id(last_segment(request, "/api/accounts/"));
-  if (!id)
-    co_return error(request, http::status::bad_request, "an account id is 1 to 64 digits",
-                    code_of(ErrorCode::malformed_id));
-  // First: a server that shows nothing hashes nothing. What is read later is as new at least.
-  const std::string reason = co_await stale();
-  if (!reason.empty()) co_return error(request, http::status::service_unavailable, reason);
-  const std::optional<bool> allowed = co_await may_see(request, *id, peer);
-  if (!allowed)
-    co_return refusal(request, http::status::service_unavailable, Reason::key_unchecked);
-  const AddressTurns::Turn turn = co_await turns_.take(peer);
-  const MarketView::Account* found = view_->find_account(*id);
-  if (found == nullptr || !*allowed)
-    co_return refusal(request, http::status::not_found, Reason::unknown_account);
-
-  AccountPage page{limits_.positions_max, limits_.account_orders_max};
-  if (const auto after = parameter(request, "positions_after"); after.data() != nullptr) {
-    const auto name = parse_symbol_name(after);
-    const auto symbol = name ? view_->symbol_number(*name) : std::nullopt;
-    const auto position = symbol ? view_->find_position(*found, *symbol) : std::nullopt;
-    if (!position)
-      co_return error(request, http::status::not_found, "this account has no such position");
-    page.first_position = *position + 1;
-  }
-  if (const auto after = parameter(request, "orders_after"); after.data() != nullptr) {
-    page.orders_after = parse_order_id(after);
-    if (!page.orders_after || !view_->has_open_order(*found, *page.orders_after))
-      co_return error(request, http::status::not_found,
-                      "this account has no such open order; begin with the first page");
-  }
-  const Bursts::Work work(bursts_, spread);
-  co_return json(request, account_json(*view_, *id, *found, page));
-}
-
-// The key is checked after the order's row is read, which names the account, but before its
-// executions are. The tables are ahead of the view by a moment: what is not in both is not shown
-// yet.
-asio::awaitable<HttpResponse> HttpRoutes::order(HttpRequest& request, PeerAddress peer) {
-  const auto refuse = [&](std::string_view sentence) {
-    return error(request, http::status::service_unavailable, sentence);
-  };
-  const auto unknown = [&] {
-    return error(request, http::status::not_found, "no such order", code_of(Reason::unknown_order));
-  };
-  const auto id = parse_order_id(last_segment(request, "/api/orders/"));
-  if (!id)
-    co_return error(request, http::status::bad_request, "an order id is a whole number from 1",
-                    code_of(ErrorCode::malformed_id));
-  ExecutionRange range;
-  range.count =
-      count_parameter(request, "limit", limits_.order_executions_max, limits_.order_executions_max);
-  if (range.count == 0)
-    co_return error(request, http::status::bad_request,
-                    count_error("limit", limits_.order_executions_max));
-  range.before = count_parameter(request, "before", INT64_MAX, INT64_MAX);
-  if (range.before == 0)
-    co_return error(request, http::status::bad_request, "before is a whole number from 1");
-
-  const auto reading = std::make_shared<const AddressQuota::Share>(order_reads_.take(peer));
-  if (!*reading) {
-    // in turn, as an answer would come: a client that asks again at once gets no faster
-    const AddressTurns::Turn turn = co_await turns_.take(peer);
-    co_return refuse("too many orders are being read");
-  }
-  const std::chrono::milliseconds time(limits_.store_answer_ms);
-  const auto read = [&](const ExecutionRange& executions) {
-    return core_.read_order(*id, executions, reading, time, limits_.order_reads_max);
-  };
-  CoreClient::Read found;
-  if (core_.has_keys()) {
-    found = co_await read({.count = 0});
-    if (!found.problem.empty()) co_return refuse(found.problem);
-    AccountId owner("");  // no account: no key is right
-    if (is_known(found.order)) owner = view_->account_id(found.order->row.account);
-    const std::optional<bool> allowed = co_await may_see(request, owner, peer);
-    if (!allowed)
-      co_return refusal(request, http::status::service_unavailable, Reason::key_unchecked);
-    if (!*allowed) co_return unknown();
-  }
-  found = co_await read(range);
-  if (!found.problem.empty()) co_return refuse(found.problem);
-  if (!is_known(found.order)) co_return unknown();
-  const std::string reason = co_await stale();
-  if (!reason.empty()) co_return refuse(reason);
-  const AddressTurns::Turn turn = co_await turns_.take(peer);
-  const Bursts::Work work(bursts_, spread);
-  co_return json(request, order_json(*view_, *found.order, range));
-}
-
-bool HttpRoutes::is_known(const std::optional<StoredOrder>& order) const {
-  return order && view_ && order->row.account < view_->accounts() &&
-         order->row.symbol < view_->symbols().size();
-}
-
-asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest& request, PeerAddress peer) {
-  AddressTurns::Turn parsing = co_await turns_.take(peer);
-  StageStamps stamps;
-  stamps.begin();
-  std::string& body = request.body();
-  const std::size_t bytes = body.size();
-  Metrics::add(metrics_.requests);
-  if (bytes == 0) {
-    Metrics::add(metrics_.client_errors);
-    co_return error(request, http::status::bad_request,
-                    "the body is empty; it must be the XML of a request, without the length line");
-  }
-  body.push_back('\0');  // parsing needs a byte behind the document
-  XmlDocument document;
-  std::vector<RequestElement> elements;
-  std::vector<Command> commands;
-  std::vector<Credential> credentials;
-  const Request parsed = read_request(body.data(), bytes, protocol_, document, elements, commands,
-                                      protocol_.keys ? &credentials : nullptr,
-                                      "cancel-on-disconnect needs a connection to the XML port");
-  Metrics::add(metrics_.client_errors,
-               (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
-
-  PendingRequest pending(context_, peer);
-  pending.commands = commands;
-  pending.keys.begin_batch(credentials, commands);
-  pending.stamps = stamps;
-  pending.stamps.end(Stage::parse);
-  parsing.end();  // the core may have to wait for its store
-  if (!commands.empty()) {
-    // Requests that wait for the store would take the connections that ask for its state.
-    std::string_view refusal = "the store is unavailable";
-    if (core_.health().store_available()) refusal = co_await core_.execute(pending);
-    if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
-    pending.stamps.end(Stage::deliver);
-  }
-  const AddressTurns::Turn replying = co_await turns_.take(peer);
-  const http::status status = parsed.error.empty() ? http::status::ok : http::status::bad_request;
-  HttpResponse response = respond(request, status, xml_type, "");
-  append_results(response.body(), parsed, elements, pending.outcomes, false);
-  pending.forget_outcomes();
-  pending.stamps.end(Stage::write);  // but for the socket
-  if (!commands.empty()) metrics_.stage_times.record(pending.stamps);
-  co_return response;
+  if (route.of_market == nullptr) co_return co_await route.answer(*this, request, peer);
+  const std::string reason = co_await stale(*this);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
+  const AddressTurns::Turn turn = co_await turns.take(peer);
+  const Bursts::Work work(bursts, spread);
+  co_return route.of_market(*this, request);
 }
 
 }  // namespace exchange

@@ -61,12 +61,12 @@ HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
   header.version(11);
   header.target({head.target.data(), head.target.size()});
   if (looks_like_xml(received))
-    return HttpRoutes::error(
+    return http_error(
         header, http::status::bad_request,
         "this is the HTTP port: send XML to the server's --port, or as POST /api/xml");
   const bool malformed = head.status == unsigned(http::status::bad_request);
-  return HttpRoutes::error(header, http::status(head.status),
-                           (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
+  return http_error(header, http::status(head.status),
+                    (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
 }
 
 // A target in absolute form goes before Host (RFC 9112 3.2.2).
@@ -126,8 +126,16 @@ class HttpServer::State {
         feed_(feed),
         readiness_(options.limits, store),
         core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
-        routes_(options, view_, core_client_, readiness_, store, metrics, certificate, answers_),
-        channel_(context_, answers_, view_, routes_.turns(), options.limits, metrics),
+        routes_{.limits = options.limits,
+                .protocol = options.protocol,
+                .view = view_,
+                .core = core_client_,
+                .readiness = readiness_,
+                .store = store,
+                .metrics = metrics,
+                .certificate = certificate,
+                .context = answers_},
+        channel_(context_, answers_, view_, routes_.turns, options.limits, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
@@ -148,7 +156,7 @@ class HttpServer::State {
     answering_.join();
     thread_.join();
     handshakes_.close();
-    routes_.turns().close();
+    routes_.turns.close();
     channel_.forget_all();  // connections end before their context
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -319,8 +327,8 @@ class HttpServer::State {
   std::optional<HttpResponse> refuse_subscriber(const HttpHeader& header,
                                                 const AddressQuota::Share& room) {
     if (!has_websocket_key(header))
-      return HttpRoutes::error(header, http::status::bad_request,
-                               "Sec-WebSocket-Key must be there once, the base64 of 16 bytes");
+      return http_error(header, http::status::bad_request,
+                        "Sec-WebSocket-Key must be there once, the base64 of 16 bytes");
     std::string sentence = readiness_.stale(monotonic_ns());
     if (view_lost_) sentence = "market data ended for lack of memory; restart the server";
     if (sentence.empty() && !room)
@@ -328,7 +336,7 @@ class HttpServer::State {
                      ? "there are too many subscribers of your address"
                      : "there are too many subscribers";
     if (sentence.empty()) return {};
-    return HttpRoutes::error(header, http::status::service_unavailable, sentence);
+    return http_error(header, http::status::service_unavailable, sentence);
   }
 
   // Closing with unread bytes would reset the connection, and the last response would be lost.
@@ -382,14 +390,14 @@ class HttpServer::State {
         }
         // Beast adds the fields of a trailer to those of the header (RFC 9110 6.5.1).
         if (!error && std::distance(header.begin(), header.end()) != fields)
-          co_return Reading{false, HttpRoutes::error(header, http::status::bad_request,
-                                                     "fields behind the body are refused")};
+          co_return Reading{false, http_error(header, http::status::bad_request,
+                                              "fields behind the body are refused")};
         if (!error) co_return Reading{};
       }
     }
     const auto problem = explain(error, body_bytes_max);
     if (!problem) co_return Reading{.ended = true};
-    co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
+    co_return Reading{false, http_error(header, problem->first, problem->second)};
   }
 
   // Until the buffer begins with the whole head of a request, which was checked.
@@ -409,8 +417,8 @@ class HttpServer::State {
 
   HttpResponse too_much(const HttpHeader& header) {
     Metrics::add(metrics_.http_refused[HttpLimit::memory]);
-    return HttpRoutes::error(header, http::status::service_unavailable,
-                             "too much is being read and sent now; nothing was executed");
+    return http_error(header, http::status::service_unavailable,
+                      "too much is being read and sent now; nothing was executed");
   }
 
   static asio::awaitable<void> send_continue(AnyStream& stream) {
@@ -434,17 +442,10 @@ class HttpServer::State {
 
   // Thread of answers.
   asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
-    if (HttpRoutes::is_websocket(request)) {
-      HttpResponse response =
-          HttpRoutes::error(request, http::status::upgrade_required, "this path is for WebSocket");
-      response.set(http::field::upgrade, "websocket");
-      response.set(http::field::connection, "Upgrade");
-      co_return response;
-    }
     apply();
     if (view_lost_ && HttpRoutes::is_market_data(request))
-      co_return HttpRoutes::error(request, http::status::service_unavailable,
-                                  "market data ended for lack of memory; restart the server");
+      co_return http_error(request, http::status::service_unavailable,
+                           "market data ended for lack of memory; restart the server");
     co_return co_await routes_.answer(std::move(request), peer);
   }
 
