@@ -114,7 +114,7 @@ function drawMarket() {
   if (!book) return;
   tape.show(book.trades);
   if (!charts) return;
-  if (charts.depth.book !== book || marketDrawn_ms - depthDrawn_ms >= depth_ms_min) {
+  if (charts.depth.shown?.[0] !== book || marketDrawn_ms - depthDrawn_ms >= depth_ms_min) {
     depthDrawn_ms = marketDrawn_ms;
     charts.depth.show(book);
   } else {

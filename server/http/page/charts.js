@@ -45,23 +45,37 @@ function width_s(points, now_s) {
   return Math.min(kept_s, Math.max(1, Math.ceil((oldest_s - 1) / 60)) * 60);
 }
 
-// Lines over the last minutes. series: [{key, name, colour (a CSS variable), thin, fill}]; format(value) names a value,
-// mark(value) a line of the grid.
-export class TimeChart {
-  constructor(canvas, {series, format, mark = format, logarithmic = false, times = true}) {
-    Object.assign(this, {canvas, series, format, mark, logarithmic, times});
+class Drawing {
+  constructor(canvas, options = {}) {
+    Object.assign(this, {canvas, ...options});
     this.draw();
   }
 
+  // Also again, when colours or the size of the text have changed.
   draw() {
     this.chart?.destroy();
-    const {format, logarithmic} = this;
+    this.chart = new globalThis.Chart(this.canvas, this.configuration());
+    if (this.shown) this.show(...this.shown);
+  }
+
+  show(...shown) {
+    this.shown = shown;
+    this.place(...shown);
+    this.chart.update("none");
+  }
+}
+
+// Lines over the last minutes. series: [{key, name, colour (a CSS variable), thin, fill}]; format(value) names a value,
+// mark(value) a line of the grid.
+class TimeChart extends Drawing {
+  configuration() {
+    const {format, mark = format, logarithmic = false, times = true} = this;
     const decadeOnly = (value) => {
       const share = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
       const {min, max} = this.chart?.scales.y ?? {min: 1, max: 10};
       return max / min > 150 ? share === 1 : [1, 2, 5].includes(share);
     };
-    this.chart = new globalThis.Chart(this.canvas, {
+    return {
       type: "line",
       data: {datasets: this.series.map(({name, colour, thin, fill}) => ({
         label: name, data: [], borderColor: variable(colour), backgroundColor: faint(variable(colour), 0.12), borderWidth: Math.max(1, rem() * (thin ? 0.07 : 0.12)),
@@ -73,22 +87,20 @@ export class TimeChart {
         parsing: false, normalized: true, interaction: {mode: "index", intersect: false}, layout: {autoPadding: false, padding: {top: rem() * 0.4, right: rem()}},
         scales: {
           x: {type: "linear", min: -kept_s, max: 0, grid: grid(),
-              ticks: {stepSize: 60, display: this.times, padding: rem() * 0.3, maxRotation: 0, callback: (value) => ago(value, this.chart?.options.scales.x.min ?? -kept_s)}},
+              ticks: {stepSize: 60, display: times, padding: rem() * 0.3, maxRotation: 0, callback: (value) => ago(value, this.chart?.options.scales.x.min ?? -kept_s)}},
           y: {type: logarithmic ? "logarithmic" : "linear", beginAtZero: !logarithmic, grid: grid(), suggestedMax: logarithmic ? undefined : 4,
               afterFit: (scale) => { scale.width = rem() * axis_rem; },
-              ticks: {maxTicksLimit: 6, callback: (value) => (!logarithmic || decadeOnly(value) ? this.mark(value) : null)}},
+              ticks: {maxTicksLimit: 6, callback: (value) => (!logarithmic || decadeOnly(value) ? mark(value) : null)}},
         },
         plugins: {tooltip: {callbacks: {
           title: (items) => (items.length ? `${Math.round(-items[0].parsed.x)} s ago` : ""),
           label: (item) => `${item.dataset.label} ${format(item.parsed.y)}`,
         }}},
       },
-    });
-    if (this.shown) this.show(...this.shown);
+    };
   }
 
-  show(points, now_s) {
-    this.shown = [points, now_s];
+  place(points, now_s) {
     this.series.forEach(({key}, i) => {
       this.chart.data.datasets[i].data = points.map((point) => ({x: point.time - now_s, y: point[key] ?? NaN}));
     });
@@ -101,7 +113,6 @@ export class TimeChart {
       y.min = all.length ? round125(Math.min(...all), "down") : 1e-4;
       y.max = Math.max(all.length ? round125(Math.max(...all), "up") : 1e-2, y.min * 10);
     }
-    this.chart.update("none");
   }
 }
 
@@ -111,30 +122,23 @@ function alone(data, i) {
   return has(data[i]) && !has(data[i - 1]) && !has(data[i + 1]);
 }
 
-const perSecond = (value) => figure(value);
 export const requestsChart = (canvas) =>
-  new TimeChart(canvas, {series: [{key: "requests", name: "requests/s", colour: "--requests", fill: "origin"}], format: perSecond, times: false});
+  new TimeChart(canvas, {series: [{key: "requests", name: "requests/s", colour: "--requests", fill: "origin"}], format: figure, times: false});
 export const tradesChart = (canvas) =>
-  new TimeChart(canvas, {series: [{key: "trades", name: "trades/s", colour: "--trades", fill: "origin"}], format: perSecond});
+  new TimeChart(canvas, {series: [{key: "trades", name: "trades/s", colour: "--trades", fill: "origin"}], format: figure});
 export const latencyChart = (canvas) => new TimeChart(canvas, {
   series: [{key: "p50", name: "median", colour: "--p50", fill: 1}, {key: "p99", name: "p99", colour: "--p99", thin: true}],
   format: (seconds) => joined(duration(seconds)), mark, logarithmic: true,
 });
 
 // Cumulated shares by price. Prices and shares become floats here, for pixels.
-export class DepthChart {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.draw();
-  }
-
-  draw() {
-    this.chart?.destroy();
+export class DepthChart extends Drawing {
+  configuration() {
     const side = (label, colour, stepped) => ({
       label, data: [], stepped, fill: "origin", pointRadius: 0, pointHitRadius: 6, borderWidth: Math.max(1.5, rem() * 0.11),
       borderColor: variable(colour), backgroundColor: faint(variable(colour), 0.18),
     });
-    this.chart = new globalThis.Chart(this.canvas, {
+    return {
       type: "line",
       // Chart.js steps at the point before for "after": seen from the left, bids fall right behind a level, asks rise at it.
       data: {datasets: [side("bids", "--bid", "after"), side("asks", "--ask", "before")]},
@@ -149,12 +153,10 @@ export class DepthChart {
           label: (item) => `${counted(item.parsed.y, "share", "shares", figure(item.parsed.y))} ${item.dataset.label === "bids" ? "bid there or higher" : "asked there or lower"}`,
         }}},
       },
-    });
-    if (this.book) this.show(this.book);
+    };
   }
 
-  show(book) {
-    this.book = book;
+  place(book) {
     const [bids, asks] = [steps(book.bids), steps(book.asks)];
     const {x} = this.chart.options.scales;
     Object.assign(x, range(bids, asks));
@@ -162,7 +164,6 @@ export class DepthChart {
     const shown = (points) => (points.length ? [{x: points[0].x, y: 0}, ...reaching(points, inside, x)] : []);
     this.chart.data.datasets[0].data = shown(bids).reverse();
     this.chart.data.datasets[1].data = shown(asks);
-    this.chart.update("none");
   }
 }
 
@@ -198,15 +199,9 @@ function range(bids, asks) {
 }
 
 // Share of batches by the commands in them.
-export class BatchChart {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.draw();
-  }
-
-  draw() {
-    this.chart?.destroy();
-    this.chart = new globalThis.Chart(this.canvas, {
+export class BatchChart extends Drawing {
+  configuration() {
+    return {
       type: "bar",
       data: {labels: [], datasets: [{data: [], backgroundColor: variable("--journal"), borderRadius: 3, categoryPercentage: 0.96, barPercentage: 0.92}]},
       options: {
@@ -220,16 +215,13 @@ export class BatchChart {
           label: (item) => `${item.parsed.y.toFixed(1)} % of batches`,
         }}},
       },
-    });
-    if (this.counted) this.show(this.counted);
+    };
   }
 
-  show(counted) {
-    this.counted = counted;
+  place(counted) {
     const shares = batchShares(counted);
     this.chart.data.labels = shares.map(({label}) => label);
     this.chart.data.datasets[0].data = shares.map(({share}) => share * 100);
-    this.chart.update("none");
   }
 }
 

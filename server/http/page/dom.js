@@ -25,11 +25,21 @@ export function makeSvg(tag, attributes, ...children) {
   return element;
 }
 
-// As many rows in a table's body as are wanted, made by make() where they are missing.
+// As many rows in a table's body as are wanted, made by makeRow() where they are missing.
 export function rowsOf(body, count, makeRow) {
   while (body.rows.length > count) body.lastElementChild.remove();
   while (body.rows.length < count) body.append(makeRow());
   return [...body.rows];
+}
+
+export function setTexts(row, texts, first = 0) {
+  texts.forEach((text, i) => setText(row.cells[first + i], text));
+}
+
+// The rows of a list show one text for each column. columns: the classes of their cells.
+export function listRows(table, columns, rows, textsOf) {
+  const all = rowsOf(table.tBodies[0], rows.length, () => make("tr", "", ...columns.map((name) => make("td", name))));
+  all.forEach((row, i) => setTexts(row, textsOf(rows[i], row, rows[i - 1])));
 }
 
 // 1rem in pixels.

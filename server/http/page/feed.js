@@ -14,7 +14,7 @@ export class Feed {
 
   // changed() is called whenever book or state are new. state: "off", "connecting", "waiting", "live", "unknown" (no such symbol).
   constructor({url, changed}) {
-    Object.assign(this, {url, changed, book: null, state: "off", gaps: 0});
+    Object.assign(this, {url, changed, book: null, state: "off"});
   }
 
   start() {
@@ -117,7 +117,6 @@ export class Feed {
     const taken = this.book ? this.book.take(message) : "ignored";
     if (taken === "resubscribe") {
       if (message.type === "snapshot") return this.drop();  // asking at once for another odd one would go on for ever
-      ++this.gaps;
       this.#subscribe();
     } else if (taken === "taken") {
       if (message.type === "snapshot") {

@@ -76,7 +76,6 @@ export class History {
     const seconds = after.time - before.time;
     const growth = (name) => rate(value(before.series, name), value(after.series, name), seconds);
     const request = difference(histogram(before.series, "exchange_request_seconds"), histogram(after.series, "exchange_request_seconds"));
-    const [commits, commit_us] = [growth("exchange_batches_committed_total"), growth("exchange_commit_microseconds_total")];
     return {
       time: after.time,
       requests: growth("exchange_requests_total"),
@@ -88,9 +87,6 @@ export class History {
       connections: value(after.series, "exchange_connections"),
       queue: value(after.series, "exchange_queue_depth"),
       lag: value(after.series, "exchange_projection_lag_seconds"),
-      commits,
-      commit_s: commits > 0 && commit_us !== null ? commit_us / commits / 1e6 : null,
-      bytes: growth("exchange_journal_bytes_total"),
     };
   }
 }

@@ -2,7 +2,7 @@
 
 import {cumulated, spread} from "./book.js";
 import {approximate, decimal, decimals, grouped, units} from "./decimal.js";
-import {byId, make, motionReduced, rem, rowsOf, setText, setVariable} from "./dom.js";
+import {byId, listRows, make, motionReduced, rem, rowsOf, setText, setTexts, setVariable} from "./dom.js";
 import {clock, counted, nothing, whole} from "./format.js";
 
 const symbols_shown_max = 150;
@@ -95,7 +95,7 @@ export class SymbolList {
   }
 
   #showPrices(tr, {last, bid, ask}) {
-    [last, bid, ask].forEach((text, cell) => setText(tr.cells[cell + 1], typeof text === "string" ? grouped(text, this.decimals) : nothing));
+    setTexts(tr, [last, bid, ask].map((text) => (typeof text === "string" ? grouped(text, this.decimals) : nothing)), 1);
   }
 
   reveal() {
@@ -114,13 +114,11 @@ export class Ladder {
     this.priceDecimals = 0;  // shown of each price
   }
 
-  // Fits the rows to the room; true if their number changed.
+  // Fits the rows to the room.
   fit() {
     const room = this.space.clientHeight - rem() * 3.7;  // less head and middle
-    const before = this.levels;
     this.levels = Math.max(3, Math.min(levels_shown_max, Math.floor(room / 2 / (rem() * 1.45))));
     setVariable(this.table, "--row", `${Math.min(rem() * 1.9, Math.max(rem() * 1.3, room / 2 / this.levels)).toFixed(2)}px`);
-    return before !== this.levels;
   }
 
   show(book) {
@@ -189,22 +187,17 @@ export class Tape {
   }
 
   fit() {
-    const before = this.rows;
     this.rows = Math.max(5, Math.min(trades_shown_max, Math.floor((this.space.clientHeight - rem() * 1.7) / (rem() * 1.58))));
-    return before !== this.rows;
   }
 
   show(trades) {
     const shown = trades.slice(0, this.rows);
     const priceDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.price)));
     const shareDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.shares)));
-    rowsOf(this.table.tBodies[0], shown.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number"))).forEach((tr, i) => {
-      const trade = shown[i];
-      const buys = trade.taker === "buy";
-      const side = buys ? "buy" : "sell";
+    listRows(this.table, ["", "", "number", "number"], shown, ({taker, time_us, price, shares}, tr) => {
+      const side = taker === "buy" ? "buy" : "sell";
       if (tr.className !== side) tr.className = side;
-      [clock(trade.time_us), buys ? "▲ buy" : "▼ sell", grouped(trade.price, priceDecimals), grouped(trade.shares, shareDecimals)]
-          .forEach((text, cell) => setText(tr.cells[cell], text));
+      return [clock(time_us), side === "buy" ? "▲ buy" : "▼ sell", grouped(price, priceDecimals), grouped(shares, shareDecimals)];
     });
   }
 }

@@ -1,6 +1,6 @@
 // What is read from /metrics, as figures and tables: tiles, stages, journal, commands.
 
-import {byId, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
+import {byId, listRows, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
 import {bytes, counted, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
 import {commandRows, orderRows, stageRows} from "./history.js";
 import {labelled, mean, quantile, value} from "./metrics.js";
@@ -193,20 +193,24 @@ export function showJournal(history) {
 
 const words = (name) => name.replaceAll("_", " ");
 
+// What a list counts, by two words, the first of which is not repeated.
+function showCounts(list, rows, first, wordsOf) {
+  listRows(byId(list), ["", "", "number", "number"], rows, (row, tr, before) => {
+    tr.cells[0].className = before?.[first] === row[first] ? "repeated" : "";
+    tr.cells[3].title = whole(row.count);
+    return [...wordsOf(row, tr), figure(row.rate ?? NaN), figure(row.count)];
+  });
+}
+
 export function showCommands(history) {
   const rows = commandRows(history, recent_s);
   byId("no-commands").hidden = rows.length > 0;
   byId("commands").parentElement.hidden = rows.length === 0;
-  rowsOf(byId("commands").tBodies[0], rows.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number")))
-      .forEach((tr, i) => {
-        const {kind, result, count, rate} = rows[i];
-        const ok = result === "ok";
-        const first = i === 0 || rows[i - 1].kind !== kind;
-        tr.className = ok ? "ok" : "refused";
-        tr.cells[0].className = first ? "" : "repeated";
-        [words(kind), ok ? "✓ ok" : `✕ ${words(result)}`, figure(rate ?? NaN), figure(count)].forEach((text, cell) => setText(tr.cells[cell], text));
-        tr.cells[3].title = whole(count);
-      });
+  showCounts("commands", rows, "kind", ({kind, result}, tr) => {
+    const ok = result === "ok";
+    tr.className = ok ? "ok" : "refused";
+    return [words(kind), ok ? "✓ ok" : `✕ ${words(result)}`];
+  });
   const all = rows.reduce((sum, row) => sum + row.count, 0);
   const refused = rows.reduce((sum, row) => sum + (row.result === "ok" ? 0 : row.count), 0);
   setText(byId("refused"), all ? `${figure(refused)} refused of ${figure(all)}` : "");
@@ -215,11 +219,5 @@ export function showCommands(history) {
 export function showOrders(history) {
   const rows = orderRows(history, recent_s);
   byId("orders").hidden = rows.length === 0;
-  rowsOf(byId("orders").tBodies[0], rows.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number")))
-      .forEach((tr, i) => {
-        const {event, label, count, rate} = rows[i];
-        tr.cells[0].className = i === 0 || rows[i - 1].event !== event ? "" : "repeated";
-        [event, label, figure(rate ?? NaN), figure(count)].forEach((text, cell) => setText(tr.cells[cell], text));
-        tr.cells[3].title = whole(count);
-      });
+  showCounts("orders", rows, "event", ({event, label}) => [event, label]);
 }

@@ -11,7 +11,7 @@ export class Poll {
   // take(texts, response) gets each complete response, of any status, as the texts of its pages; failed(error) is called
   // if none came. next(text): the path of the page after it, or null.
   constructor({path, every_s, take, next = () => null, failed = () => {}}) {
-    Object.assign(this, {path, every_s, take, next, failed, failures: 0, answered_s: null, next_s: null});
+    Object.assign(this, {path, every_s, take, next, failed, failures: 0, next_s: null});
   }
 
   get running() { return this.#timer !== null || this.#asking !== null; }
@@ -54,7 +54,6 @@ export class Poll {
     this.#asking = null;
     const now_s = performance.now() / 1000;
     this.failures = error ? this.failures + 1 : 0;
-    if (!error) this.answered_s = now_s;
     // An even beat while all is well: the time that the answer took is part of the pause. Not all of it, since rates over
     // a short time jump about.
     const pause_s = error ? Math.min(pause_s_max, 2 ** (this.failures - 1)) : Math.max(this.every_s / 2, this.every_s - (now_s - began_s));
