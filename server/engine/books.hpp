@@ -96,6 +96,18 @@ class Books {
 
   void add_symbol() { symbols_.emplace_back(); }
   // In no book yet, and without executions. The id must be new.
+  std::uint32_t add(OrderId id, AccountNumber account, SymbolNumber symbol,
+                    const PlaceOrder& placed, Timestamp now) {
+    return add({.id = id,
+                .account = account,
+                .symbol = symbol,
+                .side = placed.side,
+                .shares = placed.shares,
+                .limit = placed.limit,
+                .open = placed.shares,
+                .opened_at = now,
+                .place = id});
+  }
   [[gnu::always_inline]] std::uint32_t add(const OrderRow& row) {
     const std::uint32_t index = orders_.allocate();
     Order& order = orders_[index];

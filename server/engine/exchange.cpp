@@ -117,15 +117,7 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   }
 
   const OrderId id = ++totals_.orders;
-  const std::uint32_t index = books_.add({.id = id,
-                                          .account = account,
-                                          .symbol = symbol,
-                                          .side = command.side,
-                                          .shares = command.shares,
-                                          .limit = command.limit,
-                                          .open = command.shares,
-                                          .opened_at = now,
-                                          .place = id});
+  const std::uint32_t index = books_.add(id, account, symbol, command, now);
   Order& order = books_.order(index);
   mark_order(index);
   update_digest(now, command.side == Side::buy ? 'B' : 'S', Ledger::key(account, symbol),

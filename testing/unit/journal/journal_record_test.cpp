@@ -115,7 +115,7 @@ TEST_CASE("the form of a command in the journal") {
   for (const auto& [command, bytes] : forms) {
     INFO("kind " << command.index() << ", " << bytes.size() << " bytes");
     const std::string payload = encode(Timestamp{1}, {command});
-    CHECK(payload.substr(0, 3) == "d\1\1");
+    CHECK(payload.substr(0, 3) == std::string(1, char(store_format)) + "\1\1");
     CHECK(payload.substr(3, payload.size() - 3 - 14) == bytes);
     const JournalRecord record = decode_journal_record(payload);
     CHECK(record.commands.at(0) == command);
