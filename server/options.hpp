@@ -48,7 +48,7 @@ void add_options(Options& options, Add add) {
   add_options(options.net, add);
   add("--store", options.store, store_urls);
   add("--standby", options.standby,
-      "while another server is active, follow it and take over when it ends; PostgreSQL only "
+      "follow the active server, and take over when it ends; PostgreSQL only "
       "(docs/operations.md#standby-servers)");
   add_options(options.store_limits, add);
   add("--http-port", options.http_port,

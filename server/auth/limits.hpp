@@ -26,10 +26,9 @@ struct AuthLimits {
 template <class Add>
 void add_options(AuthLimits& limits, Add add) {
   add("--auth", limits.required,
-      "accounts have keys: given at creation, asked for with transactions (docs/security.md)");
+      "accounts have keys: set at creation, required to trade (docs/security.md)");
   add("--operator-key-file", limits.operator_key_file,
-      "with --auth, which needs it: file of the key without which no account, symbol or share is "
-      "created");
+      "required by --auth: file of the key that creating accounts, symbols and shares needs");
 }
 
 }  // namespace exchange

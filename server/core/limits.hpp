@@ -35,15 +35,15 @@ template <class Add>
 void add_options(CoreLimits& limits, Add add) {
   add("--keep-journal", limits.keep_journal, "never prune the journal, for audit and replay");
   add("--journal-batches-kept", limits.journal_batches_kept,
-      "projected journal rows kept before pruning");
+      "projected batches that the journal keeps");
   add("--batch-commands-max", limits.batch_commands_max,
-      "commands in one commit at most; a request is never split", Range{1, 1'000'000});
+      "maximum commands in one commit; a request is never split", Range{1, 1'000'000});
   add("--projection-interval-ms", limits.projection_interval_ms,
-      "milliseconds from one update of the tables to the next at least; heavy ones take 2.5 times "
-      "as long",
+      "minimum milliseconds from one update of the tables to the next; 2.5 times as many after a "
+      "large one",
       Range{0, 60'000});
   add("--store-wait-s", limits.store_wait_s,
-      "seconds to wait at start for a database that is not there yet", Range{0, 86'400});
+      "seconds to wait at start for a database that is not available yet", Range{0, 86'400});
 }
 
 }  // namespace exchange

@@ -31,13 +31,13 @@ template <class Add>
 void add_options(StateLimits& limits, Add add) {
   constexpr Range range{0, std::uint64_t(1) << 31};
   add("--open-orders-max", limits.open_orders_max,
-      "open orders at most; orders that would rest are refused beyond. 0: as memory allows "
+      "maximum open orders; beyond it, orders that would rest are refused. 0: as memory allows "
       "(docs/options.md#limits-of-the-state)",
       range);
   add("--open-orders-per-account", limits.open_orders_per_account_max,
-      "open orders of one account at most; 0: three quarters of all", range);
-  add("--accounts-max", limits.accounts_max, "accounts at most; 0: as memory allows", range);
-  add("--symbols-max", limits.symbols_max, "symbols at most; 0: as memory allows", range);
+      "maximum open orders of one account; 0: three quarters of all", range);
+  add("--accounts-max", limits.accounts_max, "maximum accounts; 0: as memory allows", range);
+  add("--symbols-max", limits.symbols_max, "maximum symbols; 0: as memory allows", range);
 }
 
 }  // namespace exchange

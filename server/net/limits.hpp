@@ -41,8 +41,8 @@ void add_options(TlsFiles& files, Add add) {
   add("--tls-cert", files.certificate, "certificate chain in PEM: both ports speak TLS");
   add("--tls-key", files.key, "private key of the certificate in PEM");
   add("--handshakes-per-address", files.handshakes_per_address,
-      "TLS connections that one address (IPv6: one /64) may begin in a second at each port, four "
-      "times as many at once; 0: any number",
+      "TLS connections per second that one address (IPv6: one /64) may begin at each port, four "
+      "times as many at once; 0: no limit",
       Range{0, 1'000'000});
 }
 
@@ -72,22 +72,22 @@ struct NetLimits {
 template <class Add>
 void add_options(NetLimits& limits, Add add) {
   add("--connections-max", limits.connections_max,
-      "open connections at most, and below the descriptor limit; 0: as memory allows, at most "
+      "maximum open connections, also bounded by the descriptor limit; 0: as memory allows, up to "
       "16384",
       Range{0, 1'000'000});
   add("--connections-per-address", limits.connections_per_address,
-      "open connections of one address (IPv6: of one /64) at most; clients behind one NAT or in "
-      "one Docker network share theirs. 0: three quarters of all",
+      "maximum open connections of one address (IPv6: one /64), shared by all clients behind a NAT "
+      "or in a Docker network; 0: three quarters of all",
       Range{0, 1'000'000});
   add("--idle-timeout-s", limits.idle_ms,
-      "seconds after which a connection without a complete request is ended; 0: never",
+      "seconds after which a connection without a complete request is closed; 0: never",
       Range{0, 31'536'000, 1'000});
   add("--stall-timeout-s", limits.stall_ms,
-      "seconds that a client has to finish a request it began, or to take a reply",
+      "seconds within which a client must finish a request, or take a reply",
       Range{1, 86'400, 1'000});
   add("--buffered-bytes-max", limits.buffered_bytes_max,
-      "bytes of unfinished requests and untaken replies of all clients at most, then connections "
-      "that hold most are ended; 0: an eighth of the memory, at most 1 GiB",
+      "maximum bytes of unfinished requests and untaken replies of all clients; beyond it, the "
+      "connections with most are closed. 0: an eighth of the memory, up to 1 GiB",
       Range{0, std::uint64_t(1) << 40});
 }
 
@@ -109,8 +109,8 @@ void add_options(NetOptions& options, Add add) {
       "IP address to listen on; 0.0.0.0 for all, but read docs/security.md first", IpAddress{});
   add("--policy", options.policy, ("where sessions run: " + policies_text()).c_str());
   add("--threads", options.threads,
-      "threads of pool and loop; 0: one for each CPU that this process may use (its affinity and "
-      "the CPU quota of its control group count)",
+      "threads of pool and loop; 0: one per CPU that the process may use (affinity, CPU quota of "
+      "the control group)",
       Range{0, 4'096});
 }
 

@@ -33,19 +33,19 @@ struct ProtocolLimits {
 template <class Add>
 void add_options(ProtocolLimits& limits, Add add) {
   add("--request-framing", limits.lenient_framing,
-      "length: a length line before every request; lenient: documents without one too, and lengths "
-      "that are one byte too large (docs/protocol.md#framing, F24 and F25)",
+      "length: a length line before every request; lenient: also documents without one, and "
+      "lengths that are one byte too large (docs/protocol.md#framing, F24 and F25)",
       Words{"length", "lenient"});
   add("--reply-framing", limits.length_before_reply,
-      "bare, or length: a length line before every reply", Words{"bare", "length"});
+      "length: a length line before every reply; bare: none", Words{"bare", "length"});
   add("--close-after-reply", limits.close_after_reply,
       "close a connection once all its requests are answered, for clients that read to the end of "
       "the stream");
   add("--open-queries", limits.open_queries,
       "any account may query any order; only its own account may cancel it");
   add("--refuse-unknown-symbols", limits.refuse_unknown_symbols,
-      "refuse orders for a symbol that was not created; else a buy creates it");
-  add("--frame-bytes-max", limits.frame_bytes_max, "bytes of XML in one request at most",
+      "refuse orders for a symbol that does not exist; otherwise a buy creates it");
+  add("--frame-bytes-max", limits.frame_bytes_max, "maximum bytes of XML in one request",
       Range{64, 1 << 30});
 }
 

@@ -21,8 +21,8 @@ struct StoreLimits {
 template <class Add>
 void add_options(StoreLimits& limits, Add add) {
   add("--require-replicas", limits.replicas_required,
-      "serve only while PostgreSQL commits to at least so many synchronous standbys; 0: any number "
-      "(docs/operations.md#replication)",
+      "serve only while PostgreSQL commits to at least this many synchronous replicas; 0: no "
+      "condition (docs/operations.md#replication)",
       Range{0, 100});
 }
 
