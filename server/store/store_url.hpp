@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/described.hpp"
+
 namespace exchange {
 
-enum class StoreKind { sqlite, postgres, memory };
+BOOST_DEFINE_FIXED_ENUM_CLASS(StoreKind, std::uint8_t, sqlite, postgres, memory)
 
 // Of "sqlite:PATH", "postgresql://...", "postgres://..." or "memory:"; nothing for another text.
 inline std::optional<StoreKind> store_kind(std::string_view url) {

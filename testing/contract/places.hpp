@@ -6,6 +6,7 @@
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/pqxx_shim.hpp"
 #include "store/sqlite/sqlite_store.hpp"
+#include "store/store_url.hpp"
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/stores.hpp"
@@ -107,10 +108,12 @@ inline std::unique_ptr<SqlPlace> any_sql_place() {
   return std::make_unique<SqlitePlace>();
 }
 inline std::unique_ptr<Place> any_place() {
-  const int kind = GENERATE(0, 1, 2);
-  if (kind == 0) return std::make_unique<SqlitePlace>();
-  if (kind == 1) return std::make_unique<PostgresPlace>();
-  return std::make_unique<MemoryPlace>();
+  switch (StoreKind(GENERATE(range(0, int(enumerators<StoreKind>))))) {
+    case StoreKind::sqlite: return std::make_unique<SqlitePlace>();
+    case StoreKind::postgres: return std::make_unique<PostgresPlace>();
+    case StoreKind::memory: return std::make_unique<MemoryPlace>();
+  }
+  throw std::logic_error("a kind of store without a place for tests");
 }
 
 // The smallest projection: the rows of one new account.
