@@ -1,6 +1,5 @@
 """A headless Chromium, driven over the DevTools protocol through its pipe (messages of JSON, each ended by a zero byte)."""
 
-import base64
 import fcntl
 import json
 import os
@@ -13,6 +12,9 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # the browser gives up on requests when an interface of the machine comes or goes
+ARGUMENTS = """--headless=new --remote-debugging-pipe --no-first-run --disable-gpu --disable-dev-shm-usage --disable-extensions
+    --disable-background-networking --disable-component-update --disable-sync --disable-crash-reporter --disable-breakpad
+    --hide-scrollbars --mute-audio --no-proxy-server"""
 PATIENCE_S = 60  # how long a condition may take on a busy machine before the test fails
 
 
@@ -32,24 +34,7 @@ class Browser:
             os.dup2(to_browser, 3)
             os.dup2(from_browser, 4)
 
-        arguments = [
-            binary,
-            "--headless=new",
-            "--remote-debugging-pipe",
-            f"--user-data-dir={self._profile.name}",
-            "--no-first-run",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-extensions",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-crash-reporter",
-            "--disable-breakpad",
-            "--hide-scrollbars",
-            "--mute-audio",
-            "--no-proxy-server",
-        ]
+        arguments = [binary, f"--user-data-dir={self._profile.name}", *ARGUMENTS.split()]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")  # which root cannot have
         self._process = subprocess.Popen(
@@ -155,7 +140,10 @@ class Page:
         self.events = browser._pages.setdefault(self._session, [])
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.resize(width, height)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
         self.prefer(dark=dark, still=still)
         if before:
             self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before})
@@ -182,12 +170,6 @@ class Page:
             with self.browser._changed:
                 self.events.clear()
         raise AssertionError(f"{address}: the machine's network changes all the time")
-
-    def resize(self, width, height):
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
-        )
 
     def prefer(self, dark=False, still=False):
         features = [
@@ -217,6 +199,13 @@ class Page:
                 )
             time.sleep(0.05)
 
+    def wait_for_count(self, count, selector):
+        self.wait_for(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")
+
+    def wait_for_state(self, state):
+        """What the dashboard's pill shows of the connection."""
+        self.wait_for(f"document.querySelector('#state').dataset.state === '{state}'")
+
     def text(self, selector):
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
 
@@ -224,13 +213,6 @@ class Page:
         return self.evaluate(
             f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)"
         )
-
-    def screenshot(self, path, whole=False):
-        data = self.call(
-            "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole}
-        )["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))
 
     def seen(self, method):
         with self.browser._changed:

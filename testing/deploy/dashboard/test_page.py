@@ -8,33 +8,17 @@ from support import CHARTS, TESTS, Site, browser
 FAKE = (TESTS / "fake_exchange.js").read_text()
 
 
+SYMBOL = """{"bid_shares": "1", "ask": null, "ask_shares": null, "last_time_us": null, "shares_total": "1", "open_orders": 1,
+    "traded_shares": "5", "sequence": 0}"""
+TRADE = '{"buy_order": 1, "sell_order": 2, "time_us": 1795256991123456}'
+
+
 def symbol(name, last=None, trades=0):
-    return {
-        "symbol": name,
-        "bid": last,
-        "bid_shares": "1",
-        "ask": None,
-        "ask_shares": None,
-        "last": last,
-        "last_time_us": None,
-        "shares_total": "1",
-        "open_orders": 1,
-        "trades": trades,
-        "traded_shares": "5",
-        "sequence": 0,
-    }
+    return {**json.loads(SYMBOL), "symbol": name, "bid": last, "last": last, "trades": trades}
 
 
 def trade(number, price, shares, taker):
-    return {
-        "id": number,
-        "price": price,
-        "shares": shares,
-        "taker": taker,
-        "buy_order": 1,
-        "sell_order": 2,
-        "time_us": 1795256991123456,
-    }
+    return {**json.loads(TRADE), "id": number, "price": price, "shares": shares, "taker": taker}
 
 
 class PageAlone(unittest.TestCase):
@@ -92,7 +76,7 @@ class PageAlone(unittest.TestCase):
         page.evaluate(
             """exchange.snapshot("SPY", 3, [["145.67", "60", 1], ["144", "92233720367.00000001", 2]], [["146.5", "0.00000001", 1]])"""
         )
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 3")
+        page.wait_for_count(3, "#ladder .level")
         rows = [text.split() for text in page.texts("#ladder .level")]
         self.assertEqual(
             rows,
@@ -107,7 +91,7 @@ class PageAlone(unittest.TestCase):
             f"""exchange.update("SPY", 4, [["145.67", "0", 0]], [["146.5", "7", 3]],
                           {json.dumps([trade(1, "145.67", "40.5", "sell"), trade(2, "1000.5", "7", "buy")])})"""
         )
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 2")
+        page.wait_for_count(2, "#ladder .level")
         self.assertEqual(
             [text.split()[1:] for text in page.texts("#tape tbody tr")],
             [["▲", "buy", "1,000.50", "7.0"], ["▼", "sell", "145.67", "40.5"]],
@@ -124,7 +108,7 @@ class PageAlone(unittest.TestCase):
         page.evaluate(
             """exchange.update("SPY", 6, [["3", "1", 1]], []); exchange.snapshot("SPY", 9, [["4", "1", 1]], []); exchange.update("SPY", 10, [["5", "2", 1]], [])"""
         )
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 2")
+        page.wait_for_count(2, "#ladder .level")
         self.assertEqual([text.split()[0] for text in page.texts("#ladder .level")], ["5", "4"])
 
     def test_a_stream_that_breaks_is_opened_again(self):
@@ -141,7 +125,7 @@ class PageAlone(unittest.TestCase):
             page.wait_for(f"exchange.sockets.length === {count} + 1")
             self.subscribed(page, "SPY")
         page.evaluate("""exchange.snapshot("SPY", 1, [["1", "60", 1]], [])""")
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
 
     def test_a_symbol_that_is_not_there_yet_is_shown_once_it_is(self):
         page = self.with_symbols(symbol("SPY"), fragment="#NEW")
@@ -162,16 +146,16 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 1, [], [])")
-        page.wait_for("document.querySelector('#state').dataset.state === 'live'")
+        page.wait_for_state("live")
         page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
-        page.wait_for("document.querySelector('#state').dataset.state === 'away'")
+        page.wait_for_state("away")
         self.assertIn("The server does not answer.", page.text("#notice"))
         page.evaluate(
             "exchange.down = false; exchange.sent.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})"
         )
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 0, [], [])")
-        page.wait_for("document.querySelector('#state').dataset.state === 'live'")
+        page.wait_for_state("live")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
 
     def test_an_unavailable_store_is_reported(self):
@@ -195,12 +179,12 @@ class PageAlone(unittest.TestCase):
             "<html>",
         ):
             page.evaluate(f"exchange.metrics = {json.dumps(odd)}")
-            page.wait_for("document.querySelector('#state').dataset.state === 'stale'")
+            page.wait_for_state("stale")
             self.assertIn("cannot be read", page.text("#notice"))
             page.evaluate("exchange.metrics = exchange.text()")
             page.wait_for("document.querySelector('#state').dataset.state !== 'stale'")
         page.evaluate("exchange.symbols = [null, 7, {symbol: 3}, {symbol: 'ODD'}]")
-        page.wait_for("document.querySelectorAll('#symbols tbody tr').length === 1")
+        page.wait_for_count(1, "#symbols tbody tr")
 
     def test_rates_are_growth_by_time(self):
         page = self.open()
@@ -287,7 +271,7 @@ class PageAlone(unittest.TestCase):
         page = self.open(charts=False, setup=f"exchange.symbols = {json.dumps([symbol('SPY')])};")
         self.subscribed(page, "SPY")
         page.evaluate("""exchange.snapshot("SPY", 3, [["145.67", "60", 1]], [])""")
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
 
     def test_it_loads_itself_again_where_a_part_of_it_did_not_arrive(self):
         site = Site()
@@ -301,31 +285,20 @@ class PageAlone(unittest.TestCase):
 
     def test_no_layout_overflows(self):
         long = "X" * 32
+        largest = symbol(long, "92233720367.99999999", 5)
         for dark in (False, True):
-            for width, height in (
-                (360, 740),
-                (390, 844),
-                (768, 1024),
-                (1000, 700),
-                (1400, 900),
-                (1920, 1080),
-                (3840, 2160),
-            ):
+            for size in "360x740 390x844 768x1024 1000x700 1400x900 1920x1080 3840x2160".split():
+                width, height = map(int, size.split("x"))
                 with self.subTest(width=width, dark=dark):
-                    page = self.with_symbols(
-                        symbol(long, "92233720367.99999999", 5),
-                        symbol("SPY"),
-                        width=width,
-                        height=height,
-                        dark=dark,
-                    )
+                    screen = {"width": width, "height": height, "dark": dark}
+                    page = self.with_symbols(largest, symbol("SPY"), **screen)
                     self.subscribed(page, long)
                     page.evaluate(
                         f"""exchange.snapshot("{long}", 1, [["92233720367.99999998", "92233720367.99999999", 100000]],
                                       [["92233720367.99999999", "92233720367.99999999", 100000]],
                                       [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])"""
                     )
-                    page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
+                    page.wait_for_count(1, "#tape tbody tr")
                     self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width)
                     if width >= 1600:
                         self.assertEqual(
@@ -344,9 +317,7 @@ class PageAlone(unittest.TestCase):
             with self.subTest(width=width):
                 setup = f"exchange.metrics += {json.dumps(metrics)};"
                 page = self.open(setup=setup, width=width, height=height)
-                page.wait_for(
-                    f"document.querySelectorAll('#commands tbody tr').length === {len(results)}"
-                )
+                page.wait_for_count(len(results), "#commands tbody tr")
                 self.assertEqual(page.evaluate(f"{wide}.map((one) => one.outerHTML)"), [])
                 self.assertGreater(
                     page.evaluate("document.querySelector('#batches').clientHeight"), 70
@@ -370,12 +341,12 @@ class PageAlone(unittest.TestCase):
         self.subscribed(page, "SPY")
         marked = "document.getAnimations().map((one) => one.effect.target.cells[0].textContent)"
         page.evaluate("exchange.snapshot('SPY', 1, [['9', '1', 1]], [])")
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
         page.evaluate("exchange.update('SPY', 2, [['9', '2', 1]], [])")
         page.wait_for("document.querySelector('#ladder .level').innerText.includes('2')")
         self.assertIn(page.evaluate(marked), (["9"], []))  # it may have faded on a slow machine
         page.evaluate("exchange.update('SPY', 3, [['9', '0', 0]], [])")
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 0")
+        page.wait_for_count(0, "#ladder .level")
         self.assertEqual(page.evaluate(marked), [])
 
     def test_text_stands_out_from_its_ground(self):
@@ -394,37 +365,17 @@ class PageAlone(unittest.TestCase):
             return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
           };
         })()"""
-        pairs = [
-            ("text", "panel"),
-            ("muted", "panel"),
-            ("muted", "sunk"),
-            ("muted", "ground"),
-            ("bid", "panel"),
-            ("ask", "panel"),
-            ("bid", "sunk"),
-            ("ask", "sunk"),
-            ("bid", "panel", "bid-total", "bid-bar"),
-            ("ask", "panel", "ask-total", "ask-bar"),
-            ("text", "panel", "bid-total", "bid-bar"),
-            ("text", "panel", "ask-total", "ask-bar"),
-            ("muted", "panel", "bid-total", "bid-bar"),
-            ("muted", "panel", "ask-total", "ask-bar"),
-            ("good", "panel"),
-            ("good", "sunk"),
-            ("bad", "panel"),
-            ("bad", "sunk"),
-            ("warn", "panel"),
-            ("warn", "warn-ground"),
-            ("bad", "bad-ground"),
-            ("panel", "accent"),
+        on_bars = ["bid panel bid-total bid-bar", "ask panel ask-total ask-bar"]
+        on_bars += [
+            f"{text} panel {side}-total {side}-bar"
+            for text in ("text", "muted")
+            for side in ("bid", "ask")
         ]
+        plain = "text panel, muted panel, muted sunk, muted ground, bid panel, ask panel, bid sunk, ask sunk, good panel, good sunk, "
+        plain += "bad panel, bad sunk, warn panel, warn warn-ground, bad bad-ground, panel accent"
         for dark in (False, True):
             page = self.open(dark=dark)
-            for text, *grounds in pairs:
-                with self.subTest(text=text, grounds=grounds, dark=dark):
-                    self.assertGreaterEqual(
-                        page.evaluate(
-                            f"{contrast}({', '.join(map(json.dumps, [text, *grounds]))})"
-                        ),
-                        4.5,
-                    )
+            for colours in plain.split(", ") + on_bars:
+                with self.subTest(colours=colours, dark=dark):
+                    found = page.evaluate(f"{contrast}(...{json.dumps(colours.split())})")
+                    self.assertGreaterEqual(found, 4.5)

@@ -10,7 +10,7 @@ from urllib.error import HTTPError, URLError
 
 from exchange_server import BINARY, ROOT, ExchangeServer, free_ports, wait_until
 from support import browser
-from test_server import BID, MARKET, STATE
+from test_server import BID, MARKET
 
 NGINX_AROUND = """
 daemon off;
@@ -88,9 +88,9 @@ class BehindAProxy(unittest.TestCase):
                 error.close()
         page = browser().open(f"{address}/exchange#SPY")  # redirected to /exchange/
         self.addCleanup(page.close)
-        page.wait_for(f"{STATE} === 'live'")
+        page.wait_for_state("live")
         exchange.request(BID)  # only the WebSocket brings it
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
         self.assertEqual(page.complaints(), [])
         self.assertEqual(page.failed_requests(), [])
         self.assertIn(address.replace("http", "ws") + "/exchange/ws", page.asked())

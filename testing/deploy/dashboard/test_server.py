@@ -9,7 +9,6 @@ from support import POLICY, browser
 MARKET = '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>'
 BID = '<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>'
 HIT = '<transactions id="2"><order sym="SPY" amount="-40.5" limit="140"/></transactions>'
-STATE = "document.querySelector('#state').dataset.state"
 
 
 def setUpModule():
@@ -26,7 +25,7 @@ class PageOfTheServer(unittest.TestCase):
     def open(self, exchange, **more):
         page = browser().open(exchange.address + "/", **more)
         self.addCleanup(page.close)
-        page.wait_for(f"{STATE} === 'live'")
+        page.wait_for_state("live")
         return page
 
     def assert_clean(self, page, exchange):
@@ -48,11 +47,11 @@ class PageOfTheServer(unittest.TestCase):
         )
 
         exchange.request(BID)
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
         self.assertEqual(page.text("#ladder .bids .level").split(), ["145.67", "100", "1", "100"])
 
         self.assertIn("opened", exchange.request(HIT)[0])
-        page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
+        page.wait_for_count(1, "#tape tbody tr")
         self.assertEqual(page.text("#tape tbody tr").split()[1:], ["▼", "sell", "145.67", "40.5"])
         page.wait_for("document.querySelector('#ladder .bids .level').innerText.includes('59.5')")
         self.assertEqual(page.evaluate("document.title"), "SPY 145.67 – Exchange")
@@ -79,13 +78,14 @@ class PageOfTheServer(unittest.TestCase):
         self.assert_clean(page, exchange)
         self.assertEqual(page.failed_requests(), [])
 
-    def test_what_was_there_before_the_page_is_shown(self):
+    def test_what_was_there_before_the_page_is_shown_and_fits_a_phone(self):
         exchange = self.start()
         for request in (MARKET, BID, HIT):
             exchange.request(request)
-        page = self.open(exchange)
-        page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
+        page = self.open(exchange, width=360, height=740)
+        page.wait_for_count(1, "#tape tbody tr")
         self.assertEqual(page.text("#ladder .bids .level").split(), ["145.67", "59.5", "1", "59.5"])
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 360)
         self.assert_clean(page, exchange)
 
     def test_a_server_that_dies_is_reported_and_its_successor_found(self):
@@ -93,14 +93,14 @@ class PageOfTheServer(unittest.TestCase):
         for request in (MARKET, BID):
             first.request(request)
         page = self.open(first)
-        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.wait_for_count(1, "#ladder .level")
         first.kill()
-        page.wait_for(f"{STATE} === 'away'")
+        page.wait_for_state("away")
         self.assertIn("The server does not answer.", page.text("#notice"))
         self.assertEqual(page.text("#state").strip(), "Disconnected")
 
         second = self.start(port=first.port, http_port=first.http_port)
-        page.wait_for(f"{STATE} !== 'away'")
+        page.wait_for("document.querySelector('#state').dataset.state !== 'away'")
         for request in (MARKET, BID.replace("145.67", "9.25"), HIT.replace("140", "9")):
             second.request(request)
         page.wait_for("document.querySelector('#ladder .bids .level')?.innerText.includes('9.25')")
@@ -108,18 +108,9 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for(
             "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
         )
-        page.wait_for(f"{STATE} === 'live'")
+        page.wait_for_state("live")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
         self.assert_clean(page, second)
-
-    def test_it_fits_a_phone(self):
-        exchange = self.start()
-        for request in (MARKET, BID, HIT):
-            exchange.request(request)
-        page = self.open(exchange, width=360, height=740)
-        page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
-        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 360)
-        self.assert_clean(page, exchange)
 
     def test_the_server_forbids_scripts_of_others(self):
         exchange = self.start()
