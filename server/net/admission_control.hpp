@@ -7,22 +7,46 @@
 // only: ConnectionTable ends connections. Owner: ConnectionTable. Thread: one at a time (under its
 // lock).
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "net/connection_record.hpp"
-#include "net/descriptor_reserve.hpp"
 #include "net/limits.hpp"
 
 namespace exchange {
 
-// The connections of one address.
-struct AddressGroup {
-  std::vector<ConnectionRecord*> connections;
-  std::size_t closing = 0;
-  std::size_t open() const { return connections.size() - closing; }
+// File descriptors kept open, so that a port that has run out of them can still accept a
+// connection, to serve it in place of another or to refuse it in words.
+class DescriptorReserve {
+ public:
+  DescriptorReserve() { refill(); }
+  ~DescriptorReserve() { release(); }
+  DescriptorReserve(const DescriptorReserve&) = delete;
+
+  bool empty() const { return descriptors_.empty(); }
+  // False where the process has no descriptors to spare.
+  bool refill() {
+    descriptors_.reserve(descriptors);
+    while (descriptors_.size() < descriptors) {
+      const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (descriptor < 0) return false;
+      descriptors_.push_back(descriptor);
+    }
+    return true;
+  }
+  void release() {
+    for (const int descriptor : descriptors_) ::close(descriptor);
+    descriptors_.clear();
+  }
+
+ private:
+  static constexpr std::size_t descriptors = 8;
+  std::vector<int> descriptors_;
 };
 
 class AdmissionControl {
@@ -53,28 +77,16 @@ class AdmissionControl {
   std::size_t per_address_max() const { return quota_.per_address_max(); }
 
  private:
-  // A connection that may be evicted. Found by looking at all, so kept for the next new ones.
-  struct Candidate {
-    ConnectionRecord* connection;
-    std::uint64_t answered_ms;
-  };
-
   ConnectionRecord* choose_evicted(std::size_t newcomer_count, std::uint64_t now_ms);
-  void find_candidates(std::size_t newcomer_count, std::uint64_t now_ms);
-  ConnectionRecord* take_candidate(std::size_t newcomer_count);
-  std::size_t open() const { return size_ - closing_; }
 
   const NetLimits& limits_;
   AddressQuota quota_;
   DescriptorReserve reserve_;
-  std::unordered_map<PeerAddress, AddressGroup> groups_;  // none is empty
-  std::size_t size_ = 0, closing_ = 0;
+  std::vector<ConnectionRecord*> open_;  // in any order; those that are not closing
+  std::unordered_map<PeerAddress, std::size_t> open_of_;  // how many of an address; none is zero
   // what descriptors allow, as far as is known
   std::size_t possible_max_ = std::numeric_limits<std::size_t>::max();
-
-  std::vector<Candidate> candidates_;            // idle longest last
-  const AddressGroup* candidates_of_ = nullptr;  // null: of all addresses
-  // A search was in vain for a new connection of an address with so many: not repeated at once.
+  // There was none to evict for a new connection of an address with so many.
   std::uint64_t none_until_ms_ = 0;
   std::size_t none_for_ = 0;
 };

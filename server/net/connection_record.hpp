@@ -34,8 +34,6 @@ class Activity {
   std::atomic<std::uint64_t> at_ms_{executing};
 };
 
-struct AddressGroup;
-
 struct ConnectionRecord {
   using Time = std::chrono::steady_clock::time_point;
 
@@ -54,9 +52,9 @@ struct ConnectionRecord {
 
   // AdmissionControl
   AddressQuota::Share place;
-  AddressGroup* group = nullptr;
-  std::size_t position = 0;  // in group->connections
-  bool closing = false;      // ended by the server and not closed yet: its place is free again
+  std::size_t* open_of_address = nullptr;  // how many its address has that are not closing
+  std::size_t position = 0;                // among all such
+  bool closing = false;  // ended by the server and not closed yet: its place is free again
 
   // Deadlines
   Time deadline = Time::max();

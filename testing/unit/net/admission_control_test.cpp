@@ -90,6 +90,38 @@ TEST_CASE("among equals a connection is evicted only if it has been idle for evi
   CHECK(port.evicted == first);
 }
 
+TEST_CASE(
+    "a new connection of an address with many takes no place of those with fewer, however long they have been idle") {
+  Port port({.connections_max = 5, .evictable_idle_ms = 0});
+  ConnectionRecord* const good = port.enter(three);
+  port.now_ms = 1'000'000;
+  for (const PeerAddress& address : {one, one, two, two}) REQUIRE(port.enter(address));
+  REQUIRE(port.enter(one));
+  CHECK_FALSE(port.evicted == good);
+  REQUIRE(port.enter(two));
+  CHECK_FALSE(port.evicted == good);
+}
+
+TEST_CASE(
+    "a connection that was ended and has left counts no more, neither as open nor as closing") {
+  Port port({.connections_max = 4});
+  ConnectionRecord* const first = port.enter(two);
+  ConnectionRecord* const second = port.enter(two);
+  for (const PeerAddress& address : {two, one}) REQUIRE(port.enter(address));
+  REQUIRE(port.enter(three));
+  CHECK(port.evicted == first);
+  port.leave(first);
+  REQUIRE(port.enter({0, 4}));
+  CHECK(port.evicted == second);  // of the two that the address still had
+}
+
+TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
+  Port port({.connections_max = 4});
+  for (const PeerAddress& address : {two, two, two, one}) REQUIRE(port.enter(address));
+  CHECK(port.enter(two) == nullptr);
+  CHECK(port.enter(three));  // in the same moment
+}
+
 TEST_CASE("closing connections have no place, but there are at most closing_max of them") {
   Port port({.connections_max = 3, .connections_per_address = 9, .closing_max = 2});
   std::vector<ConnectionRecord*> all;
@@ -105,19 +137,6 @@ TEST_CASE("closing connections have no place, but there are at most closing_max 
   port.leave(all[2]);
   CHECK(port.enter({0, 4}));
   CHECK(port.evicted == nullptr);
-}
-
-TEST_CASE("a connection that leaves is no candidate any more") {
-  Port port({.connections_max = 5, .connections_per_address = 9});
-  std::vector<ConnectionRecord*> all;
-  for (int i = 0; i < 5; ++i) all.push_back(port.enter(one));
-  REQUIRE(port.enter(two));  // finds candidates
-  CHECK(port.evicted == all[0]);
-  port.leave(all[1]);
-  REQUIRE(port.enter(three));
-  CHECK(port.evicted == nullptr);
-  REQUIRE(port.enter({0, 4}));
-  CHECK(port.evicted == all[2]);
 }
 
 TEST_CASE("without descriptors there is room for no more than is open, until they come back") {

@@ -153,13 +153,6 @@ TEST_CASE("a refusal is framed as replies are") {
   CHECK(reply == std::to_string(expected.size()) + "\n" + expected);
 }
 
-TEST_CASE("three quarters of the connections are one address's at most") {
-  Port port([](Options& options) { options.net.limits.connections_max = 8; });
-  for (int i = 0; i < 6; ++i) REQUIRE(port.enter(one));
-  CHECK(port.enter(one) == nullptr);
-  CHECK(port.enter(two));
-}
-
 TEST_CASE("a new connection gets the place of the one idle longest, of the address with most") {
   Port port([](Options& options) { options.net.limits.connections_max = 5; });
   Guest* const oldest_of_all = port.enter(one);
@@ -179,84 +172,6 @@ TEST_CASE("a new connection gets the place of the one idle longest, of the addre
   REQUIRE(port.enter(three, &reply) == nullptr);
   CHECK(reply == full(5));
   CHECK(port.metrics.connections_refused[AdmissionLimit::limit].load() == 1);
-}
-
-TEST_CASE(
-    "a connection that was ended and has left counts no more, neither as open nor as closing") {
-  Port port([](Options& options) { options.net.limits.connections_max = 4; });
-  Guest* const first = port.enter(two);
-  Guest* const second = port.enter(two);
-  REQUIRE(port.enter(two));
-  REQUIRE(port.enter(one));
-  REQUIRE(port.enter(three));
-  REQUIRE(first->ended());
-  port.leave(first);
-  REQUIRE(port.enter("127.0.0.4"));
-  CHECK(second->ended());  // of the two that the address still had
-}
-
-TEST_CASE("an address with most connections already gets no place but of those idle for long") {
-  Port port([](Options& options) {
-    options.net.limits.connections_max = 4;
-    options.net.limits.evictable_idle_ms = 300;
-  });
-  Guest* const silent = port.enter(two);
-  Guest* const works = port.enter(two);
-  REQUIRE(port.enter(one));
-  REQUIRE(port.enter(one));
-  port.execute(works);
-  REQUIRE(port.enter(one) == nullptr);
-  const std::uint64_t now = port.table.now_ms();
-  REQUIRE(wait_for([&] { return port.table.now_ms() > now + 300; }));
-  for (const auto& guest : port.guests)
-    if (guest.get() != silent && guest.get() != works) Port::serve(guest.get());
-  REQUIRE(port.enter(one));
-  CHECK(silent->ended());
-  CHECK_FALSE(works->ended());
-}
-
-TEST_CASE(
-    "a new connection of an address with many takes no place of those with fewer, however long they have been idle") {
-  Port port([](Options& options) {
-    options.net.limits.connections_max = 5;
-    options.net.limits.evictable_idle_ms = 0;
-  });
-  Guest* const good = port.enter(three);
-  for (const char* address : {one, one, two, two}) REQUIRE(port.enter(address));
-  for (const auto& guest : port.guests)
-    if (guest.get() != good) port.serve_later(guest.get());  // recent, while the good one is silent
-  REQUIRE(port.enter(one));
-  REQUIRE(port.enter(two));
-  CHECK_FALSE(good->ended());
-  CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 2);
-}
-
-TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
-  Port port([](Options& options) {
-    options.net.limits.connections_max = 4;
-    options.net.limits.sweep_ms = 1'000'000;
-  });
-  for (int i = 0; i < 3; ++i) REQUIRE(port.enter(two));
-  REQUIRE(port.enter(one));
-  CHECK(port.enter(two) == nullptr);
-  CHECK(port.enter(three));  // in the same moment
-}
-
-TEST_CASE("connections that were ended and do not leave keep no more than closing_max places") {
-  Port port([](Options& options) {
-    options.net.limits.connections_max = 8;
-    options.net.limits.closing_max = 2;
-  });
-  for (int i = 0; i < 6; ++i) REQUIRE(port.enter(two));
-  for (int i = 0; i < 2; ++i) REQUIRE(port.enter(one));
-  for (int i = 0; i < 2; ++i) REQUIRE(port.enter(one));  // in place of two that linger on
-  CHECK(port.enter(one) == nullptr);
-  for (const auto& guest : port.guests)
-    if (guest && guest->ended()) {
-      port.leave(guest.get());
-      break;
-    }
-  CHECK(port.enter(three));
 }
 
 TEST_CASE(
@@ -342,13 +257,6 @@ TEST_CASE(
     CHECK(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() == many; }));
   }
   CHECK(some_stayed);
-}
-
-TEST_CASE("without an idle timeout no connection is ended for silence") {
-  Port port([](Options& options) { options.net.limits.idle_ms = 0; });
-  Guest* const silent = port.enter(one);
-  for (int i = 0; i < 20; ++i) port.let_time_pass();
-  CHECK_FALSE(silent->ended());
 }
 
 TEST_CASE(
