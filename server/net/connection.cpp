@@ -7,8 +7,6 @@
 #include <exception>
 #include <memory>
 
-#include "net/listener.hpp"
-
 namespace exchange {
 namespace {
 
@@ -74,7 +72,7 @@ Detached serve(std::unique_ptr<Connection> owned) {
     Conversation& conversation = connection.conversation;
     Host& host = connection.host;
     Stream<tcp::socket>& stream = connection.stream;
-    tcp::socket& socket = connection.socket();
+    tcp::socket& socket = stream.next_layer();
     socket.non_blocking(true);
     for (Step step = conversation.start(); step != Step::close;) {
       Io io;
@@ -124,25 +122,16 @@ Detached serve(std::unique_ptr<Connection> owned) {
   }
 }
 
-void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
-                      const TransportParts& parts) {
-  const bool secure = parts.certificate != nullptr;
-  const auto context =
-      secure ? parts.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
-  if (secure && context == nullptr) return;  // closes it
-  Stream<tcp::socket> stream(std::move(socket), context.get());
-  std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
-  if (!lease) return;
-  serve(std::make_unique<Connection>(std::move(stream), std::move(*lease), host, parts));
-}
-
 }  // namespace
 
 void accept_clients(const asio::any_io_executor& executor, tcp::acceptor& acceptor, Host& host,
                     ConnectionTable& table, const TransportParts& parts) {
   start_accepting(
       executor, acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
-      [&](tcp::socket socket) { start_connection(std::move(socket), host, table, parts); },
+      [&](tcp::socket socket) {
+        auto connection = admit_client<Connection>(std::move(socket), host, table, parts);
+        if (connection != nullptr) serve(std::move(connection));
+      },
       [&](const boost::system::error_code& error) {
         if (table.stopping()) return;
         Metrics::add(parts.metrics.accept_failures);

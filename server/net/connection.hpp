@@ -1,6 +1,6 @@
 #pragma once
-// One client under an event queue: the coroutine that pool and loop share. It drives a Conversation
-// over an asynchronous stream.
+// One client of the XML port, and under an event queue the coroutine that pool and loop share: it
+// drives the client's Conversation over an asynchronous stream.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,10 +10,36 @@
 #include "net/certificate.hpp"
 #include "net/connection_table.hpp"
 #include "net/conversation.hpp"
+#include "net/listener.hpp"
 #include "net/stream.hpp"
 #include "net/transport.hpp"
 
 namespace exchange {
+
+struct Client : Submission {
+  Client(Stream<tcp::socket> stream_, ConnectionLease lease, CompletionSink& sink_,
+         const TransportParts& parts)
+      : stream(std::move(stream_)),
+        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
+                     stream.is_secure()) {
+    sink = &sink_;
+  }
+  Stream<tcp::socket> stream;
+  Conversation conversation;  // ends before the socket is closed
+};
+// A client of the socket just accepted, made with `sink`; null if it is refused, and closed.
+template <class Kind, class Sink>
+std::unique_ptr<Kind> admit_client(tcp::socket socket, Sink& sink, ConnectionTable& table,
+                                   const TransportParts& parts) {
+  const bool secure = parts.certificate != nullptr;
+  const auto context =
+      secure ? parts.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
+  if (secure && context == nullptr) return nullptr;
+  Stream<tcp::socket> stream(std::move(socket), context.get());
+  std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
+  if (!lease) return nullptr;
+  return std::make_unique<Kind>(std::move(stream), std::move(*lease), sink, parts);
+}
 
 struct Connection;
 
@@ -32,21 +58,13 @@ class Host : public CompletionSink {
 
 // Has one operation under way at any time, so that it needs no strand also where many threads run
 // it.
-struct Connection : Submission {
+struct Connection : Client {
   Connection(Stream<tcp::socket> stream_, ConnectionLease lease, Host& host_,
              const TransportParts& parts)
-      : stream(std::move(stream_)),
-        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
-                     stream.is_secure()),
+      : Client(std::move(stream_), std::move(lease), host_, parts),
         host(host_),
-        certificate(parts.certificate) {
-    sink = &host;
-  }
+        certificate(parts.certificate) {}
 
-  tcp::socket& socket() { return stream.next_layer(); }
-
-  Stream<tcp::socket> stream;
-  Conversation conversation;  // ends before the socket is closed
   Host& host;
   Certificate* const certificate;  // null: no TLS
   std::coroutine_handle<> waiter;  // its coroutine, while that waits

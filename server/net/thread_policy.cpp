@@ -11,12 +11,7 @@
 #include <chrono>
 #include <thread>
 
-#include "net/certificate.hpp"
-#include "net/connection_table.hpp"
-#include "net/conversation.hpp"
-#include "net/listener.hpp"
-#include "net/stream.hpp"
-#include "net/transport.hpp"
+#include "net/connection.hpp"
 
 namespace exchange {
 namespace {
@@ -49,23 +44,15 @@ class Semaphore {
 };
 
 // One client of one thread, which waits in `done` for what other threads do.
-struct Client : Submission {
-  Client(Stream<tcp::socket> stream_, ConnectionLease lease, CompletionSink& sink_,
-         const TransportParts& parts)
-      : stream(std::move(stream_)),
-        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
-                     stream.is_secure()) {
-    sink = &sink_;
-  }
-  Stream<tcp::socket> stream;
-  Conversation conversation;  // ends before the socket is closed
+struct BlockingClient : Client {
+  using Client::Client;
   Semaphore done;
 };
 
 class ReleaseSink final : public CompletionSink {
  public:
   void completed(std::span<Submission* const> submissions) override {
-    for (Submission* submission : submissions) static_cast<Client*>(submission)->done.release();
+    for (Submission* one : submissions) static_cast<BlockingClient*>(one)->done.release();
   }
 };
 
@@ -136,24 +123,17 @@ class ThreadPolicy final : public Transport {
   }
 
   void start_client(tcp::socket socket) {
-    const bool secure = parts_.certificate != nullptr;
-    const auto context =
-        secure ? parts_.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
-    if (secure && context == nullptr) return;  // closes it
-    Stream<tcp::socket> stream(std::move(socket), context.get());
-    std::optional<ConnectionLease> lease = table_.admit(stream.next_layer());
-    if (!lease) return;
-    auto client = std::make_unique<Client>(std::move(stream), std::move(*lease), sink_, parts_);
-    start_thread(client);
+    auto client = admit_client<BlockingClient>(std::move(socket), sink_, table_, parts_);
+    if (client != nullptr) start_thread(client);
   }
 
   // The thread takes the client over; if there is none, the client is closed.
-  void start_thread(std::unique_ptr<Client>& client) {
+  void start_thread(std::unique_ptr<BlockingClient>& client) {
     clients_.with([](int& clients) { ++clients; });
     try {
       std::thread([this, one = client.get()] {
         pthread_setname_np(pthread_self(), "client");
-        serve(std::unique_ptr<Client>(one));
+        serve(std::unique_ptr<BlockingClient>(one));
         clients_.with([this](int& clients) {
           --clients;
           clients_.notify();  // under the lock: stop() may end right after
@@ -168,14 +148,14 @@ class ThreadPolicy final : public Transport {
     }
   }
 
-  void serve(std::unique_ptr<Client> client) try {
+  void serve(std::unique_ptr<BlockingClient> client) try {
     run(*client);
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
 
   // The driver of the conversation: does its steps and waits for them.
-  void run(Client& client) {
+  void run(BlockingClient& client) {
     using Step = Conversation::Step;
     Conversation& conversation = client.conversation;
     Stream<tcp::socket>& stream = client.stream;
