@@ -186,7 +186,14 @@ ConnectionTable::Lease::Lease(Lease&& other) noexcept
       is_limited_(other.is_limited_) {}
 
 ConnectionTable::Lease::~Lease() {
-  if (table_ != nullptr) table_->remove(*record_);
+  if (table_ == nullptr) return;
+  const bool last = table_->state_.with([&](State& state) {
+    state.admission.remove(*record_);
+    state.connections.erase(record_->serial);
+    return state.connections.empty();
+  });
+  table_->metrics_.connections.fetch_sub(1, std::memory_order_relaxed);
+  if (last) table_->state_.notify();
 }
 
 void ConnectionTable::Lease::idle() {
@@ -206,7 +213,9 @@ bool ConnectionTable::Lease::executing(std::size_t request_bytes) {
   record_->activity.begin_executing();
   if (std::exchange(is_limited_, false)) table_->clear(*record_);
   if (request_bytes == 0) return true;
-  is_limited_ = table_->reserve(*record_, request_bytes);
+  is_limited_ =
+      table_->state_.with([&](State&) { return record_->request_memory.reserve(request_bytes); });
+  if (!is_limited_) Metrics::add(table_->metrics_.requests_refused);
   return is_limited_;
 }
 
@@ -218,7 +227,13 @@ void ConnectionTable::Lease::sending(std::size_t buffered_bytes) {
 
 void ConnectionTable::Lease::closing() {
   is_limited_ = false;
-  table_->close(*record_);
+  table_->state_.with([&](State& state) {
+    record_->request_memory.release();
+    record_->buffer_memory.release();
+    if (record_->closing) return;
+    state.admission.set_closing(*record_);
+    table_->deadlines_.begin_closing(*record_, Clock::now());
+  });
 }
 
 void ConnectionTable::expect(ConnectionRecord& connection, std::size_t buffered_bytes,
@@ -240,13 +255,6 @@ void ConnectionTable::expect(ConnectionRecord& connection, std::size_t buffered_
   });
 }
 
-bool ConnectionTable::reserve(ConnectionRecord& connection, std::size_t bytes) {
-  const bool admitted =
-      state_.with([&](State&) { return connection.request_memory.reserve(bytes); });
-  if (!admitted) Metrics::add(metrics_.requests_refused);
-  return admitted;
-}
-
 void ConnectionTable::clear(ConnectionRecord& connection) {
   state_.with([&](State&) {
     connection.sending = false;
@@ -254,26 +262,6 @@ void ConnectionTable::clear(ConnectionRecord& connection) {
     connection.buffer_memory.release();
     deadlines_.clear(connection);
   });
-}
-
-void ConnectionTable::close(ConnectionRecord& connection) {
-  state_.with([&](State& state) {
-    connection.request_memory.release();
-    connection.buffer_memory.release();
-    if (connection.closing) return;
-    state.admission.set_closing(connection);
-    deadlines_.begin_closing(connection, Clock::now());
-  });
-}
-
-void ConnectionTable::remove(ConnectionRecord& connection) {
-  const bool last = state_.with([&](State& state) {
-    state.admission.remove(connection);
-    state.connections.erase(connection.serial);
-    return state.connections.empty();
-  });
-  metrics_.connections.fetch_sub(1, std::memory_order_relaxed);
-  if (last) state_.notify();
 }
 
 std::size_t ConnectionTable::buffered_bytes() {
@@ -344,18 +332,13 @@ void ConnectionTable::end_late(std::vector<Serial>& late) {
       late.pop_back();
       if (found == state.connections.end()) continue;
       ConnectionRecord& connection = found->second;
-      switch (deadlines_.check(connection, now)) {
-        case Deadlines::Late::no: break;
-        case Deadlines::Late::idle:
-          Metrics::add(metrics_.connections_ended[EndCause::idle]);
-          end(state, connection);
-          break;
-        case Deadlines::Late::stalled:
-          Metrics::add(metrics_.connections_ended[EndCause::stalled]);
-          end(state, connection);
-          break;
-        case Deadlines::Late::closing: ::shutdown(connection.descriptor, SHUT_RDWR); break;
-      }
+      using Late = Deadlines::Late;
+      const Late with = deadlines_.check(connection, now);
+      if (with == Late::closing) ::shutdown(connection.descriptor, SHUT_RDWR);
+      if (with != Late::idle && with != Late::stalled) continue;
+      const EndCause cause = with == Late::idle ? EndCause::idle : EndCause::stalled;
+      Metrics::add(metrics_.connections_ended[cause]);
+      end(state, connection);
     }
   });
 }

@@ -115,10 +115,7 @@ class ConnectionTable {
   // What leases do under the lock.
   void expect(ConnectionRecord& connection, std::size_t buffered_bytes,
               std::chrono::milliseconds time, bool sending);
-  bool reserve(ConnectionRecord& connection, std::size_t bytes);
   void clear(ConnectionRecord& connection);
-  void close(ConnectionRecord& connection);
-  void remove(ConnectionRecord& connection);
 
   void sweep();
   std::vector<Serial> find_late();
