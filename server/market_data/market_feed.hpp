@@ -66,17 +66,12 @@ class MarketFeed {
     bool ended = false;
   };
   static Rows copy(const Rows& rows) {
-    const auto& [accounts, account_keys, symbols, positions, orders, executions, references,
-                 replacements, totals] = rows;
-    return {copied(accounts),   copied(account_keys), copied(symbols),
-            copied(positions),  copied(orders),       copied(executions),
-            copied(references), copied(replacements), totals};
-  }
-  template <class Row>
-  static std::vector<Row> copied(const std::vector<Row>& rows) {
-    std::vector<Row> copy;
-    copy.reserve(rows.size());
-    Bursts::each(rows, [&](const Row& row) { copy.push_back(row); });
+    Rows copy{.totals = rows.totals};
+    for_each_member<Rows>([&](auto table) {
+      auto& copied = copy.*table.pointer;
+      copied.reserve((rows.*table.pointer).size());
+      Bursts::each(rows.*table.pointer, [&](const auto& row) { copied.push_back(row); });
+    });
     return copy;
   }
 

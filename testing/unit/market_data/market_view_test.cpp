@@ -28,16 +28,18 @@ struct SmallMarket {
   const AccountId alice{"1"};
   const SymbolName spy{"SPY"};
   Exchange engine;
-  MarketView view{trades_kept, trades_in_all, 0};
+  MarketView view;
   Tables tables;
   std::uint64_t batch = 0;
+  Timestamp now{};
+  Rows rows;  // of the last update
 
-  SmallMarket() {
+  explicit SmallMarket(std::size_t in_all = trades_in_all) : view(trades_kept, in_all, 0) {
     apply(CreateAccount{alice, Cash::whole(1'000)});
     apply(PlaceShares{spy, alice, Shares::whole(10)});
     update();
   }
-  void apply(const Command& command) { REQUIRE(changed_state(engine.apply(command, {}))); }
+  void apply(const Command& command) { REQUIRE(changed_state(engine.apply(command, now))); }
   void buy(int shares, int limit) {
     apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(shares), Price::whole(limit)});
   }
@@ -48,7 +50,7 @@ struct SmallMarket {
     apply(ReplaceOrder{alice, side, order, Shares::whole(shares), Price::whole(limit)});
   }
   const std::vector<MarketView::Change>& update() {
-    Rows rows;
+    rows = {};
     engine.release_closed(engine.take_changes(rows));
     tables.write(rows);
     return view.apply(rows, ++batch);
@@ -220,22 +222,15 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
 }
 
 TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
-  Exchange engine;
-  const AccountId alice("1");
-  const SymbolName spy("SPY");
-  engine.apply(CreateAccount{alice, Cash::whole(1'000)}, {});
-  engine.apply(PlaceShares{spy, alice, Shares::whole(10)}, {});
-  engine.apply(PlaceOrder{alice, spy, Side::sell, Shares::whole(5), Price::whole(3)}, {});
-  engine.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(4)}, Timestamp{7});
-  Rows rows;
-  engine.release_closed(engine.take_changes(rows));
-  Tables tables;
-  tables.write(rows);
-
+  SmallMarket market;
+  market.sell(5, 3);
+  market.now = Timestamp{7};
+  market.buy(2, 4);
+  market.update();
   MarketView view(trades_kept, trades_in_all, 0);
-  view.load(tables.image(), 8, rows.executions);
+  view.load(market.tables.image(), 8, market.rows.executions);
   CHECK(view.batch() == 8);
-  const MarketView::Symbol& symbol = *view.find_symbol(spy);
+  const MarketView::Symbol& symbol = *view.find_symbol(market.spy);
   CHECK((symbol.sequence == 0 && symbol.trades_seen == 0 && symbol.traded_units == 0));
   REQUIRE(symbol.trades.size() == 1);
   CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy &&
@@ -341,22 +336,17 @@ TEST_CASE("executions that come again are not new trades") {
 }
 
 TEST_CASE("of all symbols together, the newest trades are kept") {
-  Exchange engine;
-  const AccountId alice("1");
-  engine.apply(CreateAccount{alice, Cash::whole(1'000)}, {});
-  MarketView view(trades_kept, 3, 0);
+  SmallMarket market(3);
   const auto trade = [&](const char* symbol) {
     const SymbolName name(symbol);
-    engine.apply(PlaceShares{name, alice, Shares::whole(1)}, {});
+    market.apply(PlaceShares{name, market.alice, Shares::whole(1)});
     for (const Side side : {Side::sell, Side::buy})
-      engine.apply(PlaceOrder{alice, name, side, Shares::whole(1), Price::whole(1)}, {});
+      market.apply(PlaceOrder{market.alice, name, side, Shares::whole(1), Price::whole(1)});
   };
   const auto kept = [&](const char* symbol) {
-    Rows rows;
-    engine.release_closed(engine.take_changes(rows));
-    view.apply(rows, view.batch() + 1);
+    market.update();
     std::vector<ExecutionId> ids;
-    for (const MarketView::Trade& one : view.find_symbol(SymbolName(symbol))->trades)
+    for (const MarketView::Trade& one : market.view.find_symbol(SymbolName(symbol))->trades)
       ids.push_back(one.id);
     return ids;
   };
