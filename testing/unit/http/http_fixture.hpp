@@ -19,6 +19,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
 using Json = nlohmann::json;
+using namespace nlohmann::literals;  // R"({})"_json
 
 struct Exchanged {
   unsigned status = 0;
@@ -37,9 +38,14 @@ class HttpFixture : public InProcessServer {
  public:
   HttpFixture() { options.core.projection_interval_ms = 0; }
 
-  asio::ip::tcp::socket connect() {
-    asio::ip::tcp::socket socket(context);
+  asio::ip::tcp::socket connect(const char* from = "127.0.0.1") {
+    asio::ip::tcp::socket socket(context, {asio::ip::make_address(from), 0});
     socket.connect({asio::ip::make_address("127.0.0.1"), http_port()});
+    return socket;
+  }
+  asio::ip::tcp::socket send_text(const std::string& text) {
+    asio::ip::tcp::socket socket = connect();
+    asio::write(socket, asio::buffer(text));
     return socket;
   }
   // Sends a request; read() waits for the response.
@@ -61,6 +67,10 @@ class HttpFixture : public InProcessServer {
   }
   Exchanged get(const std::string& target) { return request(http::verb::get, target); }
   Exchanged post(const std::string& xml) { return request(http::verb::post, "/api/xml", xml); }
+  Exchanged transact(int account, const std::string& children) {
+    return post("<transactions id='" + std::to_string(account) + "'>" + children +
+                "</transactions>");
+  }
   static Exchanged read(asio::ip::tcp::socket& socket, bool head = false) {
     beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
@@ -87,5 +97,29 @@ inline const char* const first_bid =
     "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
 inline const char* const first_ask =
     "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
+
+// With these, in its tables.
+struct Market : HttpFixture {
+  Market() {
+    start();
+    REQUIRE(post(small_market).status == 200);
+    REQUIRE(post(first_bid).status == 200);
+    await_view();  // one projection, and so one sequence number, for each
+    REQUIRE(post(first_ask).status == 200);
+    await_view();
+  }
+  Json without_times(const std::string& target) {
+    const Exchanged got = get(target);
+    INFO(target << ": " << got.body);
+    REQUIRE(got.status == 200);
+    CHECK(got.content_type == "application/json");
+    std::string body = got.body;
+    for (std::size_t at = 0; (at = body.find("_us\":1", at)) != std::string::npos; ++at) {
+      const std::size_t digits = at + 5;
+      body.replace(digits, body.find_first_not_of("0123456789", digits) - digits, "1");
+    }
+    return Json::parse(body);
+  }
+};
 
 }  // namespace exchange::testing

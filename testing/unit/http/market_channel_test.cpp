@@ -9,10 +9,20 @@ namespace {
 using Socket = websocket::stream<asio::ip::tcp::socket>;
 
 struct Follow : HttpFixture {
-  Socket follow() {
+  // Subscribed to `symbol`, if there is one.
+  Socket follow(const std::string& symbol = "") {
     Socket socket(connect());
     socket.handshake("exchange", "/ws");
+    if (!symbol.empty()) send(socket, subscribe(symbol));
     return socket;
+  }
+  // The status that refuses one more subscriber.
+  unsigned refusal() {
+    websocket::response_type response;
+    boost::system::error_code error;
+    Socket(connect()).handshake(response, "exchange", "/ws", error);
+    CHECK(error == websocket::error::upgrade_declined);
+    return response.result_int();
   }
   static void send(Socket& socket, const std::string& text) {
     socket.text(true);
@@ -49,53 +59,47 @@ TEST_CASE_METHOD(Follow,
                  "a subscriber gets a snapshot, then every change with the next sequence number") {
   start();
   trade();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
+  Socket socket = follow("SPY");
   CHECK(
       receive(socket) ==
-      Json::parse(
-          R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"));
+      R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"_json);
   post(first_ask);
   Json update = receive(socket);
   CHECK(update["trades"][0]["time_us"].get<std::int64_t>() > 0);
   update["trades"][0].erase("time_us");
   CHECK(
       update ==
-      Json::parse(
-          R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
-    "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2}]})"));
-  post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
+      R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
+    "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2}]})"_json);
+  transact(1, "<cancel id='1'/>");
   CHECK(
       receive(socket) ==
-      Json::parse(
-          R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"));
+      R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"_json);
   send(socket, R"({"unsubscribe": "SPY"})");
-  CHECK(receive(socket) == Json::parse(R"({"type": "unsubscribed", "symbol": "SPY"})"));
+  CHECK(receive(socket) == R"({"type": "unsubscribed", "symbol": "SPY"})"_json);
   post(first_ask);
   await_view();
   send(socket, subscribe("SPY"));
   const Json again = receive(socket);
   CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
-         again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
+         again["asks"] == R"([["140", "40", 1]])"_json && again["trades"].size() == 1));
 }
 
 TEST_CASE_METHOD(Follow,
                  "a replaced order changes both its levels, and is the taker if it executes then") {
   start();
   trade();
-  post("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-30\" limit=\"146\"/></transactions>");
+  transact(2, "<order sym='SPY' amount='-30' limit='146'/>");
   await_view();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
-  CHECK(receive(socket)["asks"] == Json::parse(R"([["146", "30", 1]])"));
-  post("<transactions id=\"1\"><replace id=\"1\" amount=\"100\" limit=\"146.5\"/></transactions>");
+  Socket socket = follow("SPY");
+  CHECK(receive(socket)["asks"] == R"([["146", "30", 1]])"_json);
+  transact(1, "<replace id='1' amount='100' limit='146.5'/>");
   Json update = receive(socket);
   CHECK(update["trades"][0].erase("time_us") == 1);
   CHECK(
       update ==
-      Json::parse(
-          R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["146.5", "70", 1], ["145.67", "0", 0]], "asks": [["146", "0", 0]],
-    "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy", "buy_order": 1, "sell_order": 2}]})"));
+      R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["146.5", "70", 1], ["145.67", "0", 0]], "asks": [["146", "0", 0]],
+    "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy", "buy_order": 1, "sell_order": 2}]})"_json);
 }
 
 TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to and no other") {
@@ -110,8 +114,8 @@ TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to an
   CHECK(receive(spy)["type"] == "snapshot");
   CHECK(receive(both)["symbol"] == "SPY");
   CHECK(receive(both)["symbol"] == "QQQ");
-  post("<transactions id=\"2\"><order sym=\"QQQ\" amount=\"-1\" limit=\"9\"/></transactions>");
-  CHECK(receive(both)["asks"] == Json::parse(R"([["9", "1", 1]])"));
+  transact(2, "<order sym='QQQ' amount='-1' limit='9'/>");
+  CHECK(receive(both)["asks"] == R"([["9", "1", 1]])"_json);
   post(first_ask);
   CHECK(receive(spy)["sequence"] == 2);
   CHECK(receive(both)["symbol"] == "SPY");
@@ -166,8 +170,7 @@ TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
   trade();
   post("<create><symbol sym=\"QQQ\"/></create>");
   await_view();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
+  Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
   send(socket, subscribe("QQQ"));
   const Json refusal = receive(socket);
@@ -211,7 +214,7 @@ TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and t
     for (int i = 1; i <= 500; ++i)
       orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"" + std::to_string(i) + "." +
                 std::to_string(10'000 + round) + "\"/>";
-    post("<transactions id=\"1\">" + orders + "</transactions>");
+    transact(1, orders);
     const Json update = receive(quick);
     CHECK(update["sequence"] == ++sequence);
     CHECK(update["bids"].size() == 500);
@@ -225,16 +228,15 @@ TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead
   options.http.update_entries_max = 3;
   start();
   trade();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
+  Socket socket = follow("SPY");
   CHECK(receive(socket)["sequence"] == 1);
-  post(
-      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
-      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
+  transact(1,
+           "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='1' limit='2'/>"
+           "<order sym='SPY' amount='1' limit='3'/>");
   CHECK(receive(socket)["type"] == "update");
-  post(
-      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
-      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"4\"/></transactions>");
+  transact(1,
+           "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='1' limit='2'/>"
+           "<order sym='SPY' amount='1' limit='3'/><order sym='SPY' amount='1' limit='4'/>");
   const Json snapshot = receive(socket);
   CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 &&
          snapshot["bids"].size() == 5));
@@ -251,7 +253,7 @@ TEST_CASE_METHOD(
   for (int i = 1; i <= 800; ++i)
     orders +=
         "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
-  post("<transactions id=\"1\">" + orders + "</transactions>");
+  transact(1, orders);
   await_view();
   Socket socket(connect());
   socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
@@ -267,12 +269,7 @@ TEST_CASE_METHOD(Follow, "half of the connections may subscribe, and one more is
   options.http.connections_max = 4;
   start();
   Socket first = follow(), second = follow();
-  Socket third(connect());
-  websocket::response_type response;
-  boost::system::error_code error;
-  third.handshake(response, "exchange", "/ws", error);
-  CHECK(error == websocket::error::upgrade_declined);
-  CHECK(response.result_int() == 503);
+  CHECK(refusal() == 503);
 }
 
 TEST_CASE_METHOD(Follow, "three quarters of the subscribers may be of one address") {
@@ -280,26 +277,17 @@ TEST_CASE_METHOD(Follow, "three quarters of the subscribers may be of one addres
   start();
   std::vector<Socket> sockets;
   for (int i = 0; i < 6; ++i) sockets.push_back(follow());
-  Socket seventh(connect());
-  websocket::response_type response;
-  boost::system::error_code error;
-  seventh.handshake(response, "exchange", "/ws", error);
-  CHECK(response.result_int() == 503);
-  asio::ip::tcp::socket other(context);
-  other.open(asio::ip::tcp::v4());
-  other.bind({asio::ip::make_address("127.0.0.2"), 0});
-  other.connect({asio::ip::make_address("127.0.0.1"), http_port()});
-  Socket of_other(std::move(other));
-  of_other.handshake("exchange", "/ws");
+  CHECK(refusal() == 503);
+  Socket(connect("127.0.0.2")).handshake("exchange", "/ws");
 }
 
 TEST_CASE_METHOD(Follow, "a handshake needs one key, the base64 of 16 bytes") {
   start();
   const auto status = [&](const std::string& fields) {
-    asio::ip::tcp::socket socket = connect();
-    asio::write(socket, asio::buffer("GET /ws HTTP/1.1\r\nHost: exchange\r\nConnection: Upgrade\r\n"
-                                     "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-                                     fields + "\r\n"));
+    asio::ip::tcp::socket socket = send_text(
+        "GET /ws HTTP/1.1\r\nHost: exchange\r\nConnection: Upgrade\r\n"
+        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+        fields + "\r\n");
     std::string line(12, ' ');
     asio::read(socket, asio::buffer(line));
     return line.substr(9);
@@ -337,24 +325,18 @@ TEST_CASE_METHOD(Follow,
 TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced are closed") {
   start();
   trade();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
+  Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
   options.http.stale_ms = 0;
   store.lease_end = 1;
   CHECK(closed(socket) == websocket::close_code::try_again_later);
-  Socket later(connect());
-  websocket::response_type response;
-  boost::system::error_code error;
-  later.handshake(response, "exchange", "/ws", error);
-  CHECK(response.result_int() == 503);
+  CHECK(refusal() == 503);
 }
 
 TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reason") {
   start();
   trade();
-  Socket socket = follow();
-  send(socket, subscribe("SPY"));
+  Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
   server->http().stop();
   CHECK(closed(socket) == websocket::close_code::going_away);
