@@ -4,7 +4,7 @@ import atexit
 import os
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from browser import Browser, find_browser
@@ -14,12 +14,6 @@ PROJECT = TESTS.parents[2]
 PAGE = PROJECT / "server" / "http" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 POLICY = "default-src 'self'"  # as the server sends it
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-}
 
 _browser = None
 
@@ -48,32 +42,18 @@ class Site:
     def __init__(self, charts=True):
         self.missing = missing = set()  # paths that a test makes fail
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                name = self.path.split("?")[0].lstrip("/") or "index.html"
-                file = (
-                    CHARTS
-                    if name == "chart.min.js" and charts
-                    else TESTS / name[5:]
-                    if name.startswith("test/")
-                    else PAGE / name
-                )
-                if name == "blank":
-                    return self.reply(200, b"<!DOCTYPE html><title>blank</title>", TYPES[".html"])
-                if "/" in name.removeprefix("test/") or name in missing or not file.is_file():
-                    return self.reply(404, b"no such path", "text/plain")
-                self.reply(200, file.read_bytes(), TYPES[file.suffix])
+        class Handler(SimpleHTTPRequestHandler):
+            def translate_path(self, path):
+                name = path.split("?")[0].lstrip("/") or "index.html"
+                if name in missing or "/" in name.removeprefix("test/"):
+                    return "/no/such/file"
+                if name == "chart.min.js" and charts:
+                    return str(CHARTS)
+                return str(TESTS / name[5:] if name.startswith("test/") else PAGE / name)
 
-            def reply(self, status, body, type_):
-                self.send_response(status)
-                for name, text in (
-                    ("Content-Type", type_),
-                    ("Content-Length", str(len(body))),
-                    ("Content-Security-Policy", POLICY),
-                ):
-                    self.send_header(name, text)
-                self.end_headers()
-                self.wfile.write(body)
+            def end_headers(self):
+                self.send_header("Content-Security-Policy", POLICY)
+                super().end_headers()
 
             def log_message(self, *_):
                 pass

@@ -9,7 +9,7 @@ class Modules(unittest.TestCase):
     def test_pure_modules(self):
         site = Site()
         self.addCleanup(site.close)
-        page = browser().open(site.address + "/blank")
+        page = browser().open(site.address + "/test/modules_test.js")
         self.addCleanup(page.close)
         results = page.evaluate("import('/test/modules_test.js').then((module) => module.run())")
         self.assertGreater(len(results), 20)
