@@ -121,6 +121,13 @@ class Documents(unittest.TestCase):
         readers = text_of("server/http/page/*.js", "client/*.cpp", "*.py", "ops/*")
         self.assertEqual(set(), set(METRIC.findall(readers)) - given)
 
+    def test_the_table_of_http_paths_is_that_of_the_server(self):
+        rows = (ROOT / "server/http/http_routes.cpp").read_text()
+        page = (ROOT / "docs/http-api.md").read_text()
+        (table,) = re.findall(r"^## Paths\n(.*?)^## ", page, re.M | re.S)
+        paths = re.findall(r"^\| `(/[^?{`]*)[^`]*` \| (?:GET|POST) \|", table, re.M)
+        self.assertEqual(set(re.findall(r'\{\.path = "(/[^"]+)"', rows)), set(paths) - {"/"})
+
     def test_the_index_has_every_page(self):
         index = (ROOT / "docs/README.md").read_text()
         pages = {page.name for page in self.pages if page.parent == ROOT / "docs"} - {"README.md"}
