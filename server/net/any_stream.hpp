@@ -7,6 +7,7 @@
 // which every handler runs; one operation at a time in each direction.
 
 #include <array>
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
@@ -14,45 +15,23 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/role.hpp>
 #include <chrono>
-#include <concepts>
 #include <memory>
 #include <utility>
 
 namespace exchange {
 
-// A completion handler of any type. Called once, or destroyed uncalled together with its context.
-class IoHandler {
- public:
+// A completion handler of any type, but without its executor, to which Beast cannot post. Called
+// once, or destroyed uncalled together with its context.
+struct IoHandler {
   using Error = boost::system::error_code;
-
-  // `handler` takes an error and a number of bytes.
-  template <class Handler>
-  requires(!std::same_as<Handler, IoHandler>) explicit IoHandler(Handler handler)
-      : held_(std::make_unique<Held<Handler>>(std::move(handler))) {}
   // `handler` takes an error.
   template <class Handler>
   static IoHandler without_bytes(Handler handler) {
-    return IoHandler(
-        [handler = std::move(handler)](Error error, std::size_t) mutable { handler(error); });
+    return {[handler = std::move(handler)](Error error, std::size_t) mutable { handler(error); }};
   }
+  void operator()(Error error, std::size_t bytes = 0) { held(error, bytes); }
 
-  void operator()(Error error, std::size_t bytes = 0) {
-    const std::unique_ptr<Call> held = std::move(held_);
-    held->call(error, bytes);
-  }
-
- private:
-  struct Call {
-    virtual ~Call() = default;
-    virtual void call(Error error, std::size_t bytes) = 0;
-  };
-  template <class Handler>
-  struct Held final : Call {
-    explicit Held(Handler handler_) : handler(std::move(handler_)) {}
-    void call(Error error, std::size_t bytes) override { handler(error, bytes); }
-    Handler handler;
-  };
-  std::unique_ptr<Call> held_;
+  boost::asio::any_completion_handler<void(Error, std::size_t)> held;
 };
 
 class AnyStream {
@@ -98,6 +77,34 @@ class AnyStream {
         token, this);
   }
 
+  // As Asio's AsyncReadStream and AsyncWriteStream have them.
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, const Buffers& into) {
+          self->start_read(first_of(into), IoHandler{std::move(handler)});
+        },
+        token, this, buffers);
+  }
+  // Reads below TLS, to discard what arrives after the end of the stream.
+  template <class Token>
+  auto async_read_raw(boost::asio::mutable_buffer buffer, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, boost::asio::mutable_buffer into) {
+          self->start_read_raw(into, IoHandler{std::move(handler)});
+        },
+        token, this, buffer);
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, const Buffers& from) {
+          self->start_write(WriteBuffers(from), IoHandler{std::move(handler)});
+        },
+        token, this, buffers);
+  }
+
+ private:
   // The first buffer with room: a read may return less than was asked for.
   template <class Buffers>
   static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
@@ -107,34 +114,6 @@ class AnyStream {
     return {};
   }
 
-  // As Asio's AsyncReadStream and AsyncWriteStream have them.
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [](auto handler, AnyStream* self, const Buffers& into) {
-          self->start_read(first_of(into), IoHandler(std::move(handler)));
-        },
-        token, this, buffers);
-  }
-  // Reads below TLS, to discard what arrives after the end of the stream.
-  template <class Token>
-  auto async_read_raw(boost::asio::mutable_buffer buffer, Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [](auto handler, AnyStream* self, boost::asio::mutable_buffer into) {
-          self->start_read_raw(into, IoHandler(std::move(handler)));
-        },
-        token, this, buffer);
-  }
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [](auto handler, AnyStream* self, const Buffers& from) {
-          self->start_write(WriteBuffers(from), IoHandler(std::move(handler)));
-        },
-        token, this, buffers);
-  }
-
- private:
   // The first buffers of a sequence, as one type. A response has about six.
   class WriteBuffers {
    public:
