@@ -9,24 +9,12 @@ namespace asio = boost::asio;
 
 constexpr std::string_view standby_refusal = "this server is a standby; another one is active";
 
-// One request under way, for which close() waits; none once that was called.
-class CoreClient::Lease {
- public:
-  explicit Lease(Guarded<State>& state)
-      : state_(state.with([](State& data) { return !data.closed && ++data.executing; }) ? &state
-                                                                                        : nullptr) {
+// Ends a request under way, for which close() waits.
+struct CoreClient::Leave {
+  void operator()(Guarded<State>* state) const {
+    state->with([](State& data) { --data.executing; });
+    state->notify();
   }
-  ~Lease() {
-    if (state_ == nullptr) return;
-    state_->with([](State& data) { --data.executing; });
-    state_->notify();
-  }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-  explicit operator bool() const { return state_ != nullptr; }
-
- private:
-  Guarded<State>* const state_;
 };
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
@@ -37,7 +25,9 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
     co_return share.refusal() == AddressQuota::Refusal::address
         ? "too many requests of your address are under way"
         : "too many requests are under way";
-  const Lease lease(state_);
+  const std::unique_ptr<Guarded<State>, Leave> lease(
+      state_.with([](State& data) { return !data.closed && ++data.executing; }) ? &state_
+                                                                                : nullptr);
   if (!lease) co_return "the server is stopping";
   if (authenticator_ != nullptr) co_await check_keys(pending.keys);
   if (pending.keys.refused) {

@@ -84,7 +84,7 @@ class CoreClient final : public CompletionSink {
     bool closed = false;
     std::size_t executing = 0;
   };
-  class Lease;
+  struct Leave;
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 

@@ -78,18 +78,18 @@ Refusal check_request_line(std::string_view line, std::string_view& target, unsi
 
 // The fields that decide where a request ends and which host it is for.
 struct Framing {
-  unsigned hosts = 0, lengths = 0, encodings = 0;
-  std::string_view host, length, encoding;  // the last of each
+  struct Field {
+    unsigned count = 0;
+    std::string_view value;  // of the last
+  };
+  Field host, length, encoding;
 
   void add(std::string_view name, std::string_view value) {
-    const auto keep = [&](std::string_view wanted, unsigned& count, std::string_view& kept) {
-      if (!boost::iequals(name, wanted)) return;
-      ++count;
-      kept = value;
-    };
-    keep("host", hosts, host);
-    keep("content-length", lengths, length);
-    keep("transfer-encoding", encodings, encoding);
+    Field* const field = boost::iequals(name, "host")                ? &host
+                         : boost::iequals(name, "content-length")    ? &length
+                         : boost::iequals(name, "transfer-encoding") ? &encoding
+                                                                     : nullptr;
+    if (field != nullptr) *field = {field->count + 1, value};
   }
 };
 
@@ -106,10 +106,11 @@ Refusal check_field(std::string_view line, Framing& framing) {
 // RFC 9112 6.1, 6.3.
 Refusal check_encoding(const Framing& framing, unsigned version) {
   if (version == 10) return {bad_request, "HTTP/1.0 has no Transfer-Encoding"};
-  if (framing.lengths > 0)
+  if (framing.length.count > 0)
     return {bad_request, "the request has both Transfer-Encoding and Content-Length"};
-  if (framing.encodings > 1) return {bad_request, "the request has two Transfer-Encoding fields"};
-  const std::string_view all = framing.encoding;
+  if (framing.encoding.count > 1)
+    return {bad_request, "the request has two Transfer-Encoding fields"};
+  const std::string_view all = framing.encoding.value;
   if (boost::iequals(all, "chunked")) return {};
   const std::size_t comma = all.rfind(',');
   const std::string_view others = all.substr(0, comma == all.npos ? 0 : comma);
@@ -120,13 +121,15 @@ Refusal check_encoding(const Framing& framing, unsigned version) {
 }
 
 Refusal check_framing(const Framing& framing, unsigned version) {
-  if (framing.hosts > 1) return {bad_request, "the request has two Host fields"};  // RFC 9112 3.2
-  if (framing.hosts == 0 && version == 11) return {bad_request, "the request has no Host field"};
-  if (!parse_authority(framing.host)) return {bad_request, "the Host field is invalid"};
-  if (framing.encodings > 0) return check_encoding(framing, version);
-  if (framing.lengths > 1) return {bad_request, "the request has two Content-Length fields"};
-  const std::string_view length = framing.length;
-  if (framing.lengths > 0 &&
+  if (framing.host.count > 1)
+    return {bad_request, "the request has two Host fields"};  // RFC 9112 3.2
+  if (framing.host.count == 0 && version == 11)
+    return {bad_request, "the request has no Host field"};
+  if (!parse_authority(framing.host.value)) return {bad_request, "the Host field is invalid"};
+  if (framing.encoding.count > 0) return check_encoding(framing, version);
+  if (framing.length.count > 1) return {bad_request, "the request has two Content-Length fields"};
+  const std::string_view length = framing.length.value;
+  if (framing.length.count > 0 &&
       (length.empty() || !std::all_of(length.begin(), length.end(), is_digit)))
     return {bad_request, "the Content-Length is not a number"};
   constexpr std::size_t digits_max = 18;  // below 2^63
