@@ -510,6 +510,21 @@ std::string help_text(const std::vector<std::string>& command) {
   return text + "\nAny of them takes --account ID for once. 'help COMMAND' shows more of one.\n";
 }
 
+std::string argument_after(const std::vector<std::string>& words) {
+  Settings settings;
+  Parser parser(Place::shell, settings);
+  std::size_t used = 0;
+  const CLI::App* const app = find_command(parser.app(), words, used);
+  std::size_t given = words.size() - used;
+  for (const CLI::Option* option :
+       app->get_options([](const CLI::Option* one) { return one->get_positional(); })) {
+    const auto most = std::size_t(option->get_items_expected_max());
+    if (given < most) return option->get_single_name();
+    given -= most;
+  }
+  return {};
+}
+
 std::vector<std::string> words_after(const std::vector<std::string>& words,
                                      const std::string& prefix) {
   Settings settings;

@@ -30,5 +30,7 @@ std::string help_text(const std::vector<std::string>& command);
 // ("create" -> "account", "symbol"; "book SPY --" -> "--levels").
 std::vector<std::string> words_after(const std::vector<std::string>& words,
                                      const std::string& prefix);
+// The argument that follows them, by its name in the help: "SYM", "ORDER"; empty if none does.
+std::string argument_after(const std::vector<std::string>& words);
 
 }  // namespace exchange::cli

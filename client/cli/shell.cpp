@@ -189,26 +189,24 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   const auto offer = [&](const std::string& word) {
     if (word.starts_with(prefix)) found.push_back(word);
   };
-  const std::string command = words.empty() ? "" : words.front();
-  const bool first = words.size() == 1;
-  const bool symbol =
-      (first &&
-       (command == "buy" || command == "sell" || command == "book" || command == "trades")) ||
-      (words.size() == 2 && command == "cancel" && words[1] == "all") || command == "watch" ||
-      (words.size() == 2 && command == "create" && words[1] == "symbol");
+  const auto offer_all = [&](const auto& all) {
+    for (const std::string& word : all) offer(word);
+  };
+  const bool first = words.size() == 1, cancel = !words.empty() && words.front() == "cancel";
+  const std::string argument = prefix.starts_with('-') ? "" : argument_after(words);
   if (!words.empty() &&
-      (words.back() == "--account" || words.back() == "-a" || (first && command == "account"))) {
-    for (const std::string& account : runner.accounts_seen()) offer(account);
-  } else if (symbol && !prefix.starts_with('-')) {
-    for (const std::string& name : runner.symbols()) offer(name);
-  } else if (command == "replace" && words.size() == 2) {
-    const auto known = runner.known_orders().find(words[1]);
+      (words.back() == "--account" || words.back() == "-a" || (first && argument == "ID"))) {
+    offer_all(runner.accounts_seen());
+  } else if (argument == "SYM" || (cancel && words.size() == 2 && words[1] == "all")) {
+    offer_all(runner.symbols());
+  } else if (argument == "ORDER") {
+    for (const auto& [order, terms] : runner.known_orders()) offer(order);
+    if (first && cancel && !prefix.empty()) offer("all");  // never by Tab alone
+  } else if (argument == "buy|sell") {
+    const auto known = runner.known_orders().find(words.back());
     for (const Side side : {Side::buy, Side::sell})
       if (known == runner.known_orders().end() || known->second.side == side)
         offer(side == Side::buy ? "buy" : "sell");
-  } else if (command == "cancel" || command == "status" || (first && command == "replace")) {
-    for (const auto& [order, terms] : runner.known_orders()) offer(order);
-    if (first && command == "cancel" && !prefix.empty()) offer("all");  // never by Tab alone
   }
   std::sort(found.begin(), found.end());
   return found;

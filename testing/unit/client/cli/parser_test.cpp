@@ -279,6 +279,11 @@ TEST_CASE("what may follow is known of commands and options") {
   CHECK(words_after({"book", "SPY"}, "--") ==
         Words{"--account", "--help", "--levels", "--new-symbol", "--xml"});
   CHECK(words_after({"buy", "SPY"}, "").empty());
+  CHECK(argument_after({"create", "symbol"}) == "SYM");
+  CHECK(argument_after({"replace", "7"}) == "buy|sell");
+  CHECK(argument_after({"cancel", "7"}) == "ORDER");
+  CHECK(argument_after({"book", "SPY"}) == "");
+  CHECK(argument_after({"nonsense"}) == "");
 }
 
 TEST_CASE("a key and how the connection is secured come from options or variables") {

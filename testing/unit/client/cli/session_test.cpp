@@ -536,6 +536,7 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
       {"cancel a", {"all"}},
       {"cancel all S", {"SPQR", "SPY"}},
       {"status 1 2", {"2"}},
+      {"history ", {"1", "2"}},
       {"account ", {"1", "2"}},
       {"buy SPY 1 1 --account ", {"1", "2"}},
       {"xml o", {"off", "on"}},
