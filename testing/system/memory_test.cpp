@@ -13,6 +13,7 @@
 #include "support/folder.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
+#include "support/wait_for.hpp"
 
 using namespace exchange::testing;
 
@@ -108,7 +109,8 @@ TEST_CASE("a server refuses orders before memory ends, and starts again with wha
   CHECK(reply.find("<opened") == std::string::npos);
   CHECK_THAT(client.request("<transactions id='1'><cancel id='1'/></transactions>"),
              contains_text("<canceled id=\"1\">"));
-  CHECK(metric(server->http_port(), "open_orders") == 49'151);
+  // The gauge follows a moment after the reply.
+  CHECK(exchange::wait_for([&] { return metric(server->http_port(), "open_orders") == 49'151; }));
   CHECK(server->stop() == 0);
   server = started();
   CHECK(metric(server->http_port(), "open_orders") == 49'151);
