@@ -9,8 +9,8 @@ namespace exchange {
 
 // The URLs that make_store() takes.
 inline constexpr const char* store_urls =
-    "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the "
-    "newest primary of these";
+    "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); of several hosts, "
+    "HOST1,HOST2, the newest primary";
 
 struct StoreLimits {
   // How long PostgreSQL may take to answer before the connection is dropped: one statement of the
