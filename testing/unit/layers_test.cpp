@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <random>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -139,17 +138,30 @@ std::string code_only(std::string text) {
 
 class Inspector {
  public:
-  explicit Inspector(fs::path root) : root_(std::move(root)) {}
-
-  Lines violations() {
+  explicit Inspector(fs::path root) : root_(std::move(root)) {
     for (const char* top : {"server", "client", "judge", "testing", "studies"})
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
-        if (entry.is_regular_file() && is_source(entry.path()))
-          sources_.push_back(read(entry.path()));
+        if (entry.is_regular_file() && is_source(entry.path())) {
+          std::stringstream text;
+          text << std::ifstream(entry.path()).rdbuf();
+          sources_.push_back({fs::relative(entry.path(), root_), text.str()});
+        }
     for (const Source& source : sources_) find_types(source);
+  }
+
+  Lines violations() {
     for (const Source& source : sources_) inspect(source);
     std::sort(violations_.begin(), violations_.end());
     return violations_;
+  }
+  // Those of a file with these lines in front of it. It may be a new one.
+  Lines violations_with(const std::string& file, const std::string& lines) const {
+    Inspector planted(*this);
+    const auto old = std::find_if(sources_.begin(), sources_.end(),
+                                  [&](const Source& source) { return source.file == file; });
+    planted.sources_ = {{file, lines + (old == sources_.end() ? "" : old->text)}};
+    planted.find_types(planted.sources_.front());
+    return planted.violations();
   }
   std::size_t files() const { return sources_.size(); }
   std::size_t project_includes() const { return project_includes_; }
@@ -163,13 +175,8 @@ class Inspector {
 
   struct Source {
     fs::path file;  // relative to the project
-    std::string text, code;
+    std::string text, code = code_only(text);
   };
-  Source read(const fs::path& path) const {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return {fs::relative(path, root_), text.str(), code_only(text.str())};
-  }
 
   // Calls visit(name, position, ending) for each type that `code` declares (ending ';') or defines
   // (ending '{'); the name is the last one: "State" for HttpServer::State.
@@ -290,38 +297,6 @@ class Inspector {
   std::size_t project_includes_ = 0;
 };
 
-// A copy of the tree's sources, to plant violations in.
-class Copy {
- public:
-  Copy()
-      : root_(fs::temp_directory_path() /
-              ("layers_test." + std::to_string(std::random_device()()))) {
-    fs::create_directories(root_);
-    for (const char* top : {"server", "client", "judge", "testing", "studies"})
-      fs::copy(fs::path(PROJECT_ROOT) / top, root_ / top, fs::copy_options::recursive);
-  }
-  ~Copy() { fs::remove_all(root_); }
-
-  // The violations with these lines in front of a file, which is created if it is new.
-  Lines violations_with(const std::string& file, const std::string& lines) const {
-    const fs::path path = root_ / file;
-    const bool is_new = !fs::exists(path);
-    fs::create_directories(path.parent_path());
-    std::stringstream original;
-    if (!is_new) original << std::ifstream(path).rdbuf();
-    std::ofstream(path) << lines << original.str();
-    Lines found = Inspector(root_).violations();
-    if (is_new)
-      fs::remove(path);
-    else
-      std::ofstream(path) << original.str();
-    return found;
-  }
-
- private:
-  const fs::path root_;
-};
-
 }  // namespace
 
 TEST_CASE("no include and no declaration breaks the rules of the layers") {
@@ -334,7 +309,7 @@ TEST_CASE("no include and no declaration breaks the rules of the layers") {
 }
 
 TEST_CASE("a planted violation is found, with its file and line") {
-  const Copy copy;
+  const Inspector inspector(PROJECT_ROOT);
   const struct {
     std::string file, lines, found;
   } planted[] = {
@@ -421,25 +396,25 @@ TEST_CASE("a planted violation is found, with its file and line") {
        ":1: testing may not include studies/experiments/work.hpp of studies"},
   };
   for (const auto& p : planted)
-    CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});
+    CHECK(inspector.violations_with(p.file, p.lines) == Lines{p.file + p.found});
 }
 
 TEST_CASE("what the rules allow, or only looks like an include, is no violation") {
-  const Copy copy;
-  CHECK(copy.violations_with(
+  const Inspector inspector(PROJECT_ROOT);
+  CHECK(inspector.violations_with(
             "server/engine/decimal.cpp",
             "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n") == Lines{});
-  CHECK(copy.violations_with(
+  CHECK(inspector.violations_with(
             "server/engine/decimal.cpp",
             "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") ==
         Lines{});
-  CHECK(copy.violations_with("server/protocol/xml.cpp",
-                             "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n") ==
-        Lines{});
-  CHECK(copy.violations_with(
+  CHECK(inspector.violations_with(
+            "server/protocol/xml.cpp",
+            "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n") == Lines{});
+  CHECK(inspector.violations_with(
             "client/cli/planted.cpp",
             "#include \"protocol/session.hpp\"\n#include \"base/histogram.hpp\"\n") == Lines{});
-  CHECK(copy.violations_with("testing/planted.cpp",
-                             "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n") ==
+  CHECK(inspector.violations_with("testing/planted.cpp",
+                                  "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n") ==
         Lines{});
 }
