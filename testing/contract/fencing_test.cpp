@@ -129,6 +129,24 @@ TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
   CHECK(other.try_open());
 }
 
+TEST_CASE(
+    "a standby server whose take-over fails does not take its own lock for another server's") {
+  const std::string url = shared_cluster().create_database();
+  { PostgresStore(url).open(); }
+  PostgresStore store(url);
+  store.attach();
+  run_postgres(url,
+               "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+               " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
+               "CREATE TRIGGER fail BEFORE UPDATE ON fence EXECUTE FUNCTION fail()");
+  CHECK_THROWS_AS(store.try_open(), StoreUnavailable);
+  CHECK(store.active_server() != ActiveServer::there);
+  run_postgres(url, "DROP TRIGGER fail ON fence");
+  CHECK(store.try_open());
+  store.end_lease();
+  CHECK(PostgresStore(url).try_open());
+}
+
 TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch") {
   PostgresCluster& cluster = shared_cluster();
   PostgresStore store(cluster.create_database());

@@ -59,9 +59,8 @@ void prepare_for_core(pqxx::connection& connection) {
       "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
   // A write, since a primary that was replaced, and does not know it yet, answers reads from an old
   // state. It has no standby left to confirm a write.
-  connection.prepare(
-      "confirm_epoch",
-      "SELECT pg_logical_emit_message(true, 'exchange', '') FROM fence WHERE epoch = $1::bigint");
+  connection.prepare("confirm_epoch",
+                     std::string(barrier) + " FROM fence WHERE epoch = $1::bigint");
 }
 
 void prepare_for_projector(pqxx::connection& connection) {
@@ -122,9 +121,12 @@ void bring_up_views(pqxx::connection& connection) {
 
 // --- steps of open() and load(); `database`: its description, for messages ---
 
+// Once for each session: an attempt to open the store that failed behind it may have kept it.
 bool try_advisory_lock(pqxx::connection& connection) {
   return pqxx::nontransaction(connection)
-      .exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0]
+      .exec("SELECT CASE WHEN EXISTS (SELECT FROM " + active_lock +
+            " AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(" +
+            std::to_string(advisory_lock) + ") END")[0][0]
       .as<bool>();
 }
 
@@ -263,7 +265,8 @@ ActiveServer PostgresStore::active_server() {
   return core_.with([&](pqxx::connection& connection) {
     const pqxx::result found = pqxx::nontransaction(connection)
                                    .exec("SELECT EXISTS (SELECT FROM " + active_lock +
-                                         "), ended_epoch = epoch FROM fence");
+                                         " AND pid <> pg_backend_pid()), ended_epoch = epoch"
+                                         " FROM fence");
     if (found[0][0].as<bool>()) return ActiveServer::there;
     return found[0][1].as<bool>() ? ActiveServer::ended : ActiveServer::gone;
   });
@@ -336,7 +339,7 @@ TablesImage PostgresStore::load() {
         read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
         read(rows.positions, select_all<PositionRow>());
         read(rows.orders,
-             "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
+             "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 " + order_by_place);
         // LATERAL makes the planner look executions up for each open order, even without
         // statistics: the time of a start follows the open orders, not the history.
         read(rows.executions, "SELECT DISTINCT " + execution_columns +
