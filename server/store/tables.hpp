@@ -10,13 +10,17 @@
 #include <array>
 #include <concepts>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/described.hpp"
-#include "engine/rows.hpp"
+#include "engine/references.hpp"
+#include "journal/store_errors.hpp"
 #include "store/key_text.hpp"
 
 namespace exchange {
@@ -26,7 +30,7 @@ namespace exchange {
 //   key        its columns, which name a row
 //   key_of()   the same as a number
 //   changing   columns that may change once a row is there
-//   computed   so many of the last members are no columns: others give their values
+//   computed   the number of trailing members that are not columns: others give their values
 template <class Row>
 struct TableTraits;
 
@@ -230,14 +234,17 @@ const std::vector<Column>& columns_of() {
 
 // Calls run("ALTER TABLE orders ADD COLUMN ...") for each column that a table of an earlier format
 // lacks. They are the last ones; zero, false or an empty text stands for what no row had then.
-// has_column(table, column); type_of(column) is its SQL type.
-template <class HasColumn, class TypeOf, class Run>
-void add_missing_columns(HasColumn has_column, TypeOf type_of, Run run) {
+// names_in(table): the columns that are there, none if there is no such table; type_of(column): its
+// SQL type.
+template <class NamesIn, class TypeOf, class Run>
+void add_missing_columns(NamesIn names_in, TypeOf type_of, Run run) {
   for_each_member<Rows>([&](auto rows) {
     using Row = RowIn<decltype(rows)>;
     const std::string table = TableTraits<Row>::name;
+    const std::set<std::string> names = names_in(table);
+    if (names.empty()) return;
     for (const Column& column : columns_of<Row>())
-      if (!has_column(table, column.name))
+      if (!names.contains(column.name))
         run("ALTER TABLE " + table + " ADD COLUMN " + column.name + " " + type_of(column) +
             " NOT NULL DEFAULT " + (column.text && !column.numeric ? "''" : "'0'"));
   });
@@ -315,6 +322,7 @@ inline std::string place_of(const std::string& order, const std::string& then = 
 
 // Of `orders o`.
 inline const std::string order_columns = select_list<OrderRow>("o") + ", " + place_of("o.id");
+inline const std::string order_by_place = "ORDER BY " + std::to_string(columns<OrderRow> + 1);
 
 // Of `executions e`: the buy is the taker if it arrived, or was replaced, after the sell.
 inline const std::string execution_columns = [] {
@@ -340,7 +348,8 @@ inline const std::string select_newest_references = [] {
          " FROM a CROSS JOIN order_references r CROSS JOIN orders o"
          " WHERE r.account = a.account AND o.id = r.order_id AND r.order_id > coalesce("
          "(SELECT order_id FROM order_references WHERE account = a.account"
-         " ORDER BY order_id DESC LIMIT 1 OFFSET 1024), 0) ORDER BY r.order_id";
+         " ORDER BY order_id DESC LIMIT 1 OFFSET " +
+         std::to_string(References::kept_max) + "), 0) ORDER BY r.order_id";
 }();
 
 // Every row of a table; `rest`: WHERE, ORDER BY.

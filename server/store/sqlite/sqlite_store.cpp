@@ -239,7 +239,8 @@ TablesImage SqliteStore::load() {
   read(rows.account_keys, select_all<AccountKeyRow>());
   read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
   read(rows.positions, select_all<PositionRow>());
-  read(rows.orders, "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
+  read(rows.orders,
+       "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 " + order_by_place);
   // CROSS JOIN fixes the order of the loops: from open orders to their executions. The planner
   // would choose the other order and read every execution of the history.
   const auto executions_of_open = [](const char* which) {
