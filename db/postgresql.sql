@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS fence (
   ended_epoch bigint NOT NULL,         -- the newest epoch whose server said at its end that it answers nothing more
   schema_version int NOT NULL          -- the format: server/engine/rows.hpp
 );
-INSERT INTO fence VALUES (1, 0, 0, 100) ON CONFLICT DO NOTHING;
+INSERT INTO fence VALUES (1, 0, 0, 0) ON CONFLICT DO NOTHING;  -- the server sets the format
 
 CREATE TABLE IF NOT EXISTS accounts (
   number bigint PRIMARY KEY,           -- in order of creation, from 0

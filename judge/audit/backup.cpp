@@ -152,10 +152,10 @@ std::string back_up(const std::string& store, const std::string& folder) {
   const PrivateFiles is_private;
   try {
     if (fs::exists(target) && (!fs::is_directory(target) || !fs::is_empty(target)))
-      throw CannotRead(target.string() + " is no empty folder; name a new one");
+      throw CannotRead(target.string() + " is not an empty folder; name a new one");
     if (!fs::create_directory(partial))
       throw CannotRead(partial.string() +
-                       " is there: another backup runs, or one was cut off; "
+                       " exists: another backup is running, or one was interrupted; "
                        "remove it");
     try {
       copy_store(path, partial / fs::path(path).filename());

@@ -77,7 +77,7 @@ class PostgresSource final : public Source {
       work_ = std::make_unique<SnapshotWork>(*connection_);
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
       if (fence.size() != 1) throw CannotRead(description_ + " is not a store of the exchange");
-      require_readable_format(description_, integer_of(fence[0][1]));
+      require_this_format(description_, integer_of(fence[0][1]));
       epoch_ = Epoch(integer_of(fence[0][0]));
     });
   }

@@ -37,6 +37,10 @@ class RowStream {
   virtual std::string_view text(int column) const = 0;
 };
 
+// Throws CannotRead for a store of a later format, and for one of an earlier format, whose tables
+// lack columns until a server of this version has opened them.
+void require_this_format(const std::string& what, std::int64_t format);
+
 class Source {
  public:
   virtual ~Source() = default;

@@ -238,12 +238,10 @@ class SqliteSource final : public Source {
     findings.violation("files", journal_path_, error.what());
     return false;
   }
-  static void check_format(const Database& database, const std::string& path) try {
+  static void check_format(const Database& database, const std::string& path) {
     Statement format(database, "PRAGMA user_version");
     format.next();
-    require_readable_format(path, format.integer(0));
-  } catch (const StoreOtherVersion& error) {
-    throw CannotRead(error.what());
+    require_this_format(path, format.integer(0));
   }
   static bool check_structure(Findings& findings, const Database& database,
                               const std::string& path) try {

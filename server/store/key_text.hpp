@@ -2,9 +2,13 @@
 // The text of a key hash in tables: scrypt:LOG2_N:R:P:SALT:DIGEST, the costs in decimal, 1 to 3
 // digits, 0 to 255; SALT 32 and DIGEST 56 digits of lower-case hex. No state; any thread.
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
 
-#include "store/store.hpp"
+#include "engine/key_hash.hpp"
 
 namespace exchange {
 

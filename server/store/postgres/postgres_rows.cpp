@@ -8,6 +8,7 @@
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
 #include "journal/store_errors.hpp"
+#include "store/schema.hpp"
 #include "store/tables.hpp"
 
 namespace exchange {
@@ -102,12 +103,16 @@ std::string from_bytea(std::string_view hex) {
 
 void bring_up_tables(pqxx::transaction_base& work) {
   add_missing_columns(
-      [&](const std::string& table, const std::string& column) {
-        return !work.exec("SELECT FROM pg_attribute WHERE attrelid = to_regclass('" + table +
-                          "') AND attname = '" + column + "' AND NOT attisdropped")
-                    .empty();
+      [&](const std::string& table) {
+        std::set<std::string> names;
+        for (const auto& row : work.exec("SELECT attname FROM pg_attribute WHERE attnum > 0 AND NOT"
+                                         " attisdropped AND attrelid = to_regclass('" +
+                                         table + "')"))
+          names.emplace(row[0].c_str());
+        return names;
       },
       sql_type, [&](const std::string& statement) { work.exec(statement); });
+  work.exec(schema::postgresql);  // new tables, and indexes of new columns
   work.exec("UPDATE fence SET schema_version = " + std::to_string(store_format));
 }
 

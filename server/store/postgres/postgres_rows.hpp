@@ -26,7 +26,7 @@ struct Projected {
   ExecutionId executions = 0;
 };
 
-// Gives tables of an earlier format the columns that they lack, and the number of this one.
+// Gives a store of an earlier format the columns and tables that it lacks, and this format.
 void bring_up_tables(pqxx::transaction_base& work);
 // Prepares the statements of put_rows().
 void prepare_put_rows(pqxx::connection& connection);

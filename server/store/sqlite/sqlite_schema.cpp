@@ -41,12 +41,15 @@ void bring_up_schema(SqliteDatabase& tables, const std::string& path) {
 void bring_up_tables(SqliteDatabase& tables) {
   tables.run("BEGIN IMMEDIATE");
   add_missing_columns(
-      [&](const std::string& table, const std::string& column) {
-        SqliteStatement found(tables, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
-        return found.with(std::string_view(table), std::string_view(column)).step();
+      [&](const std::string& table) {
+        std::set<std::string> names;
+        SqliteStatement found(tables, "SELECT name FROM pragma_table_info(?1)");
+        for (found.with(std::string_view(table)); found.step();) names.emplace(found.text(0));
+        return names;
       },
       [](const Column& column) { return column.text ? "TEXT" : "INTEGER"; },
       [&](const std::string& statement) { tables.run(statement.c_str()); });
+  tables.run(schema::sqlite);  // new tables, and indexes of new columns
   tables.run(("PRAGMA user_version=" + std::to_string(store_format) + ";COMMIT").c_str());
 }
 

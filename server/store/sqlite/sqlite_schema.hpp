@@ -12,7 +12,7 @@ namespace exchange {
 // StoreCorrupt if a file with content is not a store's, StoreOtherVersion if this server cannot
 // read its format.
 void bring_up_schema(SqliteDatabase& tables, const std::string& path);
-// Gives tables of an earlier format the columns that they lack, and the number of this one.
+// Gives a store of an earlier format the columns and tables that it lacks, and this format.
 void bring_up_tables(SqliteDatabase& tables);
 // Creates the views for SQL clients. If that fails (a table of a user has the name of a view), logs
 // a warning: trading does not need them.
