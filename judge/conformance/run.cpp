@@ -221,6 +221,8 @@ class Runner {
       block(many ? broken_with_one_client() : error.by, error.what());
     } catch (const client::Interrupted&) {
       throw;
+    } catch (const std::logic_error&) {  // of the case, not of the server
+      throw;
     } catch (const std::exception& error) {
       fail(RuleOutcome::broken, std::string("the case ended unexpectedly: ") + error.what());
     }

@@ -137,7 +137,7 @@ class CaseRun {
 
   const std::string& owner_of(const std::string& order) const {
     const auto found = owners_.find(order);
-    if (found == owners_.end()) fail("'" + order + "' is no order");
+    if (found == owners_.end()) fail("'" + order + "' is not an order");
     return found->second;
   }
 
@@ -190,7 +190,7 @@ class CaseRun {
   std::int64_t number(const std::string& expression) {
     std::string_view rest = expression;
     const std::int64_t result = sum(rest);
-    if (!rest.empty()) fail("'" + expression + "' is no number and no variable");
+    if (!rest.empty()) fail("'" + expression + "' is neither a number nor a variable");
     return result;
   }
   std::int64_t sum(std::string_view& rest) {
@@ -238,11 +238,11 @@ class CaseRun {
       rest.remove_prefix(rest.find(')') + 1);
       if (name == "executed") return state.executed();
       if (name == "cost") return cost_of(state);
-      fail("'" + name + "' is no function");
+      fail("'" + name + "' is not a function");
     }
     const auto variable = values_.find(name);
     const auto units = units_of(variable != values_.end() ? variable->second : name);
-    if (!units) fail("'" + name + "' is no number and no variable");
+    if (!units) fail("'" + name + "' is neither a number nor a variable");
     if (!take("..")) return *units;
     return talk_.between(*units / units_per_share, factor(rest) / units_per_share) *
            units_per_share;
@@ -297,8 +297,8 @@ class CaseRun {
   void create_symbol() {
     const std::string symbol = talk_.source().symbol();
     set(word(2), symbol);
-    for (std::size_t i = 2; i + 1 < words_.size(); i += 2)
-      talk_.given_shares(symbol, value(words_[i]), number(words_[i + 1]) / units_per_share);
+    for (std::size_t i = 3; i <= words_.size(); i += 2)
+      talk_.given_shares(symbol, value(word(i)), number(word(i + 1)) / units_per_share);
   }
 
   // if|expect A OP B
@@ -306,9 +306,9 @@ class CaseRun {
     const std::string a = value(word(2)), b = value(word(4)), sign = word(3);
     if (sign == "=") return a == b;
     if (sign == "!=") return a != b;
-    if (sign == ">") return units_of(a) > units_of(b);
-    if (sign == ">=") return units_of(a) >= units_of(b);
-    fail("'" + sign + "' is no comparison");
+    if (sign == ">") return number(word(2)) > number(word(4));
+    if (sign == ">=") return number(word(2)) >= number(word(4));
+    fail("'" + sign + "' is not a comparison");
   }
 
   // ACCOUNT buys|sells|orders AMOUNT SYMBOL [at LIMIT] [ATTRIBUTE=VALUE ...], or
@@ -437,14 +437,14 @@ class CaseRun {
                                       : talk_.status(account, id);
     if (at < words_.size() && words_[at] == "has") ++at;
     const auto check = [&] {
-      for (; at + 1 < words_.size(); at += 2) check_state(id, state, at);
+      for (; at < words_.size(); at += 2) check_state(id, state, at);
     };
     given_ ? talk_.given("M3", check) : check();
   }
 
   void check_state(const std::string& id, const OrderState& state, std::size_t& at) {
     const std::string what = words_[at], order = why_ + ": order " + id;
-    const std::int64_t should = what == "fills" ? 0 : number(words_[at + 1]);
+    const std::int64_t should = what == "fills" ? 0 : number(word(at + 2));
     if (what == "fills") {
       std::string wanted;
       for (; at + 1 < words_.size(); ++at) {
@@ -494,6 +494,7 @@ class CaseRun {
 // Puts steps that are indented deeper into the one before them.
 Steps nested(Steps::iterator& at, Steps::iterator end) {
   Steps steps;
+  if (at == end) return steps;
   for (const std::size_t indent = at->indent; at != end && at->indent >= indent;)
     if (at->indent > indent)
       steps.back().inner = nested(at, end);
@@ -530,6 +531,8 @@ Cases read_cases(std::string_view file, std::string_view text) {
         content[0] == '<' || content.starts_with("gets ") || content.starts_with("-- ");
     if (indent == 0)
       blocks.push_back({content, {}});
+    else if (blocks.empty() || (goes_on && blocks.back().steps.empty()))
+      throw std::logic_error(place + ": no case or step stands above it");
     else if (goes_on)
       blocks.back().steps.back().text += (content[0] == '<' ? "" : " ") + content;
     else
