@@ -44,7 +44,10 @@ void put(std::string& out, const KeyHash& key) {
 }
 void put(std::string& out, std::uint64_t number) { put_varint(out, number); }
 void put(std::string& out, const OptionalReference& reference) { put(out, *reference); }
-void put(std::string& out, const std::optional<SymbolName>& symbol) { put(out, *symbol); }
+template <class Field>
+void put(std::string& out, const std::optional<Field>& field) {
+  put(out, *field);
+}
 
 // --- reading ---
 
@@ -88,7 +91,10 @@ class Decoder {
     read(text, parse_order_reference, "an order reference");
     reference = text;
   }
-  void read(std::optional<SymbolName>& name) { read(name.emplace()); }
+  template <class Field>
+  void read(std::optional<Field>& field) {
+    read(field.emplace());
+  }
   template <class Number>
   requires std::same_as<Number, Shares> || std::same_as<Number, Price>
   void read(Number& number) {

@@ -18,8 +18,9 @@
 //              field *          those always written and those present, in described order
 //
 // The fields are the members that engine/commands.hpp describes. Names and numbers of shares are
-// always written, other fields are optional. New ones must be described last, new commands too: so
-// an older record keeps its meaning, and an older server refuses a record that uses them.
+// always written, other fields are optional. New ones must be optional (std::optional<Shares>) and
+// described last, new commands too: so an older record keeps its meaning, and an older server
+// refuses a record that uses them.
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16

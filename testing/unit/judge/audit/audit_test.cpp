@@ -130,8 +130,9 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
   check_each_found({
       {"DELETE FROM executions WHERE id = 5", "[tables] executions 5: is missing"},
       {"DELETE FROM executions WHERE id = (SELECT max(id) FROM executions)", "is missing: "},
-      {"INSERT INTO executions SELECT id + 1, symbol, buy_order, sell_order, shares_e8, price_e8, "
-       "time_us FROM executions ORDER BY id DESC LIMIT 1",
+      {"INSERT INTO executions (id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us) "
+       "SELECT id + 1, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions "
+       "ORDER BY id DESC LIMIT 1",
        "should not be there: only "},
       {"UPDATE orders SET shares_e8 = shares_e8 + 1 WHERE id = " + filled, " + executed "},
       {"UPDATE orders SET open_e8 = 1, shares_e8 = shares_e8 + 1 WHERE id = " + canceled,
