@@ -48,7 +48,8 @@ class AddOption {
     };
     CLI::Option* const option =
         function<std::uint64_t>(flag, set, help, std::to_string(value / range.unit));
-    if (range.most < Range().most) option->check(CLI::Range(range.least, range.most));
+    if (range.least > 0 || range.most < Range().most)
+      option->check(CLI::Range(range.least, range.most));
   }
   // A number, or none.
   void operator()(const std::string& flag, std::optional<std::uint16_t>& value, const char* help,

@@ -6,7 +6,7 @@
 // missing, the account unknown or without a key. Hashing runs on a few threads at low priority, one
 // key at a time of each request batch, addresses in turn. Creations without the operator's key do
 // not reach the core at all.
-// Called by conversations and by HTTP. Owner: main; it outlives its callers.
+// Called by conversations and by HTTP. Owner: Server; it outlives its callers.
 
 #include <array>
 #include <span>

@@ -15,8 +15,8 @@
 
 namespace exchange {
 
-// Of a number. `unit`: so many of the field are one of the option, such as milliseconds in one
-// second.
+// Of a number. `unit`: how many units of the field make one of the option, such as 1000 for a field
+// in milliseconds and an option in seconds.
 struct Range {
   std::uint64_t least = 0, most = UINT64_MAX;
   std::uint64_t unit = 1;

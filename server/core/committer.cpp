@@ -127,7 +127,7 @@ void Committer::commit_until_certain(std::string_view payload) {
         spdlog::error("the store is unavailable; replies wait until it is available again: {}",
                       error.what());
       if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);
-      // Once at once: a standby server takes over from one that stays away.
+      // The first retry does not pause: a standby server takes over from one that stays away.
       if (in_doubt) clock_.pause(limits_.store_retry_ms);
       in_doubt = true;
     }

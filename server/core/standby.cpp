@@ -72,7 +72,7 @@ void Standby::read_journal(bool verify) {
   const BatchNumber newest = recovered_.last_batch;
   bool same = !verify || newest == 0;
   const auto lost = [&] {
-    return left_behind("the journal has no longer batch " + std::to_string(newest) +
+    return left_behind("the journal no longer has batch " + std::to_string(newest) +
                        " as it was read");
   };
   store_.read_journal(same ? newest : newest - 1, [&](const JournalRow& row) {

@@ -120,7 +120,10 @@ class Books {
     order.side = row.side;
     order.dirty = 0;
     order.place = row.place;
-    histories_.grow_to(index) = {row.shares, row.opened_at, row.canceled, row.canceled_at};
+    histories_.grow_to(index) = {.shares = row.shares,
+                                 .opened_at = row.opened_at,
+                                 .canceled = row.canceled,
+                                 .canceled_at = row.canceled_at};
     order_index_.insert(row.id, index);
     return index;
   }

@@ -14,7 +14,7 @@ namespace exchange {
 
 class ChangeSet {
  public:
-  // Of what has a flag for it, which take() clears.
+  // Of what has a flag for it, which Ledger::hand_over() clears.
   template <class Entity>
   void mark_account(Entity& account, AccountNumber number) {
     mark(account, number, accounts_);

@@ -64,7 +64,8 @@ class Exchange {
   // A buy of a symbol that does not exist creates it, without shares, unless symbol_must_exist. A
   // market buy reserves nothing and pays as it executes (E11).
   // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
-  // insufficient_funds, insufficient_shares.
+  // insufficient_funds, insufficient_shares, cannot_fill, would_execute,
+  // and those of StateLimits.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the

@@ -387,8 +387,8 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
 constexpr std::string_view reading = "GET, HEAD", posting = "POST";
 
-// Where a request goes. A path that ends with a slash is followed by one more segment. Of the
-// functions one is set.
+// Where a request goes. A path that ends with a slash is followed by one more segment. One of the
+// functions is set.
 struct Route {
   std::string_view path;
   std::string_view methods = reading;
@@ -410,6 +410,9 @@ constexpr Route routes[] = {
     {.path = "/api/xml", .methods = posting, .answer = execute},
     {.path = "/ws", .at_once = websocket},
 };
+static_assert(std::ranges::all_of(routes, [](const Route& route) {
+  return (route.at_once != nullptr) + (route.of_market != nullptr) + (route.answer != nullptr) == 1;
+}));
 constexpr Route page_route{.path = "", .at_once = page};
 
 const Route* find_route(const HttpHeader& header) {

@@ -8,7 +8,7 @@
 // piece of work for each address in turn, in bursts and at a low priority. It owns a MarketView
 // that MarketFeed updates, so readers cost the core nothing; only requests and single orders pass
 // through CoreClient.
-// Owner: main. Thread: main.
+// Owner: Server. Thread: main.
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 // MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
 // push() copies them and returns; it waits only while rows_max rows are unread, so that memory
-// stays bounded if the reader is slow. Owner: main.
+// stays bounded if the reader is slow. Owner: Server.
 
 #include <functional>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 // Certificate is the certificate and key of the server under TLS (--tls-cert, --tls-key), and
-// decides which connections may begin a handshake. Owner: main. Any thread.
+// decides which connections may begin a handshake. Owner: Server. Any thread.
 
 #include <boost/asio/ssl/context.hpp>
 #include <cstdint>
