@@ -13,9 +13,9 @@ ORDERS_MAX = 20
 QUERIES = "".join(f'<query id="{order}"/>' for order in range(1, ORDERS_MAX + 1))
 
 
-def server_on(store, binary=None):
+def server_on(store, *options):
     # The audit replays a journal that is whole, from the first batch on.
-    return ExchangeServer("--auth", "--keep-journal", store=store, binary=binary)
+    return ExchangeServer("--auth", "--keep-journal", *options, store=store)
 
 
 def transactions(account, elements):
