@@ -73,8 +73,8 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
   REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
 
   StandbyProcess standby(url);
+  CHECK(wait_for([&] { return standby.http("/readyz").find("standby") != std::string::npos; }));
   CHECK_THAT(standby.http("/readyz"), contains_text("503"));
-  CHECK_THAT(standby.http("/readyz"), contains_text("standby"));
   CHECK_THAT(standby.http("/readyz?standby"), contains_text("200 OK"));
   CHECK_THAT(standby.http("/healthz"), contains_text("200 OK"));
   CHECK_THAT(standby.http("/metrics"), contains_text("exchange_active 0"));
