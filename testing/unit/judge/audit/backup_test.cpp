@@ -135,12 +135,14 @@ TEST_CASE_METHOD(AuditedStore,
   const std::string target = folder / "copy";
   fs::create_directory(folder / "full");
   fs::create_directory(folder / "full/other");
-  CHECK_THAT(problem_of(url, folder / "full"), contains_text("is no empty folder; name a new one"));
+  CHECK_THAT(problem_of(url, folder / "full"),
+             contains_text("is not an empty folder; name a new one"));
   CHECK_THAT(problem_of("postgresql://localhost/x", target), contains_text("pg_dump"));
   CHECK_THAT(problem_of("sqlite:" + folder / "none.db", target), contains_text("is missing"));
   CHECK_THAT(problem_of(url, folder / "no/copy"), contains_text("No such file or directory"));
   fs::create_directory(target + ".partial");
-  CHECK_THAT(problem_of(url, target), contains_text("another backup runs, or one was cut off"));
+  CHECK_THAT(problem_of(url, target),
+             contains_text("another backup is running, or one was interrupted"));
   fs::remove(target + ".partial");
   SECTION("a record at the end of the journal, or amid it") {
     const std::string bytes = contents(journal);
