@@ -75,8 +75,10 @@ void RandomCommands::draw(Price& price, std::string_view) {
 void RandomCommands::draw(std::uint64_t& number, std::string_view name) {
   if (name == "from")
     number = below(10) == 0 ? 1 + below(4) : 1;
-  else
+  else if (name == "order")
     number = order();
+  else
+    number = below(1'000'000'000);
 }
 void RandomCommands::draw(bool& value, std::string_view name) {
   value = name == "post_only" ? below(10) == 0 : options_ && below(2) == 0;
