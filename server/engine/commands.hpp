@@ -116,6 +116,7 @@ struct CancelOrder {
 BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference))
 struct QueryOrder {
   static constexpr const char* word = "query";
+  static constexpr bool changes_nothing = true;
   AccountId account;
   OrderId order = 0;            // unless there is a reference
   bool of_any_account = false;  // --open-queries: else only its own orders

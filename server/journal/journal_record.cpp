@@ -168,9 +168,8 @@ bool is_empty(const Field& field) {
 // What holds for every command that changed state, beside the range of each field.
 template <class AnyCommand>
 bool is_whole(const AnyCommand&) {
-  return true;
+  return !requires { AnyCommand::changes_nothing; };
 }
-bool is_whole(const QueryOrder&) { return false; }  // changes nothing
 bool is_whole(const PlaceOrder& order) {
   return order.shares > Shares() &&
          (!order.is_market() || order.lifetime == Lifetime::immediate_or_cancel);
