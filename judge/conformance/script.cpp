@@ -242,6 +242,8 @@ class CaseRun {
     }
     const auto variable = values_.find(name);
     const auto units = units_of(variable != values_.end() ? variable->second : name);
+    if (!units && variable != values_.end())  // the server's
+      expect(false, why_ + ": '" + variable->second + "' is not a number");
     if (!units) fail("'" + name + "' is neither a number nor a variable");
     if (!take("..")) return *units;
     return talk_.between(*units / units_per_share, factor(rest) / units_per_share) *

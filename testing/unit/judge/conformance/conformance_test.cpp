@@ -166,8 +166,8 @@ TEST_CASE("a step of a case that is not kept says what was expected, or blocks t
        "shares=\"1\" price=\"4\" time=\"5\"/></status>"},
       {"expect 2*(3-0.5)/4 >= 1.5 -- A", order, "A: 1.25 >= 1.5 was expected"},
       {"for i in 1..3\n    if i > 2\n      expect {i times x} = 0 -- A{i}", order,
-       "x.txt:4: 'xxx' is no number and no variable"},
-      {"a buys 1 s at 1", order, "x.txt:2: 's' is no number and no variable"},
+       "x.txt:4: 'xxx' is neither a number nor a variable"},
+      {"a buys 1 s at 1", order, "x.txt:2: 's' is neither a number nor a variable"},
       {"a dances", order, "x.txt:2: no such step"},
       {"send <x/>", order, "x.txt:2: 'gets' is missing"},
   }));
