@@ -9,13 +9,12 @@ using Lines = std::vector<std::string>;
 namespace {
 
 std::string print(const RequestElement& element) {
-  static const char* const kinds[] = {"account", "symbol",     "placement", "order",  "cancel",
-                                      "query",   "cancel all", "replace",   "unknown"};
-  std::string text = kinds[element.kind];
-  if (element.kind == RequestElement::unknown) return text;
+  if (element.kind == RequestElement::unknown) return "unknown";
+  std::string text;
   std::vector<std::string_view> repeated;
   boost::mp11::mp_with_index<RequestElement::unknown>(element.kind, [&](auto kind) {
     using Asked = boost::mp11::mp_at<Command, decltype(kind)>;
+    text = Asked::word;
     for (std::size_t i = 0; i < std::size(attributes_of<Asked>); ++i)
       if (attributes_of<Asked>[i].repeated != Repeated::never)
         repeated.push_back(element.values[i]);
@@ -65,11 +64,11 @@ std::string after(const std::string& beginning, const std::string& line) {
 // What an element with these attributes and this content is read as, behind what it repeats.
 std::string account(const std::string& id, const std::string& balance,
                     const std::string& content = "") {
-  return after("account [" + id + "]: ", create("<account id='" + id + "' balance='" + balance +
-                                                "'>" + content + "</account>"));
+  return after("create_account [" + id + "]: ", create("<account id='" + id + "' balance='" +
+                                                       balance + "'>" + content + "</account>"));
 }
 std::string placement(const std::string& shares) {
-  return after("placement [A] [1]: ",
+  return after("place_shares [A] [1]: ",
                create("<symbol sym='A'><account id='1'>" + shares + "</account></symbol>"));
 }
 std::string order(const std::string& symbol, const std::string& amount, const std::string& limit,
@@ -99,12 +98,12 @@ TEST_CASE("the root says what a request is") {
 TEST_CASE("text between elements is ignored") {
   CHECK(read("<create>x</create>") == Lines{});
   CHECK(read("<create># one account <account id='1' balance='1'/><![CDATA[x]]></create>") ==
-        Lines{"account [1]: CreateAccount(account 1, balance 1)"});
+        Lines{"create_account [1]: CreateAccount(account 1, balance 1)"});
   CHECK(read("<create><symbol sym='A'># shares <account id='1'>1</account> # none "
              "<account id='2'>2</account>x</symbol></create>") ==
-        Lines{"placement [A] [1]: PlaceShares(symbol A, account 1, shares 1)",
-              "placement [A] [2]: PlaceShares(symbol A, account 2, shares 2)"});
-  CHECK(create("<symbol sym='A'>5</symbol>") == "symbol [A]: CreateSymbol(symbol A)");
+        Lines{"place_shares [A] [1]: PlaceShares(symbol A, account 1, shares 1)",
+              "place_shares [A] [2]: PlaceShares(symbol A, account 2, shares 2)"});
+  CHECK(create("<symbol sym='A'>5</symbol>") == "create_symbol [A]: CreateSymbol(symbol A)");
   CHECK(read("<transactions id='1'>x</transactions>") == Lines{});
   CHECK(read("<transactions id='1'><query id='1'/>&lt;x<query id='2'/></transactions>") ==
         Lines{"query [1]: QueryOrder(account 1, order 1)",
@@ -118,11 +117,11 @@ TEST_CASE("an account is created with an id and a balance") {
         "CreateAccount(account " + long_id + ", balance 0.0000000000000001)");
   CHECK(account("1", "-0") == "CreateAccount(account 1)");
   CHECK(create("<account balance=\"&#x31;0\" id=\"&#49;\" more='yes'><!-- c --></account>") ==
-        "account [&#49;]: CreateAccount(account 1, balance 10)");
+        "create_account [&#49;]: CreateAccount(account 1, balance 10)");
 
-  CHECK(create("<account balance='1'/>") == "account: error: missing attribute 'id'");
-  CHECK(create("<account id='1'/>") == "account [1]: error: missing attribute 'balance'");
-  CHECK(create("<account ID='1' balance='1'/>") == "account: error: missing attribute 'id'");
+  CHECK(create("<account balance='1'/>") == "create_account: error: missing attribute 'id'");
+  CHECK(create("<account id='1'/>") == "create_account [1]: error: missing attribute 'balance'");
+  CHECK(create("<account ID='1' balance='1'/>") == "create_account: error: missing attribute 'id'");
   for (const std::string& id :
        Lines{"", "a", "1a", " 1", "1 ", "-1", "+1", "1.0", "٣", "9" + long_id})
     CHECK(account(id, "1") == bad_account_id);
@@ -144,19 +143,19 @@ TEST_CASE("an account is created with an id and a balance") {
 TEST_CASE("a symbol gives shares to each account inside it") {
   CHECK(read("<create><symbol sym='SPY'><account id='1'>100</account>"
              "<account id='2'> 5.5\n</account></symbol></create>") ==
-        Lines{"placement [SPY] [1]: PlaceShares(symbol SPY, account 1, shares 100)",
-              "placement [SPY] [2]: PlaceShares(symbol SPY, account 2, shares 5.5)"});
-  CHECK(create("<symbol sym='A'/>") == "symbol [A]: CreateSymbol(symbol A)");
+        Lines{"place_shares [SPY] [1]: PlaceShares(symbol SPY, account 1, shares 100)",
+              "place_shares [SPY] [2]: PlaceShares(symbol SPY, account 2, shares 5.5)"});
+  CHECK(create("<symbol sym='A'/>") == "create_symbol [A]: CreateSymbol(symbol A)");
   CHECK(create("<symbol sym='" + long_symbol + "'> </symbol>") ==
-        "symbol [" + long_symbol + "]: CreateSymbol(symbol " + long_symbol + ")");
+        "create_symbol [" + long_symbol + "]: CreateSymbol(symbol " + long_symbol + ")");
   CHECK(create(
             "<symbol sym='&#65;'><account id='&#49;'>1<!-- -->0<![CDATA[0]]></account></symbol>") ==
-        "placement [&#65;] [&#49;]: PlaceShares(symbol A, account 1, shares 100)");
+        "place_shares [&#65;] [&#49;]: PlaceShares(symbol A, account 1, shares 100)");
 
   CHECK(create("<symbol sym='A'><account>1</account></symbol>") ==
-        "placement [A]: error: missing attribute 'id'");
+        "place_shares [A]: error: missing attribute 'id'");
   CHECK(create("<symbol sym='A'><account id='x'>1</account></symbol>") ==
-        "placement [A] [x]: " + bad_account_id);
+        "place_shares [A] [x]: " + bad_account_id);
   for (const std::string empty : {"", " \n "})
     CHECK(placement(empty) == "error: number of shares is empty");
   CHECK(placement("1 0") == "error: number of shares is not a plain decimal number");
@@ -173,23 +172,24 @@ TEST_CASE("a symbol gives shares to each account inside it") {
 
 TEST_CASE("a symbol that is wrong is wrong for each account inside it") {
   for (const std::string& symbol : Lines{"", "A B", "A-B", " A", "ä", "A.B", "Z" + long_symbol}) {
-    CHECK(create("<symbol sym='" + symbol + "'/>") == "symbol [" + symbol + "]: " + bad_symbol);
+    CHECK(create("<symbol sym='" + symbol + "'/>") ==
+          "create_symbol [" + symbol + "]: " + bad_symbol);
     CHECK(read("<create><symbol sym='" + symbol +
                "'><account id='1'>1</account><account>1</account></symbol></create>") ==
-          Lines{"placement [" + symbol + "] [1]: " + bad_symbol,
-                "placement [" + symbol + "]: " + bad_symbol});
+          Lines{"place_shares [" + symbol + "] [1]: " + bad_symbol,
+                "place_shares [" + symbol + "]: " + bad_symbol});
   }
-  CHECK(create("<symbol/>") == "symbol: error: missing attribute 'sym'");
+  CHECK(create("<symbol/>") == "create_symbol: error: missing attribute 'sym'");
   CHECK(create("<symbol><account id='1'>1</account></symbol>") ==
-        "placement - [1]: error: missing attribute 'sym'");
+        "place_shares - [1]: error: missing attribute 'sym'");
 }
 
 TEST_CASE("an unknown element is an error in its place and the others are read") {
   CHECK(read("<create><account id='1' balance='1'/><what id='2'/>"
              "<symbol sym='A'><why/><account id='1'>1</account></symbol></create>") ==
-        Lines{"account [1]: CreateAccount(account 1, balance 1)",
+        Lines{"create_account [1]: CreateAccount(account 1, balance 1)",
               "unknown: error: unknown element 'what'", "unknown: error: unknown element 'why'",
-              "placement [A] [1]: PlaceShares(symbol A, account 1, shares 1)"});
+              "place_shares [A] [1]: PlaceShares(symbol A, account 1, shares 1)"});
   CHECK(
       read("<transactions id='7'><buy/><query id='1'/></transactions>") ==
       Lines{"unknown: error: unknown element 'buy'", "query [1]: QueryOrder(account 7, order 1)"});
@@ -299,18 +299,18 @@ TEST_CASE("a query needs an order, a cancel needs one or says that it is of all"
       "cancel: error: missing attribute 'id'; all=\"true\" cancels all open orders";
   for (const char* attributes : {"", " order='1'", " all='true' Id='1'", " sym='A' account='7'"})
     CHECK(trade("<cancel" + std::string(attributes) + "/>") == missing);
-  CHECK(trade("<cancel all='true'/>") == "cancel all: CancelAll(account 7)");
-  CHECK(trade("<cancel all='true' sym='A'/>") == "cancel all [A]: CancelAll(account 7, symbol A)");
+  CHECK(trade("<cancel all='true'/>") == "cancel_all: CancelAll(account 7)");
+  CHECK(trade("<cancel all='true' sym='A'/>") == "cancel_all [A]: CancelAll(account 7, symbol A)");
   CHECK(trade("<cancel all='true' id='1'/>") == "cancel [1]: CancelOrder(account 7, order 1)");
   for (const char* other : {"false", "", "TRUE", "yes", "1"})
     CHECK(trade("<cancel all='" + std::string(other) + "'/>") ==
-          "cancel all: error: all must be true");
-  CHECK(trade("<cancel sym='A&#66;'/>") == "cancel all [A&#66;]: CancelAll(account 7, symbol AB)");
+          "cancel_all: error: all must be true");
+  CHECK(trade("<cancel sym='A&#66;'/>") == "cancel_all [A&#66;]: CancelAll(account 7, symbol AB)");
   CHECK(trade("<cancel sym='A' id='1'/>") == "cancel [1]: CancelOrder(account 7, order 1)");
   CHECK(trade("<cancel sym=''/>") ==
-        "cancel all []: error: symbol must be 1 to 32 letters and digits");
+        "cancel_all []: error: symbol must be 1 to 32 letters and digits");
   CHECK(trade("<cancel all='true'>1</cancel>") ==
-        "cancel all: error: unexpected content in cancel");
+        "cancel_all: error: unexpected content in cancel");
 }
 
 TEST_CASE("a replace names an order and gives its new amount and limit") {
@@ -387,7 +387,7 @@ TEST_CASE("transactions without a usable account are an error for each child") {
         {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
           Lines{"order [A] [1] [2]: error: " + sentence, "query [1]: error: " + sentence,
-                "cancel all [A]: error: " + sentence, "replace - [a] [1] [2]: error: " + sentence,
+                "cancel_all [A]: error: " + sentence, "replace - [a] [1] [2]: error: " + sentence,
                 "unknown: error: unknown element 'what'"});
 }
 
