@@ -28,6 +28,7 @@
 #include "options.hpp"
 #include "resource_plan.hpp"
 #include "server.hpp"
+#include "store/store_url.hpp"
 
 using namespace exchange;
 
@@ -206,7 +207,7 @@ int run(Options options) {
 
   // 3. The store, and from it the exchange; while another server is active, follow that one.
   const bool active = open_store(*store, options);
-  if (options.store == "memory:")
+  if (store_kind(options.store) == StoreKind::memory)
     spdlog::warn("memory store: everything is lost when this process ends");
   if (!active) store->keep_journal_from(store->projected_batch());
   server.load();

@@ -5,6 +5,8 @@
 #include <ctime>
 #include <random>
 
+#include "store/store_url.hpp"
+
 namespace exchange {
 namespace {
 
@@ -47,7 +49,7 @@ void Server::load() {
   Recovered& recovered = *recovered_;
   recovered.exchange.take_pages_from(spare_pages_);
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
-               options_.store == "memory:" ? "memory store" : store_.describe(),
+               store_kind(options_.store) == StoreKind::memory ? "memory store" : store_.describe(),
                recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
                recovered.last_batch, recovered.batches_replayed);
   if (http_) {

@@ -19,6 +19,7 @@
 #include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite.hpp"
 #include "store/sqlite/store_vfs.hpp"
+#include "store/store_url.hpp"
 
 namespace exchange::audit {
 namespace {
@@ -139,12 +140,11 @@ void copy_store(const std::string& path, const std::string& to) {
 }  // namespace
 
 std::string back_up(const std::string& store, const std::string& folder) {
-  constexpr std::string_view prefix = "sqlite:";
-  if (!store.starts_with(prefix) || store.size() == prefix.size())
+  if (store_kind(store) != StoreKind::sqlite)
     throw std::invalid_argument(
         "--backup copies stores sqlite:PATH; pg_dump copies a PostgreSQL database "
         "(docs/recovery.md)");
-  const std::string path = store.substr(prefix.size());
+  const std::string path = sqlite_path(store);
   for (const std::string& file : {path, path + ".journal"})
     if (::access(file.c_str(), R_OK) != 0) throw CannotRead(file + " is missing or cannot be read");
   const fs::path target = fs::absolute(folder + "/.").lexically_normal().parent_path(),
@@ -174,7 +174,7 @@ std::string back_up(const std::string& store, const std::string& folder) {
   } catch (const StoreUnavailable& error) {
     throw CannotRead(error.what());
   }
-  return std::string(prefix) + (target / fs::path(path).filename()).string();
+  return "sqlite:" + (target / fs::path(path).filename()).string();
 }
 
 }  // namespace exchange::audit

@@ -2,13 +2,12 @@
 // (repeatable read), so that journal and tables are of the same moment even while a server writes.
 // Takes only the locks of a reader, which delay no server; needs only the right to SELECT.
 
-#include <boost/algorithm/hex.hpp>
 #include <charconv>
-#include <iterator>
 
 #include "journal/store_errors.hpp"
 #include "judge/audit/source.hpp"
 #include "store/postgres/postgres_connection.hpp"
+#include "store/postgres/postgres_rows.hpp"
 
 namespace exchange::audit {
 namespace {
@@ -26,8 +25,6 @@ auto translated(Work work) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     throw CannotRead(text);
   } catch (const StoreUnavailable& error) {
-    throw CannotRead(error.what());
-  } catch (const StoreOtherVersion& error) {
     throw CannotRead(error.what());
   }
 }
@@ -98,11 +95,8 @@ class PostgresSource final : public Source {
       for (const auto& row : work_->exec(
                "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
                " ORDER BY batch LIMIT " + std::to_string(journal_rows_at_once))) {
-        const std::string_view hex = row[2].c_str();
-        std::string payload;
-        boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(payload));
-        rows.push_back(
-            {BatchNumber(integer_of(row[0])), Epoch(integer_of(row[1])), std::move(payload)});
+        rows.push_back({BatchNumber(integer_of(row[0])), Epoch(integer_of(row[1])),
+                        from_bytea(row[2].c_str())});
       }
       return rows;
     });
