@@ -412,8 +412,8 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       {Fault::reservation_kept, replaces, {cash}},
       {Fault::replaced_after_cancel,
        replaces,
-       {"were not what it was replaced by then (E27); reported then: 0 open, |the time of the cancel "
-        "is another in the end"}},
+       {"were not what it was replaced by then (E27); reported then: 0 open, |the time of the "
+        "cancel is another in the end"}},
       {Fault::cancel_of_all_incomplete,
        replaces,
        {"A cancel of all orders of account 7", " left out order "}},
