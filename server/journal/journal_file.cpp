@@ -355,6 +355,9 @@ void JournalFile::require_no_later_batch(const std::deque<Block>& chain, std::si
 // If a sync failed before, the page cache may hold bytes that never reached the disk, and that a
 // sync would not write again: so they are written again first.
 void JournalFile::write_again(const std::deque<Block>& chain, std::size_t from) {
+  std::string header(header_bytes, '\0');
+  file_.read(header.data(), header.size(), 0);
+  file_.write(header, 0);
   for (std::size_t i = from; i < chain.size(); ++i) {
     const bool has_records = chain[i].sequence <= end_.block.sequence;
     std::string bytes = has_records ? read_block(chain[i]) : header_of(chain[i]);

@@ -195,30 +195,32 @@ TEST_CASE_METHOD(JournalOnDisk, "a file of another format is refused") {
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a bad record with later batches behind it is damage") {
-  write(1, 12);
+  write(1, 13);  // the last block has two records
   const auto files = disk.files();
-  std::size_t damaged = 0, cut = 0, unused = 0;
+  std::size_t damaged = 0, before_later = 0, cut = 0, unused = 0;
   for (std::size_t at = file_header; at < files.at(path).size(); ++at) {
     auto changed = files;
     changed.at(path)[at] ^= 4;
     disk.set_files(changed);
     INFO("byte " << at);
     const std::string found = open();
-    if (found == "11") {  // the mark shows that
+    if (found == "12") {  // the mark shows that
       ++cut;
-    } else if (found != "12") {
+    } else if (found != "13") {
       CHECK_THAT(found, contains_text("; restore"));
       ++damaged;
+      before_later += contains_text("later batches follow").match(found);
     } else {
       JournalFile journal(path, Use::read);
       try {
-        if (batches(journal) == range(1, 12)) ++unused;
+        if (batches(journal) == range(1, 13)) ++unused;
       } catch (const StoreCorrupt&) {
         ++damaged;
       }
     }
   }
   CHECK(cut == 64);  // the bytes of the last record
+  CHECK(before_later > 0);
   CHECK(cut + damaged + unused == files.at(path).size() - file_header);
   CHECK(unused < 400);
 }
@@ -258,6 +260,30 @@ TEST_CASE_METHOD(JournalOnDisk, "a journal that cannot be synced is not used any
   JournalFile journal(path, Use::write);
   disk.plan(disk.operations() + 1, Fault::sync_error);
   CHECK_THROWS_WITH(journal.append(1, "x"), contains_text("failed to sync"));
+}
+
+TEST_CASE_METHOD(JournalOnDisk, "a journal that is complete to who opens it stays so") {
+  unsigned failed = 0, complete = 0;
+  for (int round = 0; round < 20; ++round)
+    for (std::uint64_t at = 1;; ++at) {
+      disk.set_files({});
+      disk.plan(disk.operations() + at, Fault::sync_error);
+      try {
+        JournalFile::create(path, std::string(32, 'a'), 0, 0, block_bytes);
+      } catch (const StoreCorrupt&) {
+        ++failed;
+      }
+      if (disk.faults_met() == 0) break;
+      disk.plan(0, Fault::none);
+      if (!JournalFile::is_complete(path)) continue;
+      ++complete;
+      JournalFile(path, Use::write);  // its header may be in the page cache alone
+      disk.stop(Fault::power_cut);
+      disk.restart();
+      CHECK(JournalFile::is_complete(path));
+    }
+  CHECK(failed > complete);
+  CHECK(complete > 0);
 }
 
 TEST_CASE_METHOD(JournalOnDisk, "a journal has one writer, or readers") {
