@@ -155,7 +155,7 @@ LOOP_SQLITE = {"store": "sqlite", "kind": "transactions", "policy": "loop"}
 def parsing_is_little(f):
     return all(
         number(row["mean, us parse"]) + number(row["mean, us apply"])
-        < 0.05 * number(row["reply p50, us"])
+        < 0.13 * number(row["reply p50, us"])
         for row in f.tables["stages"]
     )
 
