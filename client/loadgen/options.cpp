@@ -149,10 +149,9 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
                               "how long to run in place of --requests: 10, 500ms, 2m")
                        ->excludes(requests);
   auto* rate =
-      add_number(
-          app, "--rate", rate_per_s, 0.001, 1e8,
-          "open loop: plan so many requests per second, whatever the server does, and count latency "
-          "from the planned time")
+      add_number(app, "--rate", rate_per_s, 0.001, 1e8,
+                 "open loop: plan so many requests per second, whatever the server does, and count "
+                 "latency from the planned time")
           ->type_name("PER_SECOND");
   add_parsed(app, "--stage", load.stages, parse_stages, "LIST",
              "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
@@ -204,8 +203,8 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
              "cash of each account at the start");
   add_number(
       app, "--skew", workload.skew, 0.0, 10.0,
-      "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as often "
-      "as the second");
+      "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as "
+      "often as the second");
   add_number(app, "--match-ratio", workload.match_ratio, 0.0, 1.0,
              "share of the shares ordered that find a counterpart, about");
   add_number(app, "--orders-per-request", workload.orders_per_request, 1u, orders_per_request_max,
