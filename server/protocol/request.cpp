@@ -124,11 +124,10 @@ class Reader {
   Problem read_values(const RequestElement& element, AnyCommand& command) {
     if constexpr (first < std::min(last, std::size(attributes_of<AnyCommand>))) {
       constexpr auto& attribute = attributes_of<AnyCommand>[first];
-      if constexpr (attribute.read != nullptr)
-        if (element.has(first))
-          if (Problem problem =
-                  attribute.read(resolved(element.values[first]), command, attribute.name))
-            return problem;
+      if (attribute.read != nullptr && element.has(first))
+        if (Problem problem =
+                attribute.read(resolved(element.values[first]), command, attribute.name))
+          return problem;
       return read_values<first + 1, last>(element, command);
     }
     return {};
