@@ -12,7 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "base/guarded.hpp"
 #include "catch.hpp"
 #include "support/edited_server.hpp"
 #include "support/folder.hpp"
@@ -356,14 +358,18 @@ TEST_CASE("replies that differ in form alone are reported, and the audit goes on
 }
 
 TEST_CASE("by default account ids are short, and of no account that the server has") {
-  std::vector<std::string> created;
-  EditedServer server(honest, {.dies_of = [&](const Command& command) {
-                        if (const auto* account = std::get_if<CreateAccount>(&command))
-                          created.emplace_back(account->account.view());
-                        return false;
-                      }});
+  Guarded<std::vector<std::string>> accounts;
+  EditedServer server(
+      honest, {.dies_of = [&](const Command& command) {
+        if (const auto* account = std::get_if<CreateAccount>(&command))
+          accounts.with([&](auto& ids) { ids.emplace_back(account->account.view()); });
+        return false;
+      }});
+  const auto take_created = [&] {
+    return accounts.with([](auto& ids) { return std::exchange(ids, {}); });
+  };
   CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
-  for (const std::string& id : created) CHECK(id.size() <= 4);
+  for (const std::string& id : take_created()) CHECK(id.size() <= 4);
 
   // once all of them are taken, ids are long
   std::string all = "<create>";
@@ -374,9 +380,9 @@ TEST_CASE("by default account ids are short, and of no account that the server h
   stream << request << std::flush;
   std::string reply;
   std::getline(stream, reply);
-  created.clear();
+  take_created();
   CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
-  CHECK(created.back().size() > 10);
+  CHECK(take_created().back().size() > 10);
 }
 
 TEST_CASE("--csv has a row a second, --html is a page of the run, --json says what was asked for") {

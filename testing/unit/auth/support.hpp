@@ -118,8 +118,8 @@ class Talk {
       if (!session.commands().empty()) {
         submit();
         const bool submitted =
-            submitted_.when([](const auto& known) { return known.has_value(); },
-                            [](auto& known) { return std::exchange(known, {}).value(); });
+            submitted_->when([](const auto& known) { return known.has_value(); },
+                             [](auto& known) { return std::exchange(known, {}).value(); });
         if (submitted) guard_.service.commit(guard_.service.next());
         submission.wait();
       }
@@ -145,11 +145,14 @@ class Talk {
       submission.refuse(keys.refused ? Reason::key_unchecked : Reason::operator_key);
       submission.completed({&one, 1});
     }
-    submitted_.with([&](auto& known) { known = submits; });
-    submitted_.notify();
+    const auto submitted = submitted_;  // ask() may end, and this with it, before notify() does
+    submitted->with([&](auto& known) { known = submits; });
+    submitted->notify();
   }
   Guard& guard_;
-  Guarded<std::optional<bool>> submitted_;  // the batch of ask(), once its keys are checked
+  // the batch of ask(), once its keys are checked
+  std::shared_ptr<Guarded<std::optional<bool>>> submitted_ =
+      std::make_shared<Guarded<std::optional<bool>>>();
 };
 
 inline std::string key_attribute(const std::string& key) {

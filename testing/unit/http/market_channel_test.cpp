@@ -323,11 +323,11 @@ TEST_CASE_METHOD(Follow,
 }
 
 TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced are closed") {
+  options.http.stale_ms = 0;
   start();
   trade();
   Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
-  options.http.stale_ms = 0;
   store.lease_end = 1;
   CHECK(closed(socket) == websocket::close_code::try_again_later);
   CHECK(refusal() == 503);
