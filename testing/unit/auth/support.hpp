@@ -136,6 +136,7 @@ class Talk {
  private:
   // Thread of the authenticator, or the caller's.
   void checked() {
+    const auto submitted = submitted_;  // a test may end, and this with it, once it is submitted
     Submission* const one = &submission;
     submission.commands = keys.refused ? session.commands() : keys.accepted();
     const bool submits = !keys.refused && !submission.commands.empty();
@@ -145,7 +146,6 @@ class Talk {
       submission.refuse(keys.refused ? Reason::key_unchecked : Reason::operator_key);
       submission.completed({&one, 1});
     }
-    const auto submitted = submitted_;  // ask() may end, and this with it, before notify() does
     submitted->with([&](auto& known) { known = submits; });
     submitted->notify();
   }
