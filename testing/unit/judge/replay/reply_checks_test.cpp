@@ -259,10 +259,11 @@ TEST_CASE("a cancel of all left out what was certainly open") {
     else
       CHECK_THAT(run.findings(), contains_text(found));
   };
-  for (auto [first, observations, cancel, found] : rows) {
-    for (const std::uint64_t id : cancel.canceled)
-      observations.push_back({Kind::canceled, id, cancel.sent_ns, cancel.answered_ns, is_canceled});
-    check({{10, 10}, {first, canceled}, observations, Terms::none, {}, {cancel}}, found);
+  for (auto [first, observations, cancel_all, found] : rows) {
+    for (const std::uint64_t id : cancel_all.canceled)
+      observations.push_back(
+          {Kind::canceled, id, cancel_all.sent_ns, cancel_all.answered_ns, is_canceled});
+    check({{10, 10}, {first, canceled}, observations, Terms::none, {}, {cancel_all}}, found);
   }
   // It was executed by an order that was sent after the reply, or not.
   for (const auto& [answered_ns, found] : {std::pair{20, "was refused, but order 1"}, {21, ""}})
