@@ -379,6 +379,32 @@ std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side
   return depth;
 }
 
+std::optional<OrderRow> Exchange::order(OrderId id) const {
+  const std::uint32_t index = books_.find(id);
+  if (index == no_index) return {};
+  return books_.row(index);
+}
+
+std::optional<Price> Exchange::best_price(const SymbolName& symbol, Side side) const {
+  const SymbolNumber number = ledger_.find(symbol);
+  if (number == no_index || books_.side(number, side).empty()) return {};
+  return books_.level(books_.side(number, side).best_level()).price;
+}
+
+Exchange::Depth Exchange::depth_at(const SymbolName& symbol, Side side, Price price) const {
+  const SymbolNumber number = ledger_.find(symbol);
+  const std::uint32_t at =
+      number == no_index ? no_index : books_.side(number, side).find(Books::rank(side, price));
+  if (at == no_index) return {price, 0, 0};
+  return {price, books_.level(at).shares_units, books_.level(at).orders};
+}
+
+std::span<const ExecutionRow> Exchange::executions_after(ExecutionId id) const {
+  ENSURE(id <= totals_.executions);
+  const std::span<const ExecutionRow> kept = changes_.executions;
+  return kept.last(std::min<std::size_t>(totals_.executions - id, kept.size()));
+}
+
 Cash Exchange::balance(const AccountId& account) const {
   const AccountNumber number = ledger_.find(account);
   return number == no_index ? Cash() : ledger_.account(number).balance;

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,15 @@ class Exchange {
   };
   // Levels of one side, best first; empty if the symbol is unknown.
   std::vector<Depth> depth(const SymbolName& symbol, Side side) const;
+  // As it is now. None if it is not in memory: it never existed, or it was released.
+  std::optional<OrderRow> order(OrderId id) const;
+  // The level of this price; 0 orders if none rests there.
+  Depth depth_at(const SymbolName& symbol, Side side, Price price) const;
+  // None if nothing rests on that side.
+  std::optional<Price> best_price(const SymbolName& symbol, Side side) const;
+  // The executions behind this one, oldest first: those of one command, if `id` was
+  // totals().executions before it. Valid until the next command; a hand-over takes them away.
+  std::span<const ExecutionRow> executions_after(ExecutionId id) const;
   // The free part, without reservations; zero if the account or symbol is unknown.
   Cash balance(const AccountId& account) const;
   Shares position(const AccountId& account, const SymbolName& symbol) const;
