@@ -11,10 +11,12 @@ void Books::take_pages_from(PageSource& pages) {
   executions_.take_pages_from(pages);
 }
 
-Status Books::status(std::uint32_t index, std::uint64_t from) const {
+void Books::read_status(std::uint32_t index, Status& status, std::uint64_t from) const {
   const Order& order = orders_[index];
-  Status status{
-      order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
+  status.order = order.id;
+  status.open = order.open;
+  status.canceled = histories_[index].canceled;
+  status.canceled_at = histories_[index].canceled_at;
   std::uint64_t number = 1;
   for (std::uint32_t at = order.first_execution; at != no_index;
        at = executions_[at].next[int(order.side)], ++number) {
@@ -26,7 +28,6 @@ Status Books::status(std::uint32_t index, std::uint64_t from) const {
     status.executions.push_back(executions_[at].execution);
   }
   status.skipped = std::min(from, number) - 1;
-  return status;
 }
 
 const OpenOrders& Books::use_open_orders() {
@@ -54,12 +55,12 @@ void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
   order.next = no_index;
   if (order.level == no_index) {
     order.level = levels_.allocate();
-    levels_[order.level] = {.price = order.limit,
-                            .shares_units = order.open.units(),
-                            .first = index,
-                            .last = index,
-                            .orders = 1,
-                            .symbol = order.symbol};
+    Level& level = levels_[order.level];
+    level.price = order.limit;
+    level.shares_units = order.open.units();
+    level.first = level.last = index;
+    level.orders = 1;
+    level.symbol = order.symbol;
     levels.insert(order_rank, order.level);
     order.previous = no_index;
   } else {

@@ -73,8 +73,8 @@ class Books {
   }
   std::uint32_t find(OrderId id) const { return order_index_.find(id); }
   [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
-  // Lists listed_executions_max at most, from number `from` on.
-  Status status(std::uint32_t index, std::uint64_t from = 1) const;
+  // Fills a new status. Lists listed_executions_max at most, from number `from` on.
+  void read_status(std::uint32_t index, Status& status, std::uint64_t from = 1) const;
 
   std::size_t open() const { return open_; }
   std::size_t in_memory() const { return orders_.used(); }
@@ -120,27 +120,29 @@ class Books {
     order.side = row.side;
     order.dirty = 0;
     order.place = row.place;
-    histories_.grow_to(index) = {.shares = row.shares,
-                                 .opened_at = row.opened_at,
-                                 .canceled = row.canceled,
-                                 .canceled_at = row.canceled_at};
+    History& history = histories_.grow_to(index);
+    history.shares = row.shares;
+    history.opened_at = row.opened_at;
+    history.canceled = row.canceled;
+    history.canceled_at = row.canceled_at;
     order_index_.insert(row.id, index);
     return index;
   }
-  OrderRow row(std::uint32_t index) const {
+  // Field by field: a copy of a row in wide loads would wait for the stores of its fields.
+  void read_row(std::uint32_t index, OrderRow& row) const {
     const Order& order = orders_[index];
     const History& history = histories_[index];
-    return {.id = order.id,
-            .account = order.account,
-            .symbol = order.symbol,
-            .side = order.side,
-            .shares = history.shares,
-            .limit = order.limit,
-            .open = order.open,
-            .canceled = history.canceled,
-            .opened_at = history.opened_at,
-            .canceled_at = history.canceled_at,
-            .place = order.place};
+    row.id = order.id;
+    row.account = order.account;
+    row.symbol = order.symbol;
+    row.side = order.side;
+    row.shares = history.shares;
+    row.limit = order.limit;
+    row.open = order.open;
+    row.canceled = history.canceled;
+    row.opened_at = history.opened_at;
+    row.canceled_at = history.canceled_at;
+    row.place = order.place;
   }
   // Puts it behind the orders of its price. `expected_level`: where its level is, or was; or none.
   void rest(std::uint32_t index, std::uint32_t expected_level = no_index);
@@ -206,7 +208,12 @@ class Books {
 
   std::uint32_t new_execution(const Execution& execution, std::uint32_t holders) {
     const std::uint32_t record = executions_.allocate();
-    executions_[record] = {execution, {no_index, no_index}, holders};
+    ExecutionRecord& added = executions_[record];
+    added.execution.shares = execution.shares;
+    added.execution.price = execution.price;
+    added.execution.time = execution.time;
+    added.next[0] = added.next[1] = no_index;
+    added.holders = holders;
     return record;
   }
   void add_to(Order& order, std::uint32_t execution) {

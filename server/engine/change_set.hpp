@@ -29,11 +29,11 @@ class ChangeSet {
   }
 
   // An order is marked before it changes, since orders are handed over in steps: one that was to be
-  // handed over is copied then, from row_of().
-  template <class Order, class RowOf>
-  void mark_order(Order& order, std::uint32_t index, RowOf row_of) {
+  // handed over is copied then, by read_row().
+  template <class Order, class ReadRow>
+  void mark_order(Order& order, std::uint32_t index, ReadRow read_row) {
     if (order.dirty == order_mark_) return;
-    if (order.dirty != 0) copied_orders_.push_back(row_of());
+    if (order.dirty != 0) read_row(copied_orders_.emplace_back());
     order.dirty = order_mark_;
     orders_.push_back(index);
   }
@@ -60,10 +60,10 @@ class ChangeSet {
   // The next orders to hand over, `max` at most.
   std::span<const std::uint32_t> next_orders(std::size_t max);
   // Copies it, unless it changed since, and was copied then.
-  template <class Order, class RowOf>
-  void hand_over(Order& order, RowOf row_of) {
+  template <class Order, class ReadRow>
+  void hand_over(Order& order, ReadRow read_row) {
     if (order.dirty == order_mark_) return;
-    copied_orders_.push_back(row_of());
+    read_row(copied_orders_.emplace_back());
     order.dirty = 0;
   }
   // Returns whether all are handed over, and gives them to `rows` then.

@@ -228,8 +228,8 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   books_.add_execution({shares, price, now}, buy, sell);
   ++ledger_.account(buy.account).executions;
   ++ledger_.account(sell.account).executions;
-  changes_.executions.push_back(
-      {++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now, taker.side});
+  changes_.executions.emplace_back(++totals_.executions, buy.symbol, buy.id, sell.id, shares, price,
+                                   now, taker.side);
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 
@@ -240,7 +240,9 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   if (books_.order(index).open == Shares()) return Rejected{Reason::nothing_open};
 
   cancel_resting(index, now);
-  return Canceled{books_.status(index)};
+  Outcome outcome(std::in_place_type<Canceled>);
+  books_.read_status(index, std::get_if<Canceled>(&outcome)->status);
+  return outcome;
 }
 
 Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
@@ -308,7 +310,7 @@ Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
                                                 : open.oldest_of_account(account);
     if (oldest == no_index) break;
     cancel_resting(oldest, now);
-    canceled.orders.push_back(books_.status(oldest));
+    books_.read_status(oldest, canceled.orders.emplace_back());
     executions += canceled.orders.back().executions.size();
   }
   if (canceled.orders.empty()) return Rejected{Reason::no_open_orders};
@@ -340,7 +342,9 @@ Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
   Outcome refusal;
   const std::uint32_t index = find_order(command, {}, command.of_any_account, refusal);
   if (index == no_index) return refusal;
-  return books_.status(index, command.from);
+  Outcome outcome(std::in_place_type<Status>);
+  books_.read_status(index, *std::get_if<Status>(&outcome), command.from);
+  return outcome;
 }
 
 template <class OfOrder>
@@ -382,7 +386,9 @@ std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side
 std::optional<OrderRow> Exchange::order(OrderId id) const {
   const std::uint32_t index = books_.find(id);
   if (index == no_index) return {};
-  return books_.row(index);
+  OrderRow row;
+  books_.read_row(index, row);
+  return row;
 }
 
 std::optional<Price> Exchange::best_price(const SymbolName& symbol, Side side) const {

@@ -212,11 +212,11 @@ class Exchange {
   void cancel_open(std::uint32_t index, Timestamp now);
   void leave_book(const Order& order) { --ledger_.account(order.account).open_orders; }
 
-  auto row_of(std::uint32_t index) const {
-    return [this, index] { return books_.row(index); };
+  auto read_row(std::uint32_t index) const {
+    return [this, index](OrderRow& row) { books_.read_row(index, row); };
   }
   void mark_order(std::uint32_t index) {  // before it changes
-    changes_.mark_order(books_.order(index), index, row_of(index));
+    changes_.mark_order(books_.order(index), index, read_row(index));
   }
   void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
     totals_.last_time = now;

@@ -29,7 +29,7 @@ bool Exchange::continue_hand_over(Rows& rows, std::size_t orders_max) {
         __builtin_prefetch(&books_.order(index));
         __builtin_prefetch(&books_.history(index));
       },
-      [&](std::uint32_t index) { changes_.hand_over(books_.order(index), row_of(index)); });
+      [&](std::uint32_t index) { changes_.hand_over(books_.order(index), read_row(index)); });
   return changes_.end_hand_over(rows);
 }
 

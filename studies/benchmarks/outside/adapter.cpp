@@ -88,7 +88,7 @@ class Adapter {
         report(cancel_ack, order.side, order.sequence_number, order.order_id, order.price_ticks,
                order.quantity - executed);
     } else if (executed < order.quantity) {
-      open_.emplace(order.order_id, Open{id, executed, order.quantity, Side(order.side)});
+      open_.emplace(order.order_id, Open{id, order.price_ticks, executed, order.quantity, Side(order.side)});
     }
     end_command();
   }
@@ -98,13 +98,13 @@ class Adapter {
     if (found == open_.end()) {
       report(cancel_reject, 0, order.sequence_number, order.order_id, 0, 0);
     } else {
-      CancelOrder& command = cancel_[int(found->second.side)];
-      command.order = found->second.id;
+      const Open open = found->second;
       open_.erase(found);
+      CancelOrder& command = cancel_[int(open.side)];
+      command.order = open.id;
       const Outcome outcome = exchange_.apply(command, now_);
-      const OrderRow row = *exchange_.order(std::get<Canceled>(outcome).status.order);
-      report(cancel_ack, std::uint8_t(row.side), order.sequence_number, order.order_id,
-             row.limit.units(), std::uint64_t(row.canceled.units()));
+      report(cancel_ack, std::uint8_t(open.side), order.sequence_number, order.order_id, open.price,
+             std::uint64_t(std::get<Canceled>(outcome).status.canceled.units()));
     }
     end_command();
   }
@@ -115,6 +115,7 @@ class Adapter {
       report(modify_reject, 0, order.sequence_number, order.order_id, 0, 0);
     } else {
       Open& open = found->second;
+      open.price = order.price_ticks;
       open.shares = open.executed + order.quantity;
       ReplaceOrder& command = replace_[int(open.side)];
       command.order = open.id;
@@ -136,6 +137,7 @@ class Adapter {
  private:
   struct Open {
     OrderId id;
+    std::int64_t price;
     std::uint32_t executed, shares;
     Side side;
   };
