@@ -44,33 +44,38 @@ const OpenOrders& Books::use_open_orders() {
 void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
   Order& order = orders_[index];
   ++open_;
-  PriceIndex& levels = side(order.symbol, order.side);
+  BookSide& book_side = symbols_[order.symbol].sides[int(order.side)];
   const std::int64_t order_rank = rank(order.side, order.limit);
-  // matching has left no level of this price on the other side
   const auto still_holds = [&](const Level& level) {
-    return level.price == order.limit && level.symbol == order.symbol && level.orders > 0;
+    return level.price == order.limit && level.symbol == order.symbol && level.side == order.side;
   };
   const bool is_found = expected_level != no_index && still_holds(levels_[expected_level]);
-  order.level = is_found ? expected_level : levels.find(order_rank);
-  order.next = no_index;
+  order.level = is_found ? expected_level : book_side.levels.find(order_rank);
   if (order.level == no_index) {
     order.level = levels_.allocate();
     Level& level = levels_[order.level];
     level.price = order.limit;
-    level.shares_units = order.open.units();
-    level.first = level.last = index;
-    level.orders = 1;
+    level.shares_units = 0;
+    level.last = no_index;
+    level.orders = 0;
     level.symbol = order.symbol;
-    levels.insert(order_rank, order.level);
-    order.previous = no_index;
-  } else {
-    Level& level = levels_[order.level];
-    order.previous = level.last;
-    orders_[level.last].next = index;
-    level.last = index;
-    level.shares_units += order.open.units();
-    ++level.orders;
+    level.side = order.side;
+    book_side.levels.insert(order_rank, order.level);
+    ++book_side.empty;
   }
+  Level& level = levels_[order.level];
+  order.previous = level.last;
+  order.next = no_index;
+  if (level.orders == 0) {
+    level.first = index;
+    --book_side.empty;
+    ++book_side.with_orders;
+  } else {
+    orders_[level.last].next = index;
+  }
+  level.last = index;
+  level.shares_units += order.open.units();
+  ++level.orders;
   if (open_orders_.in_use()) open_orders_.add(order.account, order.position_key(), index);
 }
 
@@ -78,14 +83,40 @@ void Books::unlink(std::uint32_t index) {
   const Order& order = orders_[index];
   --open_;
   Level& level = levels_[order.level];
-  if (--level.orders == 0) {
-    side(order.symbol, order.side).erase(rank(order.side, order.limit));
-    levels_.release(order.level);
-  } else {
-    (order.previous == no_index ? level.first : orders_[order.previous].next) = order.next;
-    (order.next == no_index ? level.last : orders_[order.next].previous) = order.previous;
-  }
+  (order.previous == no_index ? level.first : orders_[order.previous].next) = order.next;
+  (order.next == no_index ? level.last : orders_[order.next].previous) = order.previous;
+  if (--level.orders == 0)
+    leave_empty(order.level, symbols_[order.symbol].sides[int(order.side)]);
   if (open_orders_.in_use()) open_orders_.remove(order.account, order.position_key(), index);
+}
+
+void Books::leave_empty(std::uint32_t level, BookSide& side) {
+  --side.with_orders;
+  ++side.empty;
+  if (level == side.levels.best_level()) {
+    do {
+      levels_[side.levels.best_level()].price = Price();
+      levels_.release(side.levels.best_level());
+      side.levels.erase_best();
+      --side.empty;
+    } while (!side.levels.empty() && levels_[side.levels.best_level()].orders == 0);
+  } else if (side.empty > side.with_orders + empty_levels_spare) {
+    release_empty_levels(side);
+  }
+}
+
+// Takes no more time than it took to empty them.
+void Books::release_empty_levels(BookSide& side) {
+  std::vector<std::uint32_t> empty;
+  side.levels.for_each([&](std::uint32_t level) {
+    if (levels_[level].orders == 0) empty.push_back(level);
+  });
+  for (const std::uint32_t level : empty) {
+    side.levels.erase(rank(levels_[level].side, levels_[level].price));
+    levels_[level].price = Price();
+    levels_.release(level);
+  }
+  side.empty = 0;
 }
 
 void Books::close(std::uint32_t index) {
@@ -156,14 +187,23 @@ std::string Books::check(const Ledger& ledger, Held& held) const {
 const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) const {
   const char* violation = nullptr;
   const Level* better = nullptr;
+  std::uint32_t with_orders = 0, empty = 0;
   side(number, level_side).for_each([&](std::uint32_t index) {
     const Level& level = levels_[index];
+    ++(level.orders == 0 ? empty : with_orders);
     if (better != nullptr && rank(level_side, better->price) <= rank(level_side, level.price))
       violation = "levels out of order: ";
     better = &level;
     const char* const of_level = check_level(index, number, level_side, held);
     if (of_level != nullptr) violation = of_level;
   });
+  const BookSide& counted = symbols_[number].sides[int(level_side)];
+  if (counted.with_orders != with_orders || counted.empty != empty ||
+      empty > with_orders + empty_levels_spare)
+    violation = "levels miscounted: ";
+  const PriceIndex& levels = counted.levels;
+  if (!levels.empty() && levels_[levels.best_level()].orders == 0)
+    violation = "no order at the best price: ";
   return violation;
 }
 
@@ -192,8 +232,8 @@ const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side le
     else
       held.shares[number] += UInt128(order.open.units());
   }
-  if (level.last != previous || level.orders != orders || orders == 0 ||
-      level.shares_units != shares)
+  if (level.last != previous || level.orders != orders || level.shares_units != shares ||
+      level.symbol != number || level.side != level_side)
     violation = "level totals wrong: ";
   return violation;
 }

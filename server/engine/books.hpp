@@ -23,15 +23,19 @@ using ClosedMark = std::uint64_t;
 
 class Books {
  public:
-  // All orders of one price on one side: a FIFO through Order::previous/next.
+  // All orders of one price on one side: a FIFO through Order::previous/next. A level that its last
+  // order left stays in its book for the next order of its price, unless it was the best.
   struct alignas(64) Level {
-    Price price;
+    Price price;  // 0: in no book
     Int128 shares_units;
     std::uint32_t first, last;
-    std::uint32_t orders;  // 0: in no book
+    std::uint32_t orders;
     SymbolNumber symbol;
+    Side side;
   };
   static_assert(sizeof(Level) == 64);
+  // A side keeps so many more levels without orders than it has levels with orders, at most.
+  static constexpr std::uint32_t empty_levels_spare = 16;
   // One cache line for what matching touches, a second pool for the rest.
   struct alignas(64) Order {
     OrderId id;
@@ -67,9 +71,9 @@ class Books {
   const History& history(std::uint32_t index) const { return histories_[index]; }
   Level& level(std::uint32_t index) { return levels_[index]; }
   const Level& level(std::uint32_t index) const { return levels_[index]; }
-  PriceIndex& side(SymbolNumber symbol, Side side) { return symbols_[symbol].sides[int(side)]; }
+  // Its best level has orders; levels behind it may have none.
   const PriceIndex& side(SymbolNumber symbol, Side side) const {
-    return symbols_[symbol].sides[int(side)];
+    return symbols_[symbol].sides[int(side)].levels;
   }
   std::uint32_t find(OrderId id) const { return order_index_.find(id); }
   [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
@@ -196,8 +200,12 @@ class Books {
   std::string check(const Ledger& ledger, Held& held) const;
 
  private:
+  struct BookSide {
+    PriceIndex levels;
+    std::uint32_t with_orders = 0, empty = 0;  // of its levels
+  };
   struct Symbol {
-    PriceIndex sides[2];
+    BookSide sides[2];
   };
   // One record in the lists of both its orders.
   struct ExecutionRecord {
@@ -233,13 +241,16 @@ class Books {
   template <class Visit>
   void for_each_resting(Visit visit) const {
     for (const Symbol& symbol : symbols_)
-      for (const PriceIndex& levels : symbol.sides)
-        levels.for_each([&](std::uint32_t level) {
+      for (const BookSide& side : symbol.sides)
+        side.levels.for_each([&](std::uint32_t level) {
           for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
             visit(at);
         });
   }
   std::uint32_t release_first();
+  // Its last order left it.
+  void leave_empty(std::uint32_t level, BookSide& side);
+  void release_empty_levels(BookSide& side);
   const char* check_side(SymbolNumber number, Side side, Held& held) const;
   const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Held& held) const;
 

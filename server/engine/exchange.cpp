@@ -159,6 +159,7 @@ bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, Sym
   };
   books_.side(symbol, maker_side).for_each_while([&](std::int64_t level_rank, std::uint32_t level) {
     if (level_rank < worst) return false;
+    if (books_.level(level).orders == 0) return true;  // no price of its reach
     if (self_trade == SelfTrade::allowed) return take(books_.level(level).shares_units);
     for (std::uint32_t at = books_.level(level).first; at != no_index; at = books_.order(at).next) {
       const bool own = books_.order(at).account == account;
@@ -173,7 +174,7 @@ bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, Sym
 bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now) {
   Order& taker = books_.order(taker_index);
   const Side maker_side = opposite(taker.side);
-  PriceIndex& makers = books_.side(taker.symbol, maker_side);
+  const PriceIndex& makers = books_.side(taker.symbol, maker_side);
   const std::int64_t worst = Books::worst_rank(maker_side, taker.limit);
   const bool pays_as_it_goes = taker.side == Side::buy && taker.limit == Price();
 
@@ -378,7 +379,7 @@ std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side
   if (number == no_index) return depth;
   books_.side(number, side).for_each([&](std::uint32_t at) {
     const Level& level = books_.level(at);
-    depth.push_back({level.price, level.shares_units, level.orders});
+    if (level.orders > 0) depth.push_back({level.price, level.shares_units, level.orders});
   });
   return depth;
 }

@@ -24,7 +24,7 @@ class PriceIndex {
 
   // The level of this rank, or no_index.
   std::uint32_t find(std::int64_t rank) const {
-    if (blocks_.empty()) return no_index;
+    if (blocks_.empty() || rank > best_rank_) return no_index;
     const Block& block = *blocks_[block_of(rank)].block;
     const std::uint32_t at = block.lower_bound(rank);
     return at < block.size && block.ranks[at] == rank ? block.levels[at] : no_index;
@@ -39,8 +39,8 @@ class PriceIndex {
       if (rank >= blocks_[where + 1].first_rank) ++where;
     }
     Block& block = *blocks_[where].block;
-    const std::uint32_t at = block.lower_bound(rank);
-    block.insert(at, rank, level);
+    const bool is_best = block.size == 0 || rank > block.ranks[block.size - 1];
+    block.insert(is_best ? block.size : block.lower_bound(rank), rank, level);
     blocks_[where].first_rank = block.ranks[0];
     note_best();
   }
@@ -48,17 +48,15 @@ class PriceIndex {
   // The rank must be there.
   void erase(std::int64_t rank) {
     const std::size_t where = block_of(rank);
-    Block& block = *blocks_[where].block;
+    const Block& block = *blocks_[where].block;
     const std::uint32_t at = block.lower_bound(rank);
     ENSURE(at < block.size && block.ranks[at] == rank);
-    block.erase(at);
-    if (block.size == 0) {
-      spare_.push_back(std::move(blocks_[where].block));
-      blocks_.erase(blocks_.begin() + std::ptrdiff_t(where));
-    } else {
-      blocks_[where].first_rank = block.ranks[0];
-    }
-    note_best();
+    erase(where, at);
+  }
+  // The side must not be empty.
+  void erase_best() {
+    const std::size_t where = blocks_.size() - 1;
+    erase(where, blocks_[where].block->size - 1);
   }
 
   // Best first, with their ranks, until `visit` returns false.
@@ -123,6 +121,17 @@ class PriceIndex {
         std::upper_bound(blocks_.begin(), blocks_.end(), rank,
                          [](std::int64_t r, const Slot& slot) { return r < slot.first_rank; });
     return after == blocks_.begin() ? 0 : std::size_t(after - blocks_.begin()) - 1;
+  }
+  void erase(std::size_t where, std::uint32_t at) {
+    Block& block = *blocks_[where].block;
+    block.erase(at);
+    if (block.size == 0) {
+      spare_.push_back(std::move(blocks_[where].block));
+      blocks_.erase(blocks_.begin() + std::ptrdiff_t(where));
+    } else {
+      blocks_[where].first_rank = block.ranks[0];
+    }
+    note_best();
   }
   std::unique_ptr<Block> new_block() {
     if (spare_.empty()) return std::make_unique<Block>();
