@@ -17,6 +17,11 @@ void Books::read_status(std::uint32_t index, Status& status, std::uint64_t from)
   status.open = order.open;
   status.canceled = histories_[index].canceled;
   status.canceled_at = histories_[index].canceled_at;
+  list_executions(index, status, from);
+}
+
+void Books::list_executions(std::uint32_t index, Status& status, std::uint64_t from) const {
+  const Order& order = orders_[index];
   std::uint64_t number = 1;
   for (std::uint32_t at = order.first_execution; at != no_index;
        at = executions_[at].next[int(order.side)], ++number) {

@@ -77,8 +77,9 @@ class Books {
   }
   std::uint32_t find(OrderId id) const { return order_index_.find(id); }
   [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
-  // Fills a new status. Lists listed_executions_max at most, from number `from` on.
-  void read_status(std::uint32_t index, Status& status, std::uint64_t from = 1) const;
+  // Fill a new status. List listed_executions_max at most, from number `from` on.
+  void list_executions(std::uint32_t index, Status& status, std::uint64_t from = 1) const;
+  void read_status(std::uint32_t index, Status& status, std::uint64_t from) const;
 
   std::size_t open() const { return open_; }
   std::size_t in_memory() const { return orders_.used(); }

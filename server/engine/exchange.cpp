@@ -240,9 +240,8 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   if (index == no_index) return refusal;
   if (books_.order(index).open == Shares()) return Rejected{Reason::nothing_open};
 
-  cancel_resting(index, now);
   Outcome outcome(std::in_place_type<Canceled>);
-  books_.read_status(index, std::get_if<Canceled>(&outcome)->status);
+  cancel_resting(index, now, std::get_if<Canceled>(&outcome)->status);
   return outcome;
 }
 
@@ -310,8 +309,7 @@ Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
     const std::uint32_t oldest = command.symbol ? open.oldest_of_key(Ledger::key(account, symbol))
                                                 : open.oldest_of_account(account);
     if (oldest == no_index) break;
-    cancel_resting(oldest, now);
-    books_.read_status(oldest, canceled.orders.emplace_back());
+    cancel_resting(oldest, now, canceled.orders.emplace_back());
     executions += canceled.orders.back().executions.size();
   }
   if (canceled.orders.empty()) return Rejected{Reason::no_open_orders};
@@ -324,18 +322,28 @@ void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
   cancel_open(index, now);
 }
 
+// Not from the history that cancel_open() has just written: its cache line may be on its way.
+void Exchange::cancel_resting(std::uint32_t index, Timestamp now, Status& status) {
+  status.order = books_.order(index).id;
+  status.canceled = books_.order(index).open;
+  status.canceled_at = now;
+  books_.list_executions(index, status);
+  cancel_resting(index, now);
+}
+
 void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
   Order& order = books_.order(index);
-  Books::History& history = books_.history(index);
+  const Shares open = order.open;
   mark_order(index);
   if (order.side == Side::buy)
-    ledger_.add_cash(order.account, cost(order.open, order.limit), changes_);
+    ledger_.add_cash(order.account, cost(open, order.limit), changes_);
   else
-    ledger_.add_shares(order.account, order.symbol, order.open, changes_);
-  history.canceled = order.open;
+    ledger_.add_shares(order.account, order.symbol, open, changes_);
+  Books::History& history = books_.history(index);
+  history.canceled = open;
   history.canceled_at = now;
   order.open = Shares();
-  update_digest(now, 'C', order.id, std::uint64_t(history.canceled.units()));
+  update_digest(now, 'C', order.id, std::uint64_t(open.units()));
   books_.close(index);
 }
 

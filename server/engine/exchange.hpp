@@ -206,6 +206,7 @@ class Exchange {
     books_.rest(index, expected_level);
   }
   void cancel_resting(std::uint32_t index, Timestamp now);
+  void cancel_resting(std::uint32_t index, Timestamp now, Status& status);  // as it is then
   void cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now);
   // What is open of an order that is in no book becomes canceled, and its reservation is given
   // back.
