@@ -1,7 +1,7 @@
 #include "core/spare_pages.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <utility>
 
 namespace exchange {
 
@@ -16,19 +16,18 @@ SparePages::~SparePages() {
   ++calls_;
   calls_.notify_one();
   thread_.join();
-  for (const Slot& slot : slots_) std::free(slot.page);
 }
 
-// Allocates here, which is quick: the thread would do it under a lock of malloc().
-void* SparePages::take_page() {
-  void* page = nullptr;
+// Maps here, which is quick: the thread would do it under a lock of the address space.
+MappedPages SparePages::take_page() {
+  MappedPages page;
   for (Slot& slot : slots_) {
     State ready = State::ready, empty = State::empty;
-    if (page == nullptr && slot.state.compare_exchange_strong(ready, State::changing))
-      page = slot.page;
+    if (!page && slot.state.compare_exchange_strong(ready, State::changing))
+      page = std::move(slot.page);
     else if (!slot.state.compare_exchange_strong(empty, State::changing))
       continue;
-    slot.page = allocate_huge_pages(huge_page);
+    slot.page = map_huge_pages(1);
     slot.state = State::new_page;
   }
   ++calls_;
@@ -47,17 +46,17 @@ void SparePages::run() {
     seen = calls_;
     for (Slot& slot : slots_) {
       if (slot.state != State::new_page) continue;
-      access(slot.page);
+      access(slot.page.get());
       slot.state = State::ready;
     }
   }
 }
 
 // All of it, also if the kernel gives small pages.
-void SparePages::access(void* page) const {
+void SparePages::access(char* page) const {
   constexpr std::size_t small_page = 4'096;
   for (std::size_t at = 0; at < huge_page && !stopping_; at += small_page)
-    static_cast<volatile char*>(page)[at] = 0;
+    static_cast<volatile char&>(page[at]) = 0;
 }
 
 }  // namespace exchange

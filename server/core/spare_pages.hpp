@@ -19,18 +19,18 @@ class SparePages final : public PageSource {
   ~SparePages();
   SparePages(const SparePages&) = delete;
 
-  void* take_page() override;       // any thread
-  std::size_t count_ready() const;  // for tests
+  MappedPages take_page() override;  // any thread
+  std::size_t count_ready() const;   // for tests
 
  private:
   enum class State { empty, changing, new_page, ready };
   struct Slot {
     std::atomic<State> state = State::empty;
-    void* page = nullptr;  // in new_page and ready
+    MappedPages page;  // in new_page and ready
   };
 
   void run();
-  void access(void* page) const;
+  void access(char* page) const;
 
   std::vector<Slot> slots_;
   std::atomic<std::uint32_t> calls_ =

@@ -259,7 +259,7 @@ class Books {
   OpenOrders open_orders_;
   IdIndex order_index_;
   Pool<Order> orders_;
-  Chunks<History> histories_;  // by index of the order
+  PageArray<History> histories_;  // by index of the order
   Pool<Level> levels_;
   Pool<ExecutionRecord> executions_;
   std::size_t open_ = 0;

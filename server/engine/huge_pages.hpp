@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -22,15 +23,40 @@ inline void* allocate_huge_pages(std::size_t bytes) {
   return memory;
 }
 
+// Huge pages of the process's address space: all 0, and without memory until they are accessed.
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(char* memory) const { munmap(memory, bytes); }
+};
+using MappedPages = std::unique_ptr<char[], Unmap>;
+MappedPages map_huge_pages(std::size_t pages);
+
 // Has huge pages that were accessed before. The first access to one clears 2 MiB, and on a virtual
 // machine the host may have to find that memory first: 0.2 ms, or 4.
 class PageSource {
  public:
-  // As allocate_huge_pages(huge_page), with any content. Null if it has none now; does not wait.
-  virtual void* take_page() = 0;
+  // One page. Null if it has none now; does not wait.
+  virtual MappedPages take_page() = 0;
 
  protected:
   ~PageSource() = default;
+};
+
+// Memory that grows without copying, at addresses that it has reserved; it moves only when they are
+// used up.
+class GrowingPages {
+ public:
+  char* begin() const { return begin_.get(); }
+  std::size_t size() const { return size_; }  // bytes
+  // By one page.
+  void grow();
+  // From now on, takes pages there, while it has any. `source` outlives it.
+  void take_pages_from(PageSource& source) { source_ = &source; }
+
+ private:
+  MappedPages begin_;
+  std::size_t size_ = 0;
+  PageSource* source_ = nullptr;
 };
 
 template <class T>

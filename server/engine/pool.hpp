@@ -1,11 +1,8 @@
 #pragma once
-// Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are
-// warm). Grows in chunks, so that growth never moves what is there; never shrinks.
+// Pool<T>: objects at 32-bit indices, freed slots used again last-in first-out (they are warm).
+// Never shrinks. References are valid until the next allocate().
 
-#include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -14,34 +11,26 @@
 
 namespace exchange {
 
-// Chunks of one huge page, at stable addresses.
+// An array that grows without copying, in huge pages. References are valid until it grows.
 template <class T>
-class Chunks {
+class PageArray {
  public:
-  T& operator[](std::uint32_t index) { return chunks_[index >> bits][index & mask]; }
-  const T& operator[](std::uint32_t index) const { return chunks_[index >> bits][index & mask]; }
-  // Makes `index` valid; indices become valid in order.
+  T& operator[](std::uint32_t index) { return items()[index]; }
+  const T& operator[](std::uint32_t index) const { return items()[index]; }
+  // Makes `index` valid.
   T& grow_to(std::uint32_t index) {
-    if (index >> bits >= chunks_.size()) chunks_.push_back(new_chunk());
-    return (*this)[index];
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    const std::size_t bytes = (std::size_t(index) + 1) * sizeof(T);
+    while (bytes > pages_.size()) [[unlikely]] pages_.grow();
+    return items()[index];
   }
-  // From now on, takes chunks there, while it has any.
-  void take_pages_from(PageSource& pages) { pages_ = &pages; }
+  // From now on, grows by pages from there, while it has any. `source` outlives it.
+  void take_pages_from(PageSource& source) { pages_.take_pages_from(source); }
 
  private:
-  static constexpr auto bits = std::bit_width(huge_page / sizeof(T)) - 1;
-  static constexpr std::uint32_t mask = (1u << bits) - 1;
-  struct Free {
-    void operator()(T* chunk) const { std::free(chunk); }
-  };
-  std::unique_ptr<T[], Free> new_chunk() {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-    void* memory = pages_ != nullptr ? pages_->take_page() : nullptr;
-    if (memory == nullptr) memory = allocate_huge_pages(huge_page);
-    return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
-  }
-  std::vector<std::unique_ptr<T[], Free>> chunks_;
-  PageSource* pages_ = nullptr;
+  T* items() const { return reinterpret_cast<T*>(pages_.begin()); }
+
+  GrowingPages pages_;
 };
 
 template <class T>
@@ -67,10 +56,10 @@ class Pool {
     free_.push_back(index);
   }
   std::size_t used() const { return used_; }
-  void take_pages_from(PageSource& pages) { items_.take_pages_from(pages); }
+  void take_pages_from(PageSource& source) { items_.take_pages_from(source); }
 
  private:
-  Chunks<T> items_;
+  PageArray<T> items_;
   std::vector<std::uint32_t> free_;
   std::uint32_t next_ = 0;
   std::size_t used_ = 0;

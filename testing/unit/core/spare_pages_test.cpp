@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -20,12 +18,7 @@ namespace {
 
 const OnFatal fail = [](const std::string& error) { throw std::logic_error(error); };
 
-struct Free {
-  void operator()(void* page) const { std::free(page); }
-};
-using Page = std::unique_ptr<void, Free>;
-
-bool is_resident(void* page) {
+bool is_resident(char* page) {
   std::vector<unsigned char> resident(huge_page / 4'096);
   REQUIRE(mincore(page, huge_page, resident.data()) == 0);
   return std::all_of(resident.begin(), resident.end(), [](unsigned char one) { return one & 1; });
@@ -37,14 +30,14 @@ TEST_CASE("pages are made ready from the first one taken on, and again for each 
   SparePages spare(2, fail);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK(spare.count_ready() == 0);
-  CHECK(spare.take_page() == nullptr);
-  std::vector<Page> taken;
+  CHECK_FALSE(spare.take_page());
+  std::vector<MappedPages> taken;
   for (int round = 0; round < 2; ++round) {
     REQUIRE(wait_for([&] { return spare.count_ready() == 2; }));
     taken.emplace_back(spare.take_page());
     taken.emplace_back(spare.take_page());
   }
-  for (const Page& page : taken) {
+  for (const MappedPages& page : taken) {
     REQUIRE(page);
     CHECK(std::uintptr_t(page.get()) % huge_page == 0);
     CHECK(is_resident(page.get()));
@@ -54,17 +47,18 @@ TEST_CASE("pages are made ready from the first one taken on, and again for each 
 
 TEST_CASE("two threads take different pages") {
   SparePages spare(3, fail);
-  std::vector<Page> taken[2];
+  std::vector<MappedPages> taken[2];
   std::thread threads[2];
   for (int i = 0; i < 2; ++i)
     threads[i] = std::thread([&, i] {
       wait_for([&] {
-        if (Page page{spare.take_page()}) taken[i].push_back(std::move(page));
+        if (MappedPages page = spare.take_page()) taken[i].push_back(std::move(page));
         return taken[i].size() == 20;
       });
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(taken[0].size() == 20);
   CHECK(taken[1].size() == 20);
-  for (const Page& page : taken[0]) CHECK(std::count(taken[1].begin(), taken[1].end(), page) == 0);
+  for (const MappedPages& page : taken[0])
+    CHECK(std::count(taken[1].begin(), taken[1].end(), page) == 0);
 }
