@@ -74,7 +74,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     std::size_t executions = 0;
     ReplyLength length(limits_.reply_executions_max);
     for (const Command& command : submission->commands) {
-      const Exchange::Located& located = ahead.next();
+      const Located& located = ahead.next();
       const bool is_long = length.is_long();
       Outcome& outcome = submission->outcomes.emplace_back(
           length.refuses(command) ? Rejected{Reason::reply_too_long}

@@ -90,8 +90,7 @@ void Books::unlink(std::uint32_t index) {
   Level& level = levels_[order.level];
   (order.previous == no_index ? level.first : orders_[order.previous].next) = order.next;
   (order.next == no_index ? level.last : orders_[order.next].previous) = order.previous;
-  if (--level.orders == 0)
-    leave_empty(order.level, symbols_[order.symbol].sides[int(order.side)]);
+  if (--level.orders == 0) leave_empty(order.level, symbols_[order.symbol].sides[int(order.side)]);
   if (open_orders_.in_use()) open_orders_.remove(order.account, order.position_key(), index);
 }
 

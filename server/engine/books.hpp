@@ -84,6 +84,9 @@ class Books {
   std::size_t open() const { return open_; }
   std::size_t in_memory() const { return orders_.used(); }
   std::size_t executions() const { return executions_.used(); }
+  std::size_t bytes() const {  // of orders and levels
+    return orders_.used() * (sizeof(Order) + sizeof(History)) + levels_.used() * sizeof(Level);
+  }
   // Of the index of ids: each has the memory of some 12 orders (resource_plan.cpp).
   std::size_t index_pages() const { return order_index_.pages(); }
   const OpenOrders& open_orders() const { return open_orders_; }

@@ -67,13 +67,15 @@ SymbolNumber Exchange::add_symbol(const SymbolName& name) {
 
 Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located) {
   if (const auto* place_order = std::get_if<PlaceOrder>(&command))
-    return place(*place_order, now, located);
+    return apply(*place_order, now, located);
   if (const auto* cancel_order = std::get_if<CancelOrder>(&command))
-    return cancel(*cancel_order, now, located);
+    return apply(*cancel_order, now, located);
+  if (const auto* replace_order = std::get_if<ReplaceOrder>(&command))
+    return apply(*replace_order, now, located);
   return std::visit([&](const auto& c) { return apply(c, now); }, command);
 }
 
-Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located& located) {
+Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located& located) {
   ENSURE(command.shares > Shares() && command.limit >= Price());
   ENSURE(!command.is_market() || command.lifetime == Lifetime::immediate_or_cancel);
   const AccountNumber account = find_account(command.account, located);
@@ -234,7 +236,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 
-Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
+Outcome Exchange::apply(const CancelOrder& command, Timestamp now, const Located& located) {
   Outcome refusal;
   const std::uint32_t index = find_order(command, located, false, refusal);
   if (index == no_index) return refusal;
@@ -245,10 +247,10 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   return outcome;
 }
 
-Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
+Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Located& located) {
   ENSURE(command.shares > Shares() && command.limit > Price());
   Outcome refusal;
-  const std::uint32_t index = find_order(command, {}, false, refusal);
+  const std::uint32_t index = find_order(command, located, false, refusal);
   if (index == no_index) return refusal;
   Order& order = books_.order(index);
   Books::History& history = books_.history(index);

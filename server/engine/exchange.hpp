@@ -35,6 +35,18 @@ inline constexpr unsigned fill_or_kill_reach = 1'000;
 // (E18).
 inline constexpr std::size_t canceled_orders_max = 1'000, canceled_executions_max = 100'000;
 
+// What a command names, as far as it was looked up before: apply() looks up the rest. Accounts and
+// symbols have their numbers for ever; an order's index is valid until release_closed(); a level
+// may be outdated.
+struct Located {
+  AccountNumber account = no_index;
+  SymbolNumber symbol = no_index;
+  std::uint32_t order = no_index;
+  // where an order to place would rest now, or the first level that it would be executed against
+  std::uint32_t level = no_index;
+  bool executes = false;
+};
+
 class Exchange {
  public:
   // `hash_seed` seeds the hash tables and changes no outcome; a server draws it at random.
@@ -67,15 +79,15 @@ class Exchange {
   // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
   // insufficient_funds, insufficient_shares, cannot_fill, would_execute,
   // and those of StateLimits.
-  Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
+  Outcome apply(const PlaceOrder& command, Timestamp now, const Located& located = {});
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
   // tables.
-  Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
+  Outcome apply(const CancelOrder& command, Timestamp now, const Located& located = {});
   // Reserves for the new open part and releases the old one. An order that loses its place is
   // matched as if it arrived (E26 to E32). Replaced. Refused: as CancelOrder; other_side,
   // executed_more, insufficient_funds, insufficient_shares. NotInMemory as above.
-  Outcome apply(const ReplaceOrder& command, Timestamp now);
+  Outcome apply(const ReplaceOrder& command, Timestamp now, const Located& located = {});
   // As if each were canceled alone, the oldest first, as many as fit one outcome
   // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
   // no_open_orders.
@@ -83,24 +95,18 @@ class Exchange {
   // Status. Refused: unknown_account, unknown_order (another account's, unless of_any_account).
   // NotInMemory as above. Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
-  Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
+  Outcome apply(const Command& command, Timestamp now, const Located& located = {});
 
+  // Bytes that commands may touch, roughly.
+  std::size_t working_set() const {
+    return books_.bytes() + ledger_.accounts() * sizeof(Ledger::Account) +
+           ledger_.positions() * 2 * sizeof(std::uint64_t[2]);
+  }
   // The steps of LookAhead, which overlap the cache misses of a batch; none changes anything.
-  // What locate() found is valid until release_closed(), but for its level, which may be outdated;
-  // apply() looks up whatever locate() did not find.
-  struct Located {
-    AccountNumber account = no_index;
-    SymbolNumber symbol = no_index;
-    std::uint32_t order = no_index;
-    // where an order to place would rest now, or the first level that it would be executed against
-    std::uint32_t level = no_index;
-    bool executes = false;
-  };
   void prefetch_lookups(const Command& command) const;          // what locate() reads first
   void locate(const Command& command, Located& located) const;  // prefetches what it finds
   void prefetch_neighbours(const Located& located) const;
   void prefetch_maker(const Located& located) const;
-  Outcome apply(const Command& command, Timestamp now, const Located& located);
 
   // Copies every row that changed since the last call into `rows` (overwritten), with its present
   // values. Returns the mark to pass to release_closed() once these rows are in the tables.
@@ -192,8 +198,6 @@ class Exchange {
   // What would be executed at once is refused at a limit of executions.
   std::optional<Rejected> check_executions(Side side, Price limit, SymbolNumber symbol) const;
 
-  Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
-  Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
   // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
   // reaches, and where `self_trade` lets it trade (E3, E5, E16).
   bool can_execute(const PlaceOrder& command, AccountNumber account, SymbolNumber symbol,

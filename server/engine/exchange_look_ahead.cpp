@@ -7,16 +7,27 @@
 namespace exchange {
 
 void Exchange::prefetch_lookups(const Command& command) const {
-  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
+  const auto of_order = [&](const auto& of_it) __attribute__((always_inline)) {
+    ledger_.prefetch(of_it.account);
+    books_.prefetch(of_it.order);
+  };
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command))
     ledger_.prefetch(place_order->account);
-  } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
-    ledger_.prefetch(cancel_order->account);
-    books_.prefetch(cancel_order->order);
-  }
+  else if (const auto* cancel_order = std::get_if<CancelOrder>(&command))
+    of_order(*cancel_order);
+  else if (const auto* replace_order = std::get_if<ReplaceOrder>(&command))
+    of_order(*replace_order);
 }
 
 void Exchange::locate(const Command& command, Located& located) const {
   located = {};
+  const auto locate_order = [&](const auto& of_it) {
+    located.account = ledger_.find(of_it.account);
+    located.order = books_.find(of_it.order);
+    if (located.order == no_index) return;
+    __builtin_prefetch(&books_.order(located.order));
+    __builtin_prefetch(&books_.history(located.order));
+  };
   if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
     located.account = ledger_.find(place_order->account);
     located.symbol = ledger_.find(place_order->symbol);
@@ -32,11 +43,9 @@ void Exchange::locate(const Command& command, Located& located) const {
         located.executes ? makers.best_level() : own.find(Books::rank(side, place_order->limit));
     if (located.level != no_index) __builtin_prefetch(&books_.level(located.level));
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
-    located.account = ledger_.find(cancel_order->account);
-    located.order = books_.find(cancel_order->order);
-    if (located.order == no_index) return;
-    __builtin_prefetch(&books_.order(located.order));
-    __builtin_prefetch(&books_.history(located.order));
+    locate_order(*cancel_order);
+  } else if (const auto* replace_order = std::get_if<ReplaceOrder>(&command)) {
+    locate_order(*replace_order);
   }
 }
 

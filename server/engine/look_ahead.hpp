@@ -8,7 +8,8 @@
 //   neighbours what a cancel changes beside its order; the order before a new one in its level, or
 //              the first that it may be executed against
 //   maker      account and position of that one
-// The distance was measured with engine_benchmark.
+// The distance was measured with engine_benchmark, and so was cached_working_set: while the state
+// is in the caches, all stages but the first cost more than they save.
 
 #include <algorithm>
 #include <array>
@@ -20,12 +21,16 @@ namespace exchange {
 
 class LookAhead {
  public:
-  // Both must outlive it. Valid until release_closed().
-  LookAhead(const Exchange& exchange, std::span<const Command* const> commands)
-      : exchange_(exchange), commands_(commands) {}
+  static constexpr std::size_t cached_working_set = 3u << 20;
+
+  // Both must outlive it. Valid until release_closed(). Only touches while the working set of the
+  // exchange has at most `cached` bytes.
+  LookAhead(const Exchange& exchange, std::span<const Command* const> commands,
+            std::size_t cached = cached_working_set)
+      : exchange_(exchange), commands_(commands), looks_up_(exchange.working_set() > cached) {}
 
   // What was found of the next command: call it before each apply(), and pass it on.
-  const Exchange::Located& next() {
+  const Located& next() {
     if (at_ % step == 0) advance();
     return located_[at_++ % located_.size()];
   }
@@ -35,6 +40,7 @@ class LookAhead {
 
   void advance() {
     for (; touched_ < ahead(5); ++touched_) touch(*commands_[touched_]);
+    if (!looks_up_) return;
     for (; looked_up_ < ahead(4); ++looked_up_) exchange_.prefetch_lookups(*commands_[looked_up_]);
     for (; found_ < ahead(3); ++found_)
       exchange_.locate(*commands_[found_], located_[found_ % located_.size()]);
@@ -54,8 +60,9 @@ class LookAhead {
 
   const Exchange& exchange_;
   std::span<const Command* const> commands_;
+  const bool looks_up_;
   std::size_t at_ = 0, touched_ = 0, looked_up_ = 0, found_ = 0, neighbours_ = 0, makers_ = 0;
-  std::array<Exchange::Located, 4 * step> located_;
+  std::array<Located, 4 * step> located_;
 };
 
 }  // namespace exchange

@@ -271,7 +271,7 @@ TEST_CASE("commands located and prefetched ahead of being applied have the same 
       const Timestamp now = commands.next_time();
       std::vector<const Command*> in_order;
       for (const Command& command : batch) in_order.push_back(&command);
-      LookAhead look_ahead(ahead, in_order);
+      LookAhead look_ahead(ahead, in_order, 0);
       for (const Command& command : batch) {
         INFO("round " << round << ": " << print(command));
         REQUIRE(ahead.apply(command, now, look_ahead.next()) == plain.apply(command, now));
@@ -297,7 +297,7 @@ TEST_CASE("locating and prefetching change nothing") {
     const auto state = state_of(engine);
     const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
     engine.prefetch_lookups(command);
-    Exchange::Located located;
+    Located located;
     engine.locate(command, located);
     engine.prefetch_neighbours(located);
     engine.prefetch_maker(located);
