@@ -4,6 +4,7 @@
 // The interface is declared here, as that benchmark's api/matching_engine_api.h describes it.
 // A tick is one unit of Price, and a quantity of 1 is one unit of Shares.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -55,6 +56,24 @@ enum Type : std::uint8_t { order_ack, trade, cancel_ack, modify_ack, cancel_reje
 constexpr unsigned commands_per_batch = 1'000;  // as a busy core thread
 constexpr std::size_t ids_expected = 1 << 21;
 
+// As many pages as a server has ready beforehand (core/spare_pages.hpp).
+class ReadyPages final : public PageSource {
+ public:
+  ReadyPages() {
+    for (MappedPages& page : pages_) {
+      page = map_huge_pages(1);
+      std::fill_n(static_cast<volatile char*>(page.get()), huge_page, 0);
+    }
+  }
+  MappedPages take_page() override {
+    return next_ < std::size(pages_) ? std::move(pages_[next_++]) : MappedPages();
+  }
+
+ private:
+  MappedPages pages_[8];
+  std::size_t next_ = 0;
+};
+
 class Adapter {
  public:
   Adapter(std::uint64_t seed, const Transport* transport, void* sink)
@@ -66,7 +85,9 @@ class Adapter {
       place_[int(side)] = PlaceOrder(account, symbol, side);
       cancel_[int(side)].account = replace_[int(side)].account = account;
       replace_[int(side)].side = side;
+      exchange_.locate(place_[int(side)], located_[int(side)]);
     }
+    exchange_.take_pages_from(pages_);
     names_.resize(ids_expected);
   }
 
@@ -77,7 +98,7 @@ class Adapter {
     command.limit = Price::from_units(order.price_ticks);
     const ExecutionId before = exchange_.totals().executions;
     const OrderId id = exchange_.totals().orders + 1;
-    exchange_.apply(command, now_);
+    exchange_.apply(command, now_, located_[int(command.side)]);
     report(order_ack, order.side, order.sequence_number, order.order_id, order.price_ticks,
            order.quantity);
     if (id >= names_.size()) names_.resize(2 * id);
@@ -88,7 +109,8 @@ class Adapter {
         report(cancel_ack, order.side, order.sequence_number, order.order_id, order.price_ticks,
                order.quantity - executed);
     } else if (executed < order.quantity) {
-      open_.emplace(order.order_id, Open{id, order.price_ticks, executed, order.quantity, Side(order.side)});
+      open_.emplace(order.order_id,
+                    Open{id, order.price_ticks, executed, order.quantity, Side(order.side)});
     }
     end_command();
   }
@@ -102,7 +124,7 @@ class Adapter {
       open_.erase(found);
       CancelOrder& command = cancel_[int(open.side)];
       command.order = open.id;
-      const Outcome outcome = exchange_.apply(command, now_);
+      const Outcome outcome = exchange_.apply(command, now_, located_[int(open.side)]);
       report(cancel_ack, std::uint8_t(open.side), order.sequence_number, order.order_id, open.price,
              std::uint64_t(std::get<Canceled>(outcome).status.canceled.units()));
     }
@@ -122,7 +144,7 @@ class Adapter {
       command.shares = Shares::from_units(open.shares);
       command.limit = Price::from_units(order.price_ticks);
       const ExecutionId before = exchange_.totals().executions;
-      exchange_.apply(command, now_);
+      exchange_.apply(command, now_, located_[int(open.side)]);
       report(modify_ack, std::uint8_t(open.side), order.sequence_number, order.order_id,
              order.price_ticks, order.quantity);
       open.executed += report_executions(before, order.sequence_number);
@@ -173,6 +195,7 @@ class Adapter {
     now_.microseconds += 1'000;
   }
 
+  ReadyPages pages_;
   Exchange exchange_;
   int (*push_)(void* handle, const Report* report);
   void* sink_;
@@ -180,6 +203,7 @@ class Adapter {
   PlaceOrder place_[2];
   CancelOrder cancel_[2];
   ReplaceOrder replace_[2];
+  Located located_[2];  // the account of each side, and the symbol
   // By the benchmark's id, and only while it is open: a table of all ids would miss the cache.
   boost::unordered_flat_map<std::uint64_t, Open> open_;
   HugePageVector<std::uint64_t> names_;  // the benchmark's id, by the engine's
@@ -209,10 +233,9 @@ void engine_flush() {}
 std::int64_t engine_query_best_bid() { return best(Side::buy, INT64_MIN); }
 std::int64_t engine_query_best_ask() { return best(Side::sell, INT64_MAX); }
 std::uint64_t engine_query_depth_at(std::int64_t price_ticks, std::uint8_t side) {
-  return std::uint64_t(
-      adapter->exchange()
-          .depth_at(Adapter::symbol, Side(side), Price::from_units(price_ticks))
-          .shares_units);
+  return std::uint64_t(adapter->exchange()
+                           .depth_at(Adapter::symbol, Side(side), Price::from_units(price_ticks))
+                           .shares_units);
 }
 
 }  // extern "C"

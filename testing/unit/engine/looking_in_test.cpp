@@ -98,7 +98,8 @@ TEST_CASE_METHOD(TwoTraders, "levels without orders do not count for a fill-or-k
   for (std::int64_t price = 1; price <= prices + 10; ++price) order(price);
   for (OrderId id = 2; id <= 11; ++id) cancel("2", id);
   account("3", 10'000'000);
-  PlaceOrder all(AccountId("3"), symbol, Side::buy, Shares::whole(prices), Price::whole(2 * prices));
+  PlaceOrder all(AccountId("3"), symbol, Side::buy, Shares::whole(prices),
+                 Price::whole(2 * prices));
   all.lifetime = Lifetime::fill_or_kill;
   CHECK(apply(all) == opened(OrderId(prices) + 11));
 }
