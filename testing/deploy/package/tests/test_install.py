@@ -1,4 +1,6 @@
-"""`cmake --install` brings programs that work where they are, under names of their own; the unit and the package's scripts are sound."""
+"""`cmake --install` brings programs that work where they are, under names of their own, and the engine as a library.
+
+The unit and the package's scripts are sound."""
 
 import json
 import os
@@ -129,6 +131,29 @@ class Hardening(unittest.TestCase):
             each["file"] for each in commands if not set(flags) <= set(each["command"].split())
         ]
         self.assertEqual([], lacking[:3])
+
+
+class EngineLibrary(unittest.TestCase):
+    def test_a_program_finds_it_and_matches_orders(self):
+        folder = tempfile.TemporaryDirectory(prefix="exchange-engine-")
+        self.addCleanup(folder.cleanup)
+        prefix, build = Path(folder.name) / "prefix", Path(folder.name) / "build"
+        for step in (
+            ("cmake", "--install", BIN.parent, "--component", "engine", "--prefix", prefix),
+            (
+                "cmake",
+                "-S",
+                ROOT / "server/engine/example",
+                "-B",
+                build,
+                f"-DCMAKE_PREFIX_PATH={prefix}",
+            ),
+            ("cmake", "--build", build),
+            (build / "engine_example",),
+        ):
+            done = run(*map(str, step))
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertEqual("order 2 buys 4 at 100\naccount 2 has 600 left\n", done.stdout)
 
 
 class Package(unittest.TestCase):
