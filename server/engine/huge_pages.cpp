@@ -31,7 +31,7 @@ MappedPages map_huge_pages(std::size_t pages) {
 void GrowingPages::grow() {
   const std::size_t reserved = begin_.get_deleter().bytes;
   if (size_ == reserved) {
-    constexpr std::size_t pages_min = 32;
+    constexpr std::size_t pages_min = 8;
     MappedPages larger =
         map_huge_pages(reserved / huge_page + std::max(pages_min, reserved / huge_page / 4));
     // each alone: pages from a source do not become one mapping
