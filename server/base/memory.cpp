@@ -1,5 +1,6 @@
 #include "base/memory.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,6 +12,20 @@
 #include "base/cgroup.hpp"
 
 namespace exchange {
+
+namespace {
+
+// Of addresses, in bytes; RLIM_INFINITY if there is none.
+rlim_t limit_of_space() {
+  rlimit space{};
+  return getrlimit(RLIMIT_AS, &space) == 0 ? space.rlim_cur : RLIM_INFINITY;
+}
+
+}  // namespace
+
+void share_heaps_in_limited_space() {
+  if (limit_of_space() != RLIM_INFINITY) mallopt(M_ARENA_MAX, 2);
+}
 
 std::uint64_t usable_memory() {
   std::uint64_t bytes =
@@ -25,10 +40,8 @@ std::uint64_t usable_memory() {
   apply(cgroup_values("memory.high"));
   apply(cgroup_values("memory.limit_in_bytes", "/proc/self/cgroup", "/sys/fs/cgroup/memory",
                       "memory"));
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    bytes = std::min<std::uint64_t>(bytes, space.rlim_cur / 2);
-  return bytes;
+  const rlim_t space = limit_of_space();
+  return space == RLIM_INFINITY ? bytes : std::min<std::uint64_t>(bytes, space / 2);
 }
 
 }  // namespace exchange

@@ -10,4 +10,8 @@ namespace exchange {
 // address space is also reserved for stacks and heaps.
 std::uint64_t usable_memory();
 
+// If RLIMIT_AS is set, all threads share two heaps of malloc(), each of which reserves 64 MiB of
+// addresses. Before there are threads.
+void share_heaps_in_limited_space();
+
 }  // namespace exchange
