@@ -140,6 +140,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     Metrics::set(metrics_.taken_depth, submissions.size() - last + large_.size());
     wait_for_reply_memory();
     beat();
+    const std::size_t rows_before = committer_.exchange().changed_rows();
     batch = batch.first(committer_.commit(batch));
     complete(batch);
     // On a shared CPU the transport sends these replies now, and what it receives meanwhile joins
@@ -149,10 +150,12 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     first += batch.size();
     commands_of_all += commands;
     const std::size_t unprojected = committer_.exchange().changed_rows();
-    if (unprojected > limits_.unprojected_rows_max)
+    if (unprojected > limits_.unprojected_rows_max) {
       wait_for_projector();
-    else if (unprojected > limits_.unprojected_rows_max / 2)
-      projector_.hurry();  // so that there is no need to wait for it
+      offer_projection(limits_.orders_at_once);
+    } else if (tables_lag()) {
+      slow_down(unprojected - rows_before);
+    }
   }
   return commands_of_all;
 }
@@ -211,7 +214,19 @@ void Core::offer_projection(std::size_t orders_max) {
   hand_over_.reset();
 }
 
-// Back-pressure: the tables lag too far behind, so no batch starts until one projection has ended.
+// Back-pressure, in small pieces and the same for all clients: each batch waits for its part of the
+// time that the projector needs, so that it is ready before there is no room for more rows.
+void Core::slow_down(std::size_t rows) {
+  projector_.hurry();
+  constexpr std::chrono::nanoseconds longest = std::chrono::milliseconds(10);
+  const std::size_t room = limits_.unprojected_rows_max - committer_.exchange().changed_rows() + 1;
+  const double part = double(rows) / double(room);
+  const std::chrono::nanoseconds pause(std::int64_t(double(projector_.time_left().count()) * part));
+  inbox_.wait_for(std::min(pause, longest),
+                  [](const Inbox& inbox) { return inbox.projector_idle; });
+}
+
+// The tables lag too far behind, so no batch starts until one projection has ended.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
   // to /readyz and the stall metrics this wait is part of a batch
@@ -225,12 +240,13 @@ void Core::wait_for_projector() {
   health_->end_store_call();
   beat();
   health_->end_batch();
-  release_closed(all);
-  offer_projection(all);
 }
 
 void Core::project_rest() {
-  while (hand_over_ || committer_.exchange().changed_rows() > 0) wait_for_projector();
+  while (hand_over_ || committer_.exchange().changed_rows() > 0) {
+    wait_for_projector();
+    offer_projection(all);
+  }
 }
 
 }  // namespace exchange

@@ -48,12 +48,23 @@ void Projector::offer(Rows& rows, BatchNumber batch, ClosedMark closed) {
     std::swap(slot.rows, rows);
     slot.batch = batch;
     slot.closed = closed;
+    slot.size = slot.rows.size();
+    slot.began = now();
   });
   slot_.notify();
 }
 
 ClosedMark Projector::projected_closed() {
   return slot_.with([](Slot& slot) { return slot.projected_closed; });
+}
+
+std::chrono::nanoseconds Projector::time_left() {
+  return slot_.with([&](const Slot& slot) {
+    if (!slot.offered && !slot.busy) return std::chrono::nanoseconds(0);
+    const std::chrono::nanoseconds taken = now() - slot.began;
+    return std::max(std::int64_t(slot.size) * slot.per_row - taken,
+                    taken / 8);  // late: it may take longer yet
+  });
 }
 
 void Projector::hurry() {
@@ -87,15 +98,20 @@ void Projector::run() {
 
 void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   const std::chrono::milliseconds interval(limits_.projection_interval_ms);
-  const std::int64_t begin_ns = clock_.monotonic_ns();
+  const std::chrono::nanoseconds began = now();
   {
     const Bursts::Work work(
         bursts_, std::chrono::duration_cast<std::chrono::nanoseconds>(interval * spread_intervals));
     project(rows, batch);
     prune(batch);
   }
-  const std::chrono::nanoseconds taken(clock_.monotonic_ns() - begin_ns);
-  slot_.wait_for(interval - taken, [](const Slot& slot) { return slot.hurry || slot.stopping; });
+  slot_.with([&](Slot& slot) {
+    constexpr std::size_t rows_least = 10'000;  // of few rows, the commit is most of it
+    if (slot.hurry)
+      slot.per_row = (now() - slot.began) / std::int64_t(std::max(slot.size, rows_least));
+  });
+  slot_.wait_for(interval - (now() - began),
+                 [](const Slot& slot) { return slot.hurry || slot.stopping; });
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {

@@ -3,6 +3,7 @@
 // bursts. The core hands over only rows of committed batches. Meanwhile further changes collect in
 // the exchange, where a row that changes several times is written once.
 
+#include <chrono>
 #include <functional>
 
 #include "base/bursts.hpp"
@@ -36,6 +37,8 @@ class Projector {
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
   // Core thread. Orders that closed up to this mark are in the tables.
   ClosedMark projected_closed();
+  // Core thread. How long the current hand-over will take from now on, as it seems; 0 if idle().
+  std::chrono::nanoseconds time_left();
   // Skips what is left of the current projection's rests and of the pause after it. Any thread.
   void hurry();
 
@@ -45,9 +48,13 @@ class Projector {
     Rows rows;
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;
+    std::size_t size = 0;  // of the rows
+    std::chrono::nanoseconds began{0};
+    std::chrono::nanoseconds per_row = std::chrono::microseconds(1);  // when hurried last
   };
 
   void run();
+  std::chrono::nanoseconds now() const { return std::chrono::nanoseconds(clock_.monotonic_ns()); }
   // Writes the rows, prunes, and waits until the next projection may begin.
   void take_turn(const Rows& rows, BatchNumber batch);
   void project(const Rows& rows, BatchNumber batch);
