@@ -53,8 +53,8 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) 
   return SQLITE_OK;
 }
 int next(sqlite3_vtab_cursor* cursor) noexcept {
-  Bursts::rest_if_due();
   Source& source = source_of(cursor);
+  if (source.at % 8 == 0) Bursts::rest_if_due();  // the clock takes a tenth of the time of a row
   source.move_to(source.at + 1);
   return SQLITE_OK;
 }
