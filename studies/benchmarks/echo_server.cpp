@@ -1,8 +1,9 @@
-// What the exchange is compared with: a bare Boost.Asio server on one thread, which
-// answers whatever it reads with one canned reply, of the bytes that the exchange answers an order
-// with. With a journal, a second thread writes a record of each request, syncs those of all that
-// wait at once, and only then are they answered: what durable replies cost without an exchange.
-//   echo_server [PORT [JOURNAL]]     0 or none: a free port of 127.0.0.1
+// What the exchange is compared with: a bare Boost.Asio server on one thread, or with a blocking
+// thread for each client, which answers whatever it reads with one canned reply, of the bytes that
+// the exchange answers an order with. With a journal, a thread of its own writes a record of each
+// request, syncs those of all that wait at once, and only then are they answered: what durable
+// replies cost without an exchange.
+//   echo_server [PORT [JOURNAL [threads]]]     0 or none: a free port of 127.0.0.1
 //   loadgen --connect 127.0.0.1:PORT --reply-check off
 
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,8 +46,7 @@ constexpr std::string_view reply =
 // all that wait.
 class Journal {
  public:
-  Journal(const char* path, asio::io_context& context)
-      : context_(context), file_(::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) {
+  explicit Journal(const char* path) : file_(::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) {
     require(file_ >= 0);
     write(std::string(file_bytes, '.'), 0);
     require(::fsync(file_) == 0);
@@ -59,18 +60,19 @@ class Journal {
     ::close(file_);
   }
 
-  // Completes on the context's thread once the record of a request is on the disk.
-  asio::awaitable<void> commit() {
-    return asio::async_initiate<decltype(asio::use_awaitable), void()>(
-        [this](auto handler) {
-          const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-          const bool first = waiting_.with([&](Waiting& waiting) {
-            waiting.committed.push_back([shared] { (*shared)(); });
-            return waiting.committed.size() == 1;
-          });
-          if (first) waiting_.notify();
-        },
-        asio::use_awaitable);
+  // Calls `committed` on the journal's thread once the record of a request is on the disk.
+  void commit(std::function<void()> committed) {
+    const bool first = waiting_.with([&](Waiting& waiting) {
+      waiting.committed.push_back(std::move(committed));
+      return waiting.committed.size() == 1;
+    });
+    if (first) waiting_.notify();
+  }
+  // Called on the journal's thread with all that are committed at once.
+  std::function<void(std::vector<std::function<void()>> committed)> on_committed = call_all;
+
+  static void call_all(const std::vector<std::function<void()>>& committed) {
+    for (const auto& one : committed) one();
   }
 
  private:
@@ -102,18 +104,25 @@ class Journal {
       write(records, offset);
       require(::fdatasync(file_) == 0);
       offset += records.size();
-      asio::post(context_, [batch = std::move(batch)] {
-        for (const auto& committed : batch) committed();
-      });
+      on_committed(std::move(batch));
       ::sched_yield();  // as the core does
     }
   }
 
-  asio::io_context& context_;
   const int file_;
   exchange::Guarded<Waiting> waiting_;
   std::thread thread_;
 };
+
+// Completes once the record of a request is on the disk.
+asio::awaitable<void> committed(Journal& journal) {
+  return asio::async_initiate<decltype(asio::use_awaitable), void()>(
+      [&journal](auto handler) {
+        const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        journal.commit([shared] { (*shared)(); });
+      },
+      asio::use_awaitable);
+}
 
 asio::awaitable<void> serve(tcp::socket socket, Journal* journal) {
   char bytes[4096];
@@ -121,21 +130,38 @@ asio::awaitable<void> serve(tcp::socket socket, Journal* journal) {
     const auto [read_error, received] =
         co_await socket.async_read_some(asio::buffer(bytes), use_tuple);
     if (read_error) co_return;
-    if (journal != nullptr) co_await journal->commit();
+    if (journal != nullptr) co_await committed(*journal);
     const auto [write_error, sent] =
         co_await asio::async_write(socket, asio::buffer(reply), use_tuple);
     if (write_error) co_return;
   }
 }
 
-asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Journal* journal) {
+void serve_blocking(tcp::socket& socket, Journal& journal) {
+  char bytes[4096];
+  std::binary_semaphore committed(0);
+  boost::system::error_code error;
+  while (socket.read_some(asio::buffer(bytes), error) > 0) {
+    journal.commit([&] { committed.release(); });
+    committed.acquire();
+    asio::write(socket, asio::buffer(reply), error);
+    if (error) return;
+  }
+}
+
+asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Journal* journal, bool threads) {
   while (true) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
     if (error == asio::error::operation_aborted) co_return;
     if (error) continue;
     boost::system::error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    asio::co_spawn(acceptor.get_executor(), serve(std::move(socket), journal), asio::detached);
+    if (threads)
+      std::thread([socket = std::move(socket), journal]() mutable {
+        serve_blocking(socket, *journal);
+      }).detach();
+    else
+      asio::co_spawn(acceptor.get_executor(), serve(std::move(socket), journal), asio::detached);
   }
 }
 
@@ -145,15 +171,22 @@ int main(int argc, char** argv) try {
   const auto port = static_cast<unsigned short>(argc > 1 ? std::atoi(argv[1]) : 0);
   asio::io_context context(1);
   std::optional<Journal> journal;
-  if (argc > 2) journal.emplace(argv[2], context);
+  const bool threads = argc > 3 && argv[3] == std::string_view("threads");
+  if (argc > 2) journal.emplace(argv[2]);
+  if (journal && !threads)
+    journal->on_committed = [&context](std::vector<std::function<void()>> batch) {
+      asio::post(context, [batch = std::move(batch)] { Journal::call_all(batch); });
+    };
   tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
   acceptor.listen(4096);
   asio::signal_set signals(context, SIGINT, SIGTERM);
   signals.async_wait([&](auto...) { context.stop(); });
-  asio::co_spawn(context, accept_clients(acceptor, journal ? &*journal : nullptr), asio::detached);
+  asio::co_spawn(context, accept_clients(acceptor, journal ? &*journal : nullptr, threads),
+                 asio::detached);
   std::printf("ready port=%u\n", unsigned(acceptor.local_endpoint().port()));
   std::fflush(stdout);
   context.run();
+  if (threads) std::_Exit(0);  // its threads may be reading
 } catch (const std::exception& error) {
   std::fprintf(stderr, "echo_server: %s\n", error.what());
   return 1;
