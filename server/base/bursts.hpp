@@ -38,8 +38,7 @@ class Bursts {
   void hurry() { hurried_.store(true, std::memory_order_relaxed); }
 
   // Rests or gives way if this thread works in bursts and one is over; returns whether it has
-  // rested. Cheap enough for
-  // each row of a table.
+  // rested. Reads the clock: some 30 ns.
   static bool rest_if_due();
   // Calls function(one) for each of `range`, with rests.
   template <class Range, class Function>

@@ -153,7 +153,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     if (unprojected > limits_.unprojected_rows_max) {
       wait_for_projector();
       offer_projection(limits_.orders_at_once);
-    } else if (tables_lag()) {
+    } else if (unprojected > limits_.unprojected_rows_max / 2) {
       slow_down(unprojected - rows_before);
     }
   }
@@ -214,15 +214,17 @@ void Core::offer_projection(std::size_t orders_max) {
   hand_over_.reset();
 }
 
-// Back-pressure, in small pieces and the same for all clients: each batch waits for its part of the
-// time that the projector needs, so that it is ready before there is no room for more rows.
+// Back-pressure, in small pieces and the same for all clients: each batch, which changed so many
+// rows, waits for its part of the time that the projector needs, so that it is ready before there
+// is no room for more rows. While it has none to write, the core prepares the next ones faster.
 void Core::slow_down(std::size_t rows) {
+  Metrics::add(metrics_.slowed_batches);
   projector_.hurry();
-  constexpr std::chrono::nanoseconds longest = std::chrono::milliseconds(10);
+  if (projector_.idle()) return offer_projection(8 * limits_.orders_at_once);
+  constexpr double longest_ns = 10e6;
   const std::size_t room = limits_.unprojected_rows_max - committer_.exchange().changed_rows() + 1;
-  const double part = double(rows) / double(room);
-  const std::chrono::nanoseconds pause(std::int64_t(double(projector_.time_left().count()) * part));
-  inbox_.wait_for(std::min(pause, longest),
+  const double pause_ns = double(projector_.time_left().count()) * double(rows) / double(room);
+  inbox_.wait_for(std::chrono::nanoseconds(std::int64_t(std::min(pause_ns, longest_ns))),
                   [](const Inbox& inbox) { return inbox.projector_idle; });
 }
 
@@ -240,6 +242,7 @@ void Core::wait_for_projector() {
   health_->end_store_call();
   beat();
   health_->end_batch();
+  inbox_.with([](Inbox& inbox) { inbox.projector_idle = false; });  // of what ended before
 }
 
 void Core::project_rest() {

@@ -69,9 +69,6 @@ class Core final : public Service {
   void note_unprojected();
   void release_closed(std::size_t orders_max);
   void offer_projection(std::size_t orders_max);
-  bool tables_lag() {
-    return committer_.exchange().changed_rows() > limits_.unprojected_rows_max / 2;
-  }
   void slow_down(std::size_t rows);
   void wait_for_projector();
   void project_rest();

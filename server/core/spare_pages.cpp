@@ -27,8 +27,12 @@ MappedPages SparePages::take_page() {
       page = std::move(slot.page);
     else if (!slot.state.compare_exchange_strong(empty, State::changing))
       continue;
-    slot.page = map_huge_pages(1);
-    slot.state = State::new_page;
+    try {
+      slot.page = map_huge_pages(1);
+      slot.state = State::new_page;
+    } catch (const std::bad_alloc&) {
+      slot.state = State::empty;
+    }
   }
   ++calls_;
   calls_.notify_one();

@@ -1,7 +1,7 @@
 #pragma once
 // SparePages has a thread that accesses huge pages before the engine or the market view needs them.
-// That thread runs only while a CPU is idle, so no other thread waits for it: there is no lock, and
-// a caller that gets no page makes one itself. Owner: Server.
+// That thread runs only while a CPU is idle, so no other thread waits for it: there is no lock but
+// those of the kernel, and a caller that gets no page makes one itself. Owner: Server.
 
 #include <atomic>
 #include <cstdint>

@@ -56,26 +56,26 @@ void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
   };
   const bool is_found = expected_level != no_index && still_holds(levels_[expected_level]);
   order.level = is_found ? expected_level : book_side.levels.find(order_rank);
-  if (order.level == no_index) {
+  const bool is_new = order.level == no_index;
+  if (is_new) {
     order.level = levels_.allocate();
     Level& level = levels_[order.level];
     level.price = order.limit;
     level.shares_units = 0;
-    level.last = no_index;
     level.orders = 0;
     level.symbol = order.symbol;
     level.side = order.side;
     book_side.levels.insert(order_rank, order.level);
-    ++book_side.empty;
   }
   Level& level = levels_[order.level];
-  order.previous = level.last;
   order.next = no_index;
   if (level.orders == 0) {
-    level.first = index;
-    --book_side.empty;
+    if (!is_new) take_from_empty(level, book_side);
     ++book_side.with_orders;
+    order.previous = no_index;
+    level.first = index;
   } else {
+    order.previous = level.last;
     orders_[level.last].next = index;
   }
   level.last = index;
@@ -96,31 +96,36 @@ void Books::unlink(std::uint32_t index) {
 
 void Books::leave_empty(std::uint32_t level, BookSide& side) {
   --side.with_orders;
-  ++side.empty;
   if (level == side.levels.best_level()) {
-    do {
-      levels_[side.levels.best_level()].price = Price();
-      levels_.release(side.levels.best_level());
-      side.levels.erase_best();
-      --side.empty;
-    } while (!side.levels.empty() && levels_[side.levels.best_level()].orders == 0);
-  } else if (side.empty > side.with_orders + empty_levels_spare) {
-    release_empty_levels(side);
+    side.levels.erase_best();
+    release_level(level);
+    while (!side.levels.empty() && levels_[side.levels.best_level()].orders == 0)
+      remove_empty(side.levels.best_level(), side);
+  } else {
+    levels_[level].first = side.last_left;
+    levels_[level].last = no_index;
+    (side.last_left == no_index ? side.first_left : levels_[side.last_left].last) = level;
+    side.last_left = level;
+    ++side.empty;
   }
+  while (side.empty > side.empty_max()) remove_empty(side.first_left, side);
 }
 
-// Takes no more time than it took to empty them.
-void Books::release_empty_levels(BookSide& side) {
-  std::vector<std::uint32_t> empty;
-  side.levels.for_each([&](std::uint32_t level) {
-    if (levels_[level].orders == 0) empty.push_back(level);
-  });
-  for (const std::uint32_t level : empty) {
-    side.levels.erase(rank(levels_[level].side, levels_[level].price));
-    levels_[level].price = Price();
-    levels_.release(level);
-  }
-  side.empty = 0;
+void Books::take_from_empty(const Level& level, BookSide& side) {
+  (level.first == no_index ? side.first_left : levels_[level.first].last) = level.last;
+  (level.last == no_index ? side.last_left : levels_[level.last].first) = level.first;
+  --side.empty;
+}
+
+void Books::remove_empty(std::uint32_t level, BookSide& side) {
+  take_from_empty(levels_[level], side);
+  side.levels.erase(rank(levels_[level].side, levels_[level].price));
+  release_level(level);
+}
+
+void Books::release_level(std::uint32_t level) {
+  levels_[level].price = Price();
+  levels_.release(level);
 }
 
 void Books::close(std::uint32_t index) {
@@ -202,8 +207,16 @@ const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) 
     if (of_level != nullptr) violation = of_level;
   });
   const BookSide& counted = symbols_[number].sides[int(level_side)];
-  if (counted.with_orders != with_orders || counted.empty != empty ||
-      empty > with_orders + empty_levels_spare)
+  std::uint32_t left = 0;
+  for (std::uint32_t at = counted.first_left; at != no_index; at = levels_[at].last) {
+    const Level& level = levels_[at];
+    if (level.orders != 0 || level.symbol != number || level.side != level_side ||
+        (level.last == no_index ? counted.last_left != at : levels_[level.last].first != at))
+      violation = "list of levels without orders broken: ";
+    ++left;
+  }
+  if (counted.with_orders != with_orders || counted.empty != empty || left != empty ||
+      empty > counted.empty_max())
     violation = "levels miscounted: ";
   const PriceIndex& levels = counted.levels;
   if (!levels.empty() && levels_[levels.best_level()].orders == 0)
@@ -218,6 +231,10 @@ const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side le
   Int128 shares = 0;
   std::uint32_t orders = 0, previous = no_index;
   OrderId last_place = 0;
+  if (level.orders == 0)
+    return level.shares_units == 0 && level.symbol == number && level.side == level_side
+               ? nullptr
+               : "level totals wrong: ";
   for (std::uint32_t at = level.first; at != no_index; at = orders_[at].next) {
     const Order& order = orders_[at];
     if (order.symbol != number || order.side != level_side || order.limit != level.price ||

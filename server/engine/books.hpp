@@ -5,6 +5,7 @@
 // indices, which stay the same while these are in memory; no_index is none.
 // Owner: Exchange. Thread: that of the Exchange.
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -28,14 +29,15 @@ class Books {
   struct alignas(64) Level {
     Price price;  // 0: in no book
     Int128 shares_units;
+    // orders; without orders, the levels of the side that were left before and after this one
     std::uint32_t first, last;
     std::uint32_t orders;
     SymbolNumber symbol;
     Side side;
   };
   static_assert(sizeof(Level) == 64);
-  // A side keeps so many more levels without orders than it has levels with orders, at most.
-  static constexpr std::uint32_t empty_levels_spare = 16;
+  // A side keeps so many levels without orders, at most, and so many more than it has with orders.
+  static constexpr std::uint32_t empty_levels_max = 1'000, empty_levels_spare = 4;
   // One cache line for what matching touches, a second pool for the rest.
   struct alignas(64) Order {
     OrderId id;
@@ -206,7 +208,11 @@ class Books {
  private:
   struct BookSide {
     PriceIndex levels;
-    std::uint32_t with_orders = 0, empty = 0;  // of its levels
+    std::uint32_t with_orders = 0, empty = 0;                   // of its levels
+    std::uint32_t first_left = no_index, last_left = no_index;  // of those without orders
+    std::uint32_t empty_max() const {
+      return std::min(with_orders + empty_levels_spare, empty_levels_max);
+    }
   };
   struct Symbol {
     BookSide sides[2];
@@ -247,6 +253,7 @@ class Books {
     for (const Symbol& symbol : symbols_)
       for (const BookSide& side : symbol.sides)
         side.levels.for_each([&](std::uint32_t level) {
+          if (levels_[level].orders == 0) return;
           for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
             visit(at);
         });
@@ -254,7 +261,10 @@ class Books {
   std::uint32_t release_first();
   // Its last order left it.
   void leave_empty(std::uint32_t level, BookSide& side);
-  void release_empty_levels(BookSide& side);
+  // It gets an order, or leaves its book.
+  void take_from_empty(const Level& level, BookSide& side);
+  void remove_empty(std::uint32_t level, BookSide& side);
+  void release_level(std::uint32_t level);
   const char* check_side(SymbolNumber number, Side side, Held& held) const;
   const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Held& held) const;
 

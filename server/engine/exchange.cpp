@@ -324,7 +324,8 @@ void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
   cancel_open(index, now);
 }
 
-// Not from the history that cancel_open() has just written: its cache line may be on its way.
+// The status is filled before the order changes: a read of the history that cancel_open() writes
+// would wait for its cache line.
 void Exchange::cancel_resting(std::uint32_t index, Timestamp now, Status& status) {
   status.order = books_.order(index).id;
   status.canceled = books_.order(index).open;

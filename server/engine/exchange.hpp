@@ -35,9 +35,9 @@ inline constexpr unsigned fill_or_kill_reach = 1'000;
 // (E18).
 inline constexpr std::size_t canceled_orders_max = 1'000, canceled_executions_max = 100'000;
 
-// What a command names, as far as it was looked up before: apply() looks up the rest. Accounts and
-// symbols have their numbers for ever; an order's index is valid until release_closed(); a level
-// may be outdated.
+// What a command names, as far as locate() of the same Exchange found it; apply() looks up the
+// rest. Accounts and symbols have their numbers for ever; an order's index is valid until
+// release_closed(); a level may be outdated.
 struct Located {
   AccountNumber account = no_index;
   SymbolNumber symbol = no_index;
@@ -160,7 +160,8 @@ class Exchange {
   // None if nothing rests on that side.
   std::optional<Price> best_price(const SymbolName& symbol, Side side) const;
   // The executions behind this one, oldest first: those of one command, if `id` was
-  // totals().executions before it. Valid until the next command; a hand-over takes them away.
+  // totals().executions before it (at most the present one). Valid until the next command; a
+  // hand-over takes them away.
   std::span<const ExecutionRow> executions_after(ExecutionId id) const;
   // The free part, without reservations; zero if the account or symbol is unknown.
   Cash balance(const AccountId& account) const;

@@ -5,12 +5,21 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ensure.hpp"
+
 namespace exchange {
 
 namespace {
 
 bool move_page(char* from, char* to) {
   return mremap(from, huge_page, huge_page, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+}
+
+void map_again(char* page) {
+  void* const memory =
+      mmap(page, huge_page, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (memory != page && errno != EEXIST) throw std::bad_alloc();
 }
 
 }  // namespace
@@ -34,9 +43,10 @@ void GrowingPages::grow() {
     constexpr std::size_t pages_min = 8;
     MappedPages larger =
         map_huge_pages(reserved / huge_page + std::max(pages_min, reserved / huge_page / 4));
-    // each alone: pages from a source do not become one mapping
+    // Each alone: pages from a source do not become one mapping. Some may not stay behind.
     for (std::size_t at = 0; at < size_; at += huge_page)
-      if (!move_page(&begin_[at], &larger[at])) throw std::bad_alloc();
+      ENSURE(move_page(&begin_[at], &larger[at]));
+    begin_.release();  // nothing is mapped there any more, or what another thread mapped since
     begin_ = std::move(larger);
   }
   char* const next = &begin_[size_];
@@ -44,8 +54,8 @@ void GrowingPages::grow() {
     if (MappedPages page = source_->take_page()) {
       if (move_page(page.get(), next))
         page.release();
-      else if (madvise(next, huge_page, MADV_HUGEPAGE) != 0 && errno == ENOMEM)
-        throw std::bad_alloc();  // the attempt unmapped the place
+      else
+        map_again(next);  // the attempt may have unmapped it
     }
   size_ += huge_page;
 }

@@ -23,7 +23,8 @@ inline void* allocate_huge_pages(std::size_t bytes) {
   return memory;
 }
 
-// Huge pages of the process's address space: all 0, and without memory until they are accessed.
+// Huge pages of the process's address space, aligned: all 0, and without memory until they are
+// accessed. Throws std::bad_alloc.
 struct Unmap {
   std::size_t bytes = 0;
   void operator()(char* memory) const { munmap(memory, bytes); }
@@ -35,7 +36,7 @@ MappedPages map_huge_pages(std::size_t pages);
 // machine the host may have to find that memory first: 0.2 ms, or 4.
 class PageSource {
  public:
-  // One page. Null if it has none now; does not wait.
+  // One page, aligned, with any content. Null if it has none now; does not wait.
   virtual MappedPages take_page() = 0;
 
  protected:
@@ -43,12 +44,12 @@ class PageSource {
 };
 
 // Memory that grows without copying, at addresses that it has reserved; it moves only when they are
-// used up.
+// used up. Thread: that of its owner.
 class GrowingPages {
  public:
-  char* begin() const { return begin_.get(); }
-  std::size_t size() const { return size_; }  // bytes
-  // By one page.
+  char* begin() const { return begin_.get(); }  // until grow()
+  std::size_t size() const { return size_; }    // bytes
+  // By one page. Throws std::bad_alloc; ends the process if the kernel cannot move what there is.
   void grow();
   // From now on, takes pages there, while it has any. `source` outlives it.
   void take_pages_from(PageSource& source) { source_ = &source; }

@@ -39,8 +39,8 @@ class PriceIndex {
       if (rank >= blocks_[where + 1].first_rank) ++where;
     }
     Block& block = *blocks_[where].block;
-    const bool is_best = block.size == 0 || rank > block.ranks[block.size - 1];
-    block.insert(is_best ? block.size : block.lower_bound(rank), rank, level);
+    const bool is_last = block.size == 0 || rank > block.ranks[block.size - 1];
+    block.insert(is_last ? block.size : block.lower_bound(rank), rank, level);
     blocks_[where].first_rank = block.ranks[0];
     note_best();
   }

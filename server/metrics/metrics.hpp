@@ -130,6 +130,8 @@ struct Metrics {
                       "Closed orders read from the tables for clients."};
   Counter lag_waits{all, "exchange_lag_waits_total",
                     "Times the core waited for the tables to catch up."};
+  Counter slowed_batches{all, "exchange_slowed_batches_total",
+                         "Batches after which the core let the tables catch up a little."};
   Counter store_failures{all, "exchange_store_failures_total", "Failed operations of the store."};
   Gauge store_available{all, "exchange_store_available", "1 while the store is reachable."};
 

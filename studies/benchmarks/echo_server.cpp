@@ -139,11 +139,11 @@ asio::awaitable<void> serve(tcp::socket socket, Journal* journal) {
 
 void serve_blocking(tcp::socket& socket, Journal& journal) {
   char bytes[4096];
-  std::binary_semaphore committed(0);
+  const auto committed = std::make_shared<std::binary_semaphore>(0);  // acquire() may end first
   boost::system::error_code error;
   while (socket.read_some(asio::buffer(bytes), error) > 0) {
-    journal.commit([&] { committed.release(); });
-    committed.acquire();
+    journal.commit([committed] { committed->release(); });
+    committed->acquire();
     asio::write(socket, asio::buffer(reply), error);
     if (error) return;
   }

@@ -221,6 +221,10 @@ int main(int argc, char** argv) {
     Counts counts, counts_alone;
     run_engine(false, alone_ns, counts_alone);
     const Exchange engine = run_engine(true, engine_ns, counts);
+    if (counts_alone.opened != counts.opened || counts_alone.canceled != counts.canceled) {
+      std::fprintf(stderr, "LookAhead changed outcomes\n");
+      return 1;
+    }
     if (const auto violation = engine.check_invariants(); !violation.empty()) {
       std::fprintf(stderr, "invariant broken: %s\n", violation.c_str());
       return 1;

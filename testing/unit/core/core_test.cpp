@@ -306,6 +306,7 @@ TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the proje
   for (int tries = 0; tries < 10'000 && metrics.projected_batch <= 1; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(metrics.projected_batch > 1);
+  CHECK(metrics.slowed_batches > 0);
   CHECK(metrics.lag_waits == 0);
   core.reset();
 }

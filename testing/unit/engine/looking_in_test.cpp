@@ -81,15 +81,30 @@ TEST_CASE_METHOD(TwoTraders, "a level that its last order left is not seen, and 
   }
 }
 
-TEST_CASE_METHOD(TwoTraders, "a side keeps few levels without orders") {  // the Market checks that
-  buy("1", 1, 1'000);
-  for (OrderId order = 2; order < 200; ++order) {
-    buy("1", 1, std::int64_t(order));
-    cancel("1", order);
+// check_invariants(), which each command of the Market is followed by, holds their number to it.
+TEST_CASE_METHOD(TwoTraders, "a side keeps few levels without orders") {
+  SECTION("as few as it has orders, and some") {
+    buy("1", 1, 1'000);
+    for (OrderId order = 2; order < 200; ++order) {
+      buy("1", 1, std::int64_t(order));
+      cancel("1", order);
+    }
+    CHECK(bids() == Book{level(1, 1'000, 1)});
+    for (std::int64_t price = 2; price < 100; ++price) buy("1", 1, price);
+    CHECK(bids().size() == 99);
   }
-  CHECK(bids() == Book{level(1, 1'000, 1)});
-  for (std::int64_t price = 2; price < 100; ++price) buy("1", 1, price);
-  CHECK(bids().size() == 99);
+  SECTION("also once the levels with orders are fewer") {
+    for (std::int64_t price = 60; price > 0; --price) buy("1", 1, price);
+    for (OrderId order = 60; order > 30; --order) cancel("1", order);
+    for (OrderId order = 1; order <= 30; ++order) cancel("1", order);
+    CHECK(bids().empty());
+  }
+  SECTION("and no more than a thousand") {
+    account("3", 10'000'000);
+    for (std::int64_t price = 2'100; price > 0; --price) buy("3", 1, price);
+    for (OrderId order = 1'000; order < 2'050; ++order) cancel("3", order);
+    CHECK(bids().size() == 1'050);
+  }
 }
 
 TEST_CASE_METHOD(TwoTraders, "levels without orders do not count for a fill-or-kill order") {
