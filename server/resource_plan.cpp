@@ -11,8 +11,8 @@ namespace {
 
 // Bytes of one, in the engine, the replica for HTTP, and at a start, when rows of the tables are in
 // memory too. Measured, and rounded up: an order alone at its price, an account with an id of 20
-// digits, a symbol with an order on each side.
-constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes = 1'536,
+// digits, a symbol with an order and five levels without orders on each side.
+constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes = 2'048,
                         position_bytes = 256, reference_bytes = 400, execution_bytes = 160,
                         trade_bytes = 64;
 // A changed row, in the engine, in the projector, and on its way to HTTP.
