@@ -108,7 +108,7 @@ class Hardening(unittest.TestCase):
 
     def setUp(self):
         skip_with_sanitizers(self)
-        self.optimizes = "CMAKE_BUILD_TYPE:STRING=Debug" not in cache
+        self.optimizes = "CMAKE_BUILD_TYPE:STRING=Debug" not in CACHE
 
     def test_every_installed_program_is_hardened(self):
         list_ = re.search(r"set\(programs ([^)]*)\)", (PACKAGE / "CMakeLists.txt").read_text())[1]
@@ -131,9 +131,11 @@ class Hardening(unittest.TestCase):
         self.assertEqual([], lacking[:3])
 
 
+CACHE = (BIN.parent / "CMakeCache.txt").read_text()
+
+
 def skip_with_sanitizers(test):
-    cache = (BIN.parent / "CMakeCache.txt").read_text()
-    if re.search(r"^EXCHANGE_SANITIZE:\w+=.|^EXCHANGE_FUZZ:\w+=ON", cache, re.M):
+    if re.search(r"^EXCHANGE_SANITIZE:\w+=.|^EXCHANGE_FUZZ:\w+=ON", CACHE, re.M):
         test.skipTest("a build with sanitizers")
 
 
