@@ -154,7 +154,8 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
       wait_for_projector();
       offer_projection(limits_.orders_at_once);
     } else if (unprojected > limits_.unprojected_rows_max / 2) {
-      slow_down(unprojected - rows_before);
+      projector_.hurry();
+      if (unprojected > limits_.unprojected_rows_max / 4 * 3) slow_down(unprojected - rows_before);
     }
   }
   return commands_of_all;
@@ -219,7 +220,6 @@ void Core::offer_projection(std::size_t orders_max) {
 // is no room for more rows. While it has none to write, the core prepares the next ones faster.
 void Core::slow_down(std::size_t rows) {
   Metrics::add(metrics_.slowed_batches);
-  projector_.hurry();
   if (projector_.idle()) return offer_projection(8 * limits_.orders_at_once);
   constexpr double longest_ns = 10e6;
   const std::size_t room = limits_.unprojected_rows_max - committer_.exchange().changed_rows() + 1;

@@ -220,6 +220,7 @@ std::int64_t best(Side side, std::int64_t none) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // all else may be hidden
 extern "C" {
 
 void engine_init(std::uint64_t seed, const Transport* transport, void* sink) {
@@ -239,3 +240,4 @@ std::uint64_t engine_query_depth_at(std::int64_t price_ticks, std::uint8_t side)
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

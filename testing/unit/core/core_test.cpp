@@ -302,7 +302,10 @@ TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the proje
   limits.projection_interval_ms = 60'000;
   start();
   run(market);  // projected at once; the next projection could begin a minute later
-  for (int i = 0; i < 7; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
+  std::vector<Command> accounts;
+  for (int i = 0; i < 8; ++i)
+    accounts.push_back(CreateAccount{AccountId(std::to_string(10 + i)), Cash()});
+  run(accounts);
   for (int tries = 0; tries < 10'000 && metrics.projected_batch <= 1; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(metrics.projected_batch > 1);
