@@ -231,8 +231,15 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   books_.add_execution({shares, price, now}, buy, sell);
   ++ledger_.account(buy.account).executions;
   ++ledger_.account(sell.account).executions;
-  changes_.executions.emplace_back(++totals_.executions, buy.symbol, buy.id, sell.id, shares, price,
-                                   now, taker.side);
+  ExecutionRow& row = changes_.executions.emplace_back();
+  row.id = ++totals_.executions;
+  row.symbol = buy.symbol;
+  row.buy_order = buy.id;
+  row.sell_order = sell.id;
+  row.shares = shares;
+  row.price = price;
+  row.time = now;
+  row.taker = taker.side;
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 

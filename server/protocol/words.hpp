@@ -19,6 +19,9 @@ struct Word {
   Value value;
 };
 template <class Value>
+Word(std::string_view, Value) -> Word<Value>;  // clang 14 needs it
+
+template <class Value>
 inline constexpr std::array<Word<Value>, 0> words{};
 template <>
 inline constexpr std::array words<bool>{Word{"true", true}, Word{"false", false}};
