@@ -147,9 +147,8 @@ class Conversation {
           std::to_string(answered_) + " answered, " + std::to_string(complete) + " complete");
     if (!limits_.close_after_reply || ended || session_.refused()) return;
     const std::size_t end = complete == 0 ? 0 : framed_.documents[complete - 1].end;
-    const bool all_answered = answered_ > answered_before &&
-                              std::all_of(stream_.begin() + std::ptrdiff_t(end),
-                                          stream_.begin() + std::ptrdiff_t(sent_), is_blank);
+    const bool all_answered =
+        answered_ > answered_before && end_of_skipped(stream_.substr(0, sent_), end) == sent_;
     HOLDS(session_.finished() == all_answered,
           "closes after replies: " + std::to_string(session_.finished()));
   }

@@ -36,14 +36,20 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\0';
 }
 
+// Of blanks and byte order marks from `at` on, which may stand between requests.
+inline std::size_t end_of_skipped(std::string_view stream, std::size_t at) {
+  for (bool skipped = true; skipped;) {
+    skipped = false;
+    if (at < stream.size() && is_blank(stream[at])) skipped = ++at;
+    if (stream.substr(at).starts_with(mark)) skipped = at += mark.size();
+  }
+  return at;
+}
+
 inline Framed read_frames(std::string_view stream, const ProtocolLimits& limits) {
   Framed framed;
   for (std::size_t at = 0;;) {
-    for (bool skipped = true; skipped;) {
-      skipped = false;
-      if (at < stream.size() && is_blank(stream[at])) skipped = ++at;
-      if (stream.substr(at).starts_with(mark)) skipped = at += mark.size();
-    }
+    at = end_of_skipped(stream, at);
     framed.rest = stream.substr(at);
     const std::size_t newline = framed.rest.find('\n');
     if (newline == std::string_view::npos || newline + 1 > limits.length_line_bytes_max)
