@@ -154,7 +154,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
       wait_for_projector();
       offer_projection(limits_.orders_at_once);
     } else if (unprojected > limits_.unprojected_rows_max / 2) {
-      projector_.hurry();
+      projector_.hurry();  // so that there is seldom a need to slow down
       if (unprojected > limits_.unprojected_rows_max / 4 * 3) slow_down(unprojected - rows_before);
     }
   }

@@ -107,7 +107,8 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   }
   slot_.with([&](Slot& slot) {
     constexpr std::size_t rows_least = 10'000;  // of few rows, the commit is most of it
-    constexpr std::chrono::nanoseconds slowest = std::chrono::microseconds(20);  // with no outage
+    constexpr std::chrono::nanoseconds slowest =
+        std::chrono::microseconds(20);  // else it was an outage
     if (slot.hurry)
       slot.per_row =
           std::min((now() - slot.began) / std::int64_t(std::max(slot.size, rows_least)), slowest);
