@@ -20,7 +20,8 @@ INSERT INTO fence VALUES (1, 0, 0, 0) ON CONFLICT DO NOTHING;  -- the server set
 CREATE TABLE IF NOT EXISTS accounts (
   number bigint PRIMARY KEY,           -- in order of creation, from 0
   id text NOT NULL UNIQUE,
-  balance_e16 numeric(39) NOT NULL     -- free, without the cash that open buys reserve
+  balance_e16 numeric(39) NOT NULL,    -- the free part: without the cash that open buys reserve
+  events bigint NOT NULL DEFAULT 0     -- the number of its newest event; 0: none are recorded
 );
 CREATE TABLE IF NOT EXISTS account_keys (
   account bigint PRIMARY KEY,
@@ -78,6 +79,23 @@ CREATE TABLE IF NOT EXISTS executions (
 );
 CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
+CREATE TABLE IF NOT EXISTS account_events ( -- of accounts to which a client subscribed, from then on
+  account bigint NOT NULL,
+  number bigint NOT NULL,               -- from 1, without gaps in an account
+  kind text NOT NULL,                -- opened, executed_maker, ...: server/engine/rows.hpp
+  order_id bigint NOT NULL,             -- 0: of none
+  symbol bigint NOT NULL,               -- of kind began: 0
+  is_buy boolean NOT NULL,              -- of the order
+  shares_e8 bigint NOT NULL,            -- opened, replaced: of the whole order; else: these
+  price_e8 bigint NOT NULL,             -- executed: the price; else: the limit, 0 of a market order
+  open_e8 bigint NOT NULL,              -- of the order, after it
+  execution bigint NOT NULL,            -- 0: of none
+  balance_e16 numeric(39) NOT NULL,         -- free, after it
+  position_e8 bigint NOT NULL,          -- free, of the symbol, after it
+  batch bigint NOT NULL,                -- of the journal
+  time_us bigint NOT NULL,
+  PRIMARY KEY (account, number)
+);
 CREATE TABLE IF NOT EXISTS projection (
   one int PRIMARY KEY CHECK (one = 1),
   batch bigint NOT NULL,               -- the journal batch up to which the tables are complete

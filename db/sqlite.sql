@@ -6,7 +6,8 @@
 CREATE TABLE IF NOT EXISTS accounts (
   number INTEGER PRIMARY KEY,          -- in order of creation, from 0
   id TEXT NOT NULL UNIQUE,
-  balance_e16 TEXT NOT NULL            -- free, without the cash that open buys reserve
+  balance_e16 TEXT NOT NULL,           -- the free part: without the cash that open buys reserve
+  events INTEGER NOT NULL DEFAULT 0    -- the number of its newest event; 0: none are recorded
 );
 CREATE TABLE IF NOT EXISTS account_keys (
   account INTEGER PRIMARY KEY REFERENCES accounts,
@@ -64,6 +65,23 @@ CREATE TABLE IF NOT EXISTS executions (
 );
 CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
+CREATE TABLE IF NOT EXISTS account_events ( -- of accounts to which a client subscribed, from then on
+  account INTEGER NOT NULL REFERENCES accounts,
+  number INTEGER NOT NULL,              -- from 1, without gaps in an account
+  kind TEXT NOT NULL,                -- opened, executed_maker, ...: server/engine/rows.hpp
+  order_id INTEGER NOT NULL,            -- 0: of none
+  symbol INTEGER NOT NULL,              -- of kind began: 0
+  is_buy INTEGER NOT NULL,              -- of the order
+  shares_e8 INTEGER NOT NULL,           -- opened, replaced: of the whole order; else: these
+  price_e8 INTEGER NOT NULL,            -- executed: the price; else: the limit, 0 of a market order
+  open_e8 INTEGER NOT NULL,             -- of the order, after it
+  execution INTEGER NOT NULL,           -- 0: of none
+  balance_e16 TEXT NOT NULL,            -- free, after it
+  position_e8 INTEGER NOT NULL,         -- free, of the symbol, after it
+  batch INTEGER NOT NULL,               -- of the journal
+  time_us INTEGER NOT NULL,
+  PRIMARY KEY (account, number)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS projection (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   batch INTEGER NOT NULL,              -- the journal batch up to which the tables are complete

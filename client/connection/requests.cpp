@@ -65,6 +65,7 @@ struct ElementWriter {
     return "<replace" + order(replace) + amount(replace.side, replace.shares) +
            attribute("limit", to_string(replace.limit)) + "/>";
   }
+  std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
 };
 
 }  // namespace

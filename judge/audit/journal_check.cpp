@@ -153,6 +153,7 @@ class JournalCheck {
   }
 
   void replay(BatchNumber batch, const JournalRecord& record) {
+    exchange_->begin_batch(batch);
     for (const Command& command : record.commands)
       if (!changed_state(exchange_->apply(command, record.time))) {
         findings_.violation("replay", batch_name(batch),

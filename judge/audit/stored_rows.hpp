@@ -46,6 +46,9 @@ std::string row_name(const Row& row) {
   if constexpr (std::same_as<Row, PositionRow>)
     return "positions account " + std::to_string(row.account) + " symbol " +
            std::to_string(row.symbol);
+  else if constexpr (std::same_as<Row, EventRow>)
+    return "account_events account " + std::to_string(row.account) + " number " +
+           std::to_string(row.number);
   else
     return row_name(TableTraits<Row>::name, key(row));
 }

@@ -64,6 +64,7 @@ class TablesCheck {
     check_orders();
     check_references();
     check_executions();
+    check_events();
     check_sums();
     std::sort(image_.rows.orders.begin(), image_.rows.orders.end(),
               [](const auto& a, const auto& b) { return a.place < b.place; });
@@ -165,6 +166,33 @@ class TablesCheck {
     each<AccountKeyRow>("ORDER BY account", [&](const AccountKeyRow& row) {
       require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
     });
+  }
+
+  // Of an account, numbers run from 1 to that of its row, and its balance changes by events alone.
+  void check_events() {
+    const auto& accounts = image_.rows.accounts;
+    std::vector<EventNumber> numbers(accounts.size());
+    std::optional<EventRow> last;
+    const auto check_last = [&] {
+      if (last && last->number == accounts[last->account].events)
+        require(last->balance == accounts[last->account].balance, *last,
+                "its account has another balance, and no later event");
+    };
+    each<EventRow>("ORDER BY account, number", [&](const EventRow& row) {
+      if (row.account >= accounts.size() || (row.symbol > 0 && row.symbol >= books_.size()))
+        return violation(row_name(row), "its account or symbol does not exist");
+      if (!last || last->account != row.account) check_last();
+      require(row.number == ++numbers[row.account], row, "number out of sequence");
+      require((row.number == 1) == (row.kind == EventKind::began), row,
+              "only the first event says that events began");
+      require(row.order <= image_.rows.totals.orders, row, "its order does not exist");
+      require(row.execution <= image_.rows.totals.executions, row, "its execution does not exist");
+      require(row.batch <= image_.projected_batch, row, "its batch is not in the tables");
+      last = row;
+    });
+    check_last();
+    for (const AccountRow& row : accounts)
+      require(numbers[row.number] == row.events, row, "has another number of events");
   }
 
   void check_symbols() {

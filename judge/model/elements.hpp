@@ -66,6 +66,7 @@ struct RequestElementWriter {
            quoted("limit", to_string(c.limit));
     return "<replace" + echo + "/>";
   }
+  std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
   static std::string named(OrderId order, const OptionalReference& ref) {
     return ref ? reference(ref) : quoted("id", std::to_string(order));
   }

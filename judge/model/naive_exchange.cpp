@@ -246,6 +246,11 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   return status(id, version, command.from);
 }
 
+Outcome NaiveExchange::at(const RecordEvents& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  return Created{};
+}
+
 Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   if (canceled_by(command, version).empty()) return Rejected{Reason::no_open_orders};
@@ -307,6 +312,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   Symbol& symbol = symbol_to_change(command.symbol);
   symbol.open.push_back(id);
   symbol.orders.push_back(id);
+  note_opened(orders_.back());
   match(id, command, now);
   if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id))
     cancel_open(orders_[id - 1], now);
@@ -322,6 +328,7 @@ Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
   const OrderId number = orders_.size();
   replacements_[number] = {number, id, before.shares, before.limit, stays, takers_.size(), now};
   order.terms.push_back({version_, command.shares, command.limit, stays ? before.place : number});
+  note_replaced(order);
   if (stays) return Replaced{id};
   match(id, {command.account, order.placed.symbol, command.side, command.shares, command.limit},
         now);
@@ -366,8 +373,6 @@ Price NaiveExchange::price_of(const PlaceOrder&, const Order& maker) const {
   return terms(maker, version_).limit;
 }
 
-void NaiveExchange::note_execution(Order&, Order&) {}
-
 UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
                                   Version version) const {
   const Symbol* const symbol = find(symbols_, taker.symbol);
@@ -398,6 +403,7 @@ void NaiveExchange::cancel_open(Order& order, Timestamp now) {
   order.canceled_shares = open(order, version_);
   order.canceled = version_;
   order.canceled_at = now;
+  note_canceled(order);
 }
 
 NaiveExchange::Order* NaiveExchange::best_match(const PlaceOrder& arriving) {
@@ -492,6 +498,8 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       for (const OrderId id : by->orders) consider_order(id);
   } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
     consider_holdings(replace->account);
+  } else if (const auto* record = std::get_if<RecordEvents>(&command)) {
+    consider_account(record->account);
   }
   return next;
 }

@@ -5,7 +5,8 @@
 // executions and cancels), and the version from which each holds, and works out every balance,
 // position and book from that. So it can also give the outcome that a command would have had after
 // fewer commands. Shares value types with the engine, and no logic. What is virtual is where tests
-// plant faults (testing/support/faulty_exchange.hpp). Thread: one at a time.
+// plant faults (testing/support/faulty_exchange.hpp), or a judge notes what happens
+// (judge/history/event_check.hpp). Thread: one at a time.
 
 #include <functional>
 #include <map>
@@ -105,6 +106,7 @@ class NaiveExchange {
   Outcome at(const QueryOrder& command, Version version) const;
   Outcome at(const CancelAll& command, Version version) const;
   Outcome at(const ReplaceOrder& command, Version version) const;
+  Outcome at(const RecordEvents& command, Version version) const;
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
   Outcome execute(const PlaceShares& command, Timestamp now);
@@ -113,6 +115,7 @@ class NaiveExchange {
   Outcome execute(const QueryOrder& command, Timestamp now);
   Outcome execute(const CancelAll& command, Timestamp now);
   Outcome execute(const ReplaceOrder& command, Timestamp now);
+  Outcome execute(const RecordEvents&, Timestamp) { return Created{}; }
 
   // Null if there is none at this version.
   const Account* account(const AccountId& id, Version version) const;
@@ -140,8 +143,14 @@ class NaiveExchange {
   // Whether their sides and limits allow an execution.
   virtual bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const;
   virtual Price price_of(const PlaceOrder& arriving, const Order& maker) const;
-  // Right after each execution.
-  virtual void note_execution(Order& buy, Order& sell);
+  // Right after each of these.
+  virtual void note_execution(Order&, Order&) {}  // buy, sell
+  virtual void note_opened(Order&) {}
+  virtual void note_replaced(Order&) {}
+  virtual void note_canceled(Order&) {}
+  OrderId number_of(const Order& order) const { return OrderId(&order - orders_.data()) + 1; }
+  Shares open_now(const Order& order) const { return open(order, version_); }
+  Price limit_now(const Order& order) const { return terms(order, version_).limit; }
   Cash balance(const Account& account, Version version) const;
   Shares position(const Account& account, const SymbolName& symbol, Version version) const;
   // Of an order that is opened by then.

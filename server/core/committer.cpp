@@ -13,6 +13,7 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   health_->begin_batch(begin_ns);
   const Timestamp now = next_time();
   writer_.begin(now);
+  exchange_.begin_batch(last_batch_ + 1);
   submissions = submissions.first(apply(submissions, now));
   Metrics::add(metrics_.batches);
   const std::int64_t applied_ns = clock_.monotonic_ns();

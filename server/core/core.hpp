@@ -38,6 +38,11 @@ class Core final : public Service {
                std::size_t waiting_max) {
     return order_reader_.look_up(order, range, std::move(found), waiting_max);
   }
+  // OrderReader::read_events. Any thread.
+  void read_events(AccountNumber account, EventNumber first, EventNumber last,
+                   OrderReader::OnEvents on_read) {
+    order_reader_.read_events(account, first, last, std::move(on_read));
+  }
   // Calls `confirmed` on the core thread once the store has confirmed that this server is still the
   // active one; not while the store is unavailable, and not if the core ends first. Any thread.
   void confirm(std::function<void()> confirmed);

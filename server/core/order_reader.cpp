@@ -71,6 +71,15 @@ bool OrderReader::look_up(OrderId order, const ExecutionRange& range, OnFound fo
   return taken;
 }
 
+void OrderReader::read_events(AccountNumber account, EventNumber first, EventNumber last,
+                              OnEvents on_read) {
+  queue_.with([&](Queue& queue) {
+    if (!queue.stopping)
+      queue.waiting.push_back(EventsLookup{account, first, last, std::move(on_read)});
+  });
+  queue_.notify();
+}
+
 void OrderReader::run() {
   while (true) {
     std::optional<Job> job =
@@ -83,8 +92,15 @@ void OrderReader::run() {
                       return first;
                     });
     if (!job) return;
-    const auto* submission = std::get_if<Submission*>(&*job);
-    if (!(submission != nullptr ? run(**submission) : run(std::get<Lookup>(*job)))) return;
+    const bool goes_on = std::visit(
+        [this](auto& one) {
+          if constexpr (std::same_as<decltype(one), Submission*&>)
+            return run(*one);
+          else
+            return run(one);
+        },
+        *job);
+    if (!goes_on) return;
   }
 }
 
@@ -103,9 +119,20 @@ bool OrderReader::run(const Lookup& lookup) {
   try {
     // For HTTP: requests of the XML port go first.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
-    lookup.found(lookup.order > std::uint64_t(INT64_MAX)
-                     ? std::nullopt
-                     : read_with_retries(lookup.order, lookup.range));
+    lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt
+                                                         : read_order(lookup.order, lookup.range));
+    return true;
+  } catch (const StoreUnavailable&) {
+    return false;
+  }
+}
+
+bool OrderReader::run(const EventsLookup& lookup) {
+  try {
+    const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
+    lookup.on_read(with_retries("events of an account", [&] {
+      return store_.read_events(lookup.account, lookup.first, lookup.last);
+    }));
     return true;
   } catch (const StoreUnavailable&) {
     return false;
@@ -127,10 +154,10 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max)
         return Progress::more;
       try {
-        outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
-                           : outcome_from_tables(
-                                 command, missing->account,
-                                 read_with_retries(missing->order, executions_to_read(command)));
+        outcome =
+            too_long ? Outcome(Rejected{Reason::reply_too_long})
+                     : outcome_from_tables(command, missing->account,
+                                           read_order(missing->order, executions_to_read(command)));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
@@ -147,23 +174,27 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
 }
 
 // Retries while the store is unavailable; throws StoreUnavailable only if the reader must stop.
-std::optional<StoredOrder> OrderReader::read_with_retries(OrderId order,
-                                                          const ExecutionRange& range) {
+template <class Read>
+auto OrderReader::with_retries(const char* what, Read read) -> decltype(read()) {
   for (bool failed = false;;) {
     health_.begin_read(clock_.monotonic_ns());
     try {
-      std::optional<StoredOrder> found = store_.read_order(order, range);
+      auto found = read();
       health_.end_read(true);
       return found;
     } catch (const StoreUnavailable& error) {
       health_.end_read(false);
       Metrics::add(metrics_.store_failures);
-      if (!failed) spdlog::error("reading an order failed, trying again: {}", error.what());
+      if (!failed) spdlog::error("reading {} failed, trying again: {}", what, error.what());
       failed = true;
       if (queue_.with([](Queue& queue) { return queue.stopping; })) throw;
       clock_.pause(limits_.store_retry_ms);
     }
   }
+}
+
+std::optional<StoredOrder> OrderReader::read_order(OrderId order, const ExecutionRange& range) {
+  return with_retries("an order", [&] { return store_.read_order(order, range); });
 }
 
 }  // namespace exchange

@@ -1,7 +1,8 @@
 #pragma once
 // OrderReader answers queries and cancels of orders that the engine has released from memory. It
 // reads them from the tables, on its own thread. Such orders are closed and cannot change, so no
-// lock and no ordering with the core is needed. The HTTP port looks up single orders through it.
+// lock and no ordering with the core is needed. The HTTP port reads single orders, and events of
+// accounts, through it.
 
 #include <deque>
 #include <functional>
@@ -40,6 +41,10 @@ class OrderReader {
   // stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
+  // Likewise, with the events from `first` to `last`, which the tables have. The caller limits how
+  // many of these calls wait.
+  using OnEvents = std::function<void(std::vector<EventRow>)>;
+  void read_events(AccountNumber account, EventNumber first, EventNumber last, OnEvents on_read);
 
  private:
   struct Lookup {
@@ -47,7 +52,12 @@ class OrderReader {
     ExecutionRange range;
     OnFound found;
   };
-  using Job = std::variant<Submission*, Lookup>;
+  struct EventsLookup {
+    AccountNumber account;
+    EventNumber first, last;
+    OnEvents on_read;
+  };
+  using Job = std::variant<Submission*, Lookup, EventsLookup>;
   struct Queue {
     // Served in turn. Bounded: each connection has at most one submission, and lookups are counted.
     std::deque<Job> waiting;
@@ -58,9 +68,12 @@ class OrderReader {
   void run();
   bool run(Submission& submission);
   bool run(const Lookup& lookup);
+  bool run(const EventsLookup& lookup);
   enum class Progress { done, more, stopped };
   Progress resolve_some(Submission& submission);
-  std::optional<StoredOrder> read_with_retries(OrderId order, const ExecutionRange& range);
+  template <class Read>
+  auto with_retries(const char* what, Read read) -> decltype(read());
+  std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range);
 
   Store& store_;
   Clock& clock_;

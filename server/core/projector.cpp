@@ -102,6 +102,7 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   {
     const Bursts::Work work(
         bursts_, std::chrono::duration_cast<std::chrono::nanoseconds>(interval * spread_intervals));
+    if (!rows.events.empty()) bursts_.hurry();  // clients wait for them
     project(rows, batch);
     prune(batch);
   }

@@ -48,6 +48,7 @@ void replay(Recovered& recovered, const JournalRow& row) {
                        " to " + std::to_string(row.batch) + ": rows are missing" + restore);
   Exchange& exchange = recovered.exchange;
   const JournalRecord record = decode(row);
+  exchange.begin_batch(row.batch);
   for (const Command& command : record.commands) {
     if (!changed_state(exchange.apply(command, record.time)))
       throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" +

@@ -42,6 +42,7 @@ void ChangeSet::begin_hand_over(Rows& rows) {
   move_over(account_keys, rows.account_keys);
   move_over(references, rows.references);
   move_over(replacements, rows.replacements);
+  move_over(events, rows.events);
 }
 
 std::span<const std::uint32_t> ChangeSet::next_orders(std::size_t max) {
@@ -62,6 +63,7 @@ void ChangeSet::restore(const Rows& rows) {
   put_before(rows.account_keys, account_keys);
   put_before(rows.references, references);
   put_before(rows.replacements, replacements);
+  put_before(rows.events, events);
 }
 
 }  // namespace exchange

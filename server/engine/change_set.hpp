@@ -42,11 +42,13 @@ class ChangeSet {
   std::vector<AccountKeyRow> account_keys;  // as they came; the engine keeps none
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
+  std::vector<EventRow> events;
 
   // Changed now, or since a hand-over began.
   std::size_t size() const {
     return accounts_.size() + symbols_.size() + positions_.size() + orders_.size() +
-           executions.size() + account_keys.size() + references.size() + replacements.size();
+           executions.size() + account_keys.size() + references.size() + replacements.size() +
+           events.size();
   }
 
   // --- handing over

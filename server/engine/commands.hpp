@@ -111,9 +111,10 @@ struct CancelOrder {
   AccountId account;
   OrderId order = 0;  // unless there is a reference
   OptionalReference reference = {};
+  bool at_disconnect = false;  // its connection ended (E20)
   bool operator==(const CancelOrder&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference))
+BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference, at_disconnect))
 struct QueryOrder {
   static constexpr const char* word = "query";
   static constexpr bool changes_nothing = true;
@@ -145,8 +146,16 @@ struct ReplaceOrder {
   bool operator==(const ReplaceOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ReplaceOrder, (), (account, side, order, shares, limit, reference))
+// From now on each event of the account is a row (EventRow). By the server itself, when a client
+// first subscribes to the account (docs/account-stream.md).
+struct RecordEvents {
+  static constexpr const char* word = "record_events";
+  AccountId account;
+  bool operator==(const RecordEvents&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
-                             QueryOrder, CancelAll, ReplaceOrder>;
+                             QueryOrder, CancelAll, ReplaceOrder, RecordEvents>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 

@@ -29,6 +29,16 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   return Created{};
 }
 
+Outcome Exchange::apply(const RecordEvents& command, Timestamp now) {
+  const AccountNumber number = ledger_.find(command.account);
+  if (number == no_index) return Rejected{Reason::unknown_account};
+  if (ledger_.account(number).events() == 0) add_event(number, 0, now, {.kind = EventKind::began});
+  // also where nothing changed, as below
+  ledger_.mark(number, changes_);
+  update_digest(now, 'V', number, 0);
+  return Created{};
+}
+
 Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = ledger_.find(command.symbol);
   if (const auto refusal = check_new_symbol(number)) return *refusal;
@@ -52,6 +62,7 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   if (symbol == no_index) symbol = add_symbol(command.symbol);
   ledger_.add_shares(account, symbol, command.shares, changes_);
   ledger_.add_to_total(symbol, command.shares, changes_);
+  record(account, symbol, now, {.kind = EventKind::shares_received, .shares = command.shares});
   update_digest(now, 'P', Ledger::key(account, symbol), std::uint64_t(command.shares.units()));
   return Created{};
 }
@@ -132,6 +143,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
     for (std::size_t at = 0; at < command.reference->words(); ++at)
       update_digest(now, 'R', command.reference->word(at), command.reference->view().size());
   }
+  record(order, now, EventKind::opened, command.shares, command.limit);
 
   const bool may_rest = match(index, command.self_trade, now);
   if (order.open == Shares())
@@ -144,9 +156,9 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
 }
 
 void Exchange::cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now) {
-  cancel_open(index, now);
-  ++(command.lifetime == Lifetime::immediate_or_cancel ? term_cancels_.immediate
-                                                       : term_cancels_.self_trade);
+  const bool immediate = command.lifetime == Lifetime::immediate_or_cancel;
+  cancel_open(index, now, immediate ? EventKind::canceled_immediate : EventKind::canceled_stp);
+  ++(immediate ? term_cancels_.immediate : term_cancels_.self_trade);
 }
 
 bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, SymbolNumber symbol,
@@ -193,7 +205,7 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
     }
     if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
       if (self_trade == SelfTrade::cancel_taking) return false;
-      cancel_resting(maker_index, now);
+      cancel_resting(maker_index, now, EventKind::canceled_stp);
       ++term_cancels_.self_trade;
       continue;
     }
@@ -241,6 +253,8 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   row.time = now;
   row.taker = taker.side;
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
+  record(maker, now, EventKind::executed_maker, shares, price, row.id);
+  record(taker, now, EventKind::executed_taker, shares, price, row.id);
 }
 
 Outcome Exchange::apply(const CancelOrder& command, Timestamp now, const Located& located) {
@@ -250,7 +264,10 @@ Outcome Exchange::apply(const CancelOrder& command, Timestamp now, const Located
   if (books_.order(index).open == Shares()) return Rejected{Reason::nothing_open};
 
   Outcome outcome(std::in_place_type<Canceled>);
-  cancel_resting(index, now, std::get_if<Canceled>(&outcome)->status);
+  cancel_resting(
+      index, now,
+      command.at_disconnect ? EventKind::canceled_disconnect : EventKind::canceled_client,
+      std::get_if<Canceled>(&outcome)->status);
   return outcome;
 }
 
@@ -291,6 +308,7 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   if (keeps_place) {
     books_.level(order.level).shares_units -= (order.open - open).units();
     order.open = open;
+    record(order, now, EventKind::replaced, command.shares, command.limit);
     return Replaced{order.id};
   }
   leave_book(order);
@@ -298,6 +316,7 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   order.open = open;
   order.limit = command.limit;
   order.place = totals_.orders;
+  record(order, now, EventKind::replaced, command.shares, command.limit);
   match(index, SelfTrade::allowed, now);
   if (order.open == Shares())
     books_.close(index);
@@ -318,30 +337,30 @@ Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
     const std::uint32_t oldest = command.symbol ? open.oldest_of_key(Ledger::key(account, symbol))
                                                 : open.oldest_of_account(account);
     if (oldest == no_index) break;
-    cancel_resting(oldest, now, canceled.orders.emplace_back());
+    cancel_resting(oldest, now, EventKind::canceled_client, canceled.orders.emplace_back());
     executions += canceled.orders.back().executions.size();
   }
   if (canceled.orders.empty()) return Rejected{Reason::no_open_orders};
   return canceled;
 }
 
-void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
+void Exchange::cancel_resting(std::uint32_t index, Timestamp now, EventKind kind) {
   leave_book(books_.order(index));
   books_.take_out(index);
-  cancel_open(index, now);
+  cancel_open(index, now, kind);
 }
 
 // The status is filled before the order changes: a read of the history that cancel_open() writes
 // would wait for its cache line.
-void Exchange::cancel_resting(std::uint32_t index, Timestamp now, Status& status) {
+void Exchange::cancel_resting(std::uint32_t index, Timestamp now, EventKind kind, Status& status) {
   status.order = books_.order(index).id;
   status.canceled = books_.order(index).open;
   status.canceled_at = now;
   books_.list_executions(index, status);
-  cancel_resting(index, now);
+  cancel_resting(index, now, kind);
 }
 
-void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
+void Exchange::cancel_open(std::uint32_t index, Timestamp now, EventKind kind) {
   Order& order = books_.order(index);
   const Shares open = order.open;
   mark_order(index);
@@ -354,7 +373,26 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
   history.canceled_at = now;
   order.open = Shares();
   update_digest(now, 'C', order.id, std::uint64_t(open.units()));
+  record(order, now, kind, open, order.limit);
   books_.close(index);
+}
+
+void Exchange::add_event(AccountNumber account, SymbolNumber symbol, Timestamp now,
+                         EventRow event) {
+  Ledger::Account& of = ledger_.account(account);
+  const Ledger::Position* position = nullptr;
+  if (event.kind != EventKind::began)
+    position = ledger_.find_position(Ledger::key(account, symbol));
+  event.account = account;
+  of.add_event();
+  event.number = of.events();
+  event.symbol = symbol;
+  event.balance = of.balance;
+  if (position != nullptr) event.position = position->shares();
+  event.batch = batch_;
+  event.time = now;
+  changes_.events.push_back(event);
+  ledger_.mark(account, changes_);
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {

@@ -59,6 +59,8 @@ class Exchange {
   Exchange(Exchange&&) = default;
   Exchange& operator=(Exchange&&) = default;
 
+  // What follows belongs to this batch of the journal; events name it.
+  void begin_batch(BatchNumber batch) { batch_ = batch; }
   // From now on, refuses what would pass them. Without: none.
   void set_limits(const StateLimits& limits) { limits_ = limits; }
 
@@ -70,6 +72,8 @@ class Exchange {
   Outcome apply(const CreateAccount& command, Timestamp now);
   // Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
+  // Created, also if they are recorded already. Refused: unknown_account.
+  Outcome apply(const RecordEvents& command, Timestamp now);
   // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
   // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
@@ -210,13 +214,33 @@ class Exchange {
     ++ledger_.account(books_.order(index).account).open_orders;
     books_.rest(index, expected_level);
   }
-  void cancel_resting(std::uint32_t index, Timestamp now);
-  void cancel_resting(std::uint32_t index, Timestamp now, Status& status);  // as it is then
+  void cancel_resting(std::uint32_t index, Timestamp now, EventKind kind);
+  void cancel_resting(std::uint32_t index, Timestamp now, EventKind kind,
+                      Status& status);  // as it is then
   void cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now);
   // What is open of an order that is in no book becomes canceled, and its reservation is given
   // back.
-  void cancel_open(std::uint32_t index, Timestamp now);
+  void cancel_open(std::uint32_t index, Timestamp now, EventKind kind);
   void leave_book(const Order& order) { --ledger_.account(order.account).open_orders; }
+
+  // If the events of the account are recorded. `event` has what depends on its kind.
+  void record(AccountNumber account, SymbolNumber symbol, Timestamp now, const EventRow& event) {
+    if (ledger_.account(account).events() != 0) [[unlikely]]
+      add_event(account, symbol, now, event);
+  }
+  void record(const Order& order, Timestamp now, EventKind kind, Shares shares, Price price,
+              ExecutionId execution = 0) {
+    if (ledger_.account(order.account).events() != 0) [[unlikely]]
+      add_event(order.account, order.symbol, now,
+                {.kind = kind,
+                 .order = order.id,
+                 .side = order.side,
+                 .shares = shares,
+                 .price = price,
+                 .open = order.open,
+                 .execution = execution});
+  }
+  void add_event(AccountNumber account, SymbolNumber symbol, Timestamp now, EventRow event);
 
   auto read_row(std::uint32_t index) const {
     return [this, index](OrderRow& row) { books_.read_row(index, row); };
@@ -237,6 +261,7 @@ class Exchange {
   Totals totals_;
   StateLimits limits_;
   TermCancels term_cancels_;
+  BatchNumber batch_ = 0;
 };
 
 }  // namespace exchange

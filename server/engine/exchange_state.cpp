@@ -66,7 +66,8 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.number == ledger_.accounts(), "accounts", row.number, "number out of sequence");
     require(ledger_.find(row.id) == no_index, "accounts", row.number, "id occurs twice");
     require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
-    ledger_.add_account(row.id, row.balance);
+    require(row.events < EventNumber(1) << 62, "accounts", row.number, "too many events");
+    ledger_.add_account(row.id, row.balance, row.events);
   }
   for (const AccountKeyRow& row : image.account_keys) {
     require(row.account < ledger_.accounts(), "account_keys", row.account, "unknown owner");

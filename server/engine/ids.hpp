@@ -74,6 +74,8 @@ std::optional<OrderId> parse_order_id(std::string_view text);
 using AccountNumber = std::uint32_t;
 using SymbolNumber = std::uint32_t;
 using ExecutionId = std::uint64_t;
+using EventNumber = std::uint64_t;  // of the events of one account
+using BatchNumber = std::uint64_t;  // of a committed batch: from 1, without gaps
 
 // Microseconds since the Unix epoch, stamped once per batch by the core. Replies print whole
 // seconds.

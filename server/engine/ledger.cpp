@@ -14,7 +14,8 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
       },
       [&](AccountNumber number) {
         accounts_[number].set_dirty(false);
-        rows.accounts.push_back({number, id(number), accounts_[number].balance});
+        rows.accounts.push_back(
+            {number, id(number), accounts_[number].balance, accounts_[number].events()});
       });
   rows.symbols.clear();
   for (const SymbolNumber number : changes.symbols()) {

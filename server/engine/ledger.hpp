@@ -19,10 +19,14 @@ class Ledger {
     Cash balance;
     std::uint32_t open_orders = 0;
     std::uint32_t executions = 0;  // of its orders in memory
-    bool changed = false;
-    bool dirty() const { return changed; }
-    void set_dirty(bool dirty) { changed = dirty; }
+    // AccountRow::events, then one bit: changed since a hand-over began; so that two fill a line
+    std::uint64_t events_and_mark = 0;
+    EventNumber events() const { return events_and_mark >> 1; }
+    void add_event() { events_and_mark += 2; }
+    bool dirty() const { return events_and_mark & 1; }
+    void set_dirty(bool dirty) { events_and_mark = (events_and_mark & ~std::uint64_t(1)) | dirty; }
   };
+  static_assert(sizeof(Account) == 32);
   struct Symbol {
     Shares shares_total;
     bool changed = false;
@@ -74,8 +78,8 @@ class Ledger {
   }
 
   // The id, or name, must be new.
-  AccountNumber add_account(const AccountId& id, Cash balance) {
-    accounts_.push_back({balance});
+  AccountNumber add_account(const AccountId& id, Cash balance, EventNumber events = 0) {
+    accounts_.push_back({.balance = balance, .events_and_mark = events << 1});
     return account_ids_.add(id);
   }
   SymbolNumber add_symbol(const SymbolName& name, Shares total = {}) {

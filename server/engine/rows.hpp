@@ -4,6 +4,7 @@
 // described; the columns of the tables follow from that (store/tables.hpp).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/decimal.hpp"
@@ -15,15 +16,16 @@ namespace exchange {
 // The format of a store: of these rows and of the commands in the journal. Its number is that of
 // the version in which it was new, 100 for 1.0. It rises if a server of an earlier format could not
 // read what this one writes, so for each new column; all formats from 100 on stay readable.
-inline constexpr std::uint8_t store_format = 100;
+inline constexpr std::uint8_t store_format = 101;
 
 struct AccountRow {
   AccountNumber number;
   AccountId id;
-  Cash balance;  // the free part; reservations of open buys follow from the orders
+  Cash balance;            // the free part; reservations of open buys follow from the orders
+  EventNumber events = 0;  // the number of its newest event; 0: none are recorded
   bool operator==(const AccountRow&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance))
+BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance, events))
 // Of accounts that were created with a key. Never changes.
 struct AccountKeyRow {
   AccountNumber account;
@@ -103,6 +105,39 @@ struct ExecutionRow {
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
                       (id, symbol, buy_order, sell_order, shares, price, time, taker))
+// What happened to an account. An execution has one event for each of its two orders.
+BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
+                              began,  // to be recorded: the first event
+                              opened, executed_maker, executed_taker, replaced,
+                              canceled_client,      // by a request
+                              canceled_disconnect,  // with its connection
+                              canceled_immediate,   // the rest of an order that may not rest
+                              canceled_stp,         // by self-trade prevention
+                              shares_received)
+// Of accounts whose events are recorded. Numbers of an account count from 1 without a gap. Never
+// changes.
+struct EventRow {
+  AccountNumber account = 0;
+  EventNumber number = 0;
+  EventKind kind = {};
+  OrderId order = 0;          // 0: of none
+  SymbolNumber symbol = 0;    // of `began`: 0
+  Side side = Side::buy;      // of the order
+  Shares shares;              // opened, replaced: of the order as a whole; else: these
+  Price price;                // executed: the price; else: the limit, 0 of a market order
+  Shares open;                // of the order, after it
+  ExecutionId execution = 0;  // 0: of none
+  Cash balance;               // free, after it
+  Shares position;            // free, of the symbol, after it
+  BatchNumber batch = 0;      // of the journal
+  Timestamp time;
+  // what the account calls the order: only where a store reads it
+  std::optional<OrderReference> reference = {};
+  bool operator==(const EventRow&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(EventRow, (),
+                      (account, number, kind, order, symbol, side, shares, price, open, execution,
+                       balance, position, batch, time, reference))
 // Counters that belong to the state as a whole.
 struct Totals {
   OrderId orders = 0;          // ids given so far, and numbers of replacements
@@ -123,13 +158,14 @@ struct Rows {
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
   std::vector<ExecutionRow> executions;
+  std::vector<EventRow> events;
   Totals totals;
   std::size_t size() const;  // without totals
   bool operator==(const Rows&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rows, (),
                       (accounts, account_keys, symbols, positions, orders, references, replacements,
-                       executions))
+                       executions, events))
 
 inline std::size_t Rows::size() const {
   std::size_t size = 0;

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include "engine/ids.hpp"
 
 namespace exchange {
 
-using BatchNumber = std::uint64_t;  // of a committed batch: from 1, without gaps
-using Epoch = std::uint64_t;        // number of times that a server has opened the store
+using Epoch = std::uint64_t;  // number of times that a server has opened the store
 
 struct JournalRow {
   BatchNumber batch;

@@ -4,6 +4,8 @@
 // from it: an attribute that is only stored costs a line here, and a read_value() if its type is
 // new.
 
+#include <array>
+
 #include "engine/commands.hpp"
 #include "protocol/error_code.hpp"
 #include "protocol/words.hpp"
@@ -116,6 +118,9 @@ inline constexpr Attribute<ReplaceOrder> attributes_of<ReplaceOrder>[] = {
     {"ref", Repeated::behind_id, into<&ReplaceOrder::reference>},
     {"amount", Repeated::behind_id, read_amount, Presence::required},
     {"limit", Repeated::behind_id, read_limit, Presence::required}};
+
+template <>  // the server's own: no element
+inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEvents>{};
 
 // Its place in the table; a name that is not there does not compile.
 template <class AnyCommand>

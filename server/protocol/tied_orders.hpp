@@ -44,7 +44,8 @@ class TiedOrders {
   void take(std::vector<Command>& cancels, std::size_t max) {
     while (!orders_.empty() && cancels.size() < max) {
       const auto newest = std::prev(orders_.end());
-      cancels.push_back(CancelOrder{AccountId(*newest->second), newest->first});
+      cancels.push_back(CancelOrder{
+          .account = AccountId(*newest->second), .order = newest->first, .at_disconnect = true});
       orders_.erase(newest);
     }
   }

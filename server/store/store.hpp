@@ -8,7 +8,7 @@
 //   before any other thread   open, load, newest_executions, read_journal (recovery)
 //   core thread               append, resolve_in_doubt, confirm_epoch
 //   projector thread          project, prune
-//   reader thread             read_order
+//   reader thread             read_order, read_events
 // The three threads may call at the same time; each method has one thread at a time.
 //
 // Life of a batch: append() makes it durable. If append() throws StoreUnavailable, the outcome is
@@ -121,6 +121,10 @@ class Store {
   // have no such order. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) = 0;
   std::optional<StoredOrder> read_order(OrderId order) { return read_order(order, {}); }
+  // Reads the events of an account with the numbers `first` to `last`, which the tables have, with
+  // the references of their orders. Throws StoreUnavailable, StoreCorrupt.
+  virtual std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                            EventNumber last) = 0;
 
   // This server answers nothing more, so the next one need not wait for the end of its lease. If it
   // fails, the next one waits. After the end of the three threads.

@@ -43,7 +43,7 @@ struct UsualTable {
 template <>
 struct TableTraits<AccountRow> : UsualTable {
   static constexpr const char *name = "accounts", *key = "number";
-  static constexpr std::array changing{"balance_e16"};
+  static constexpr std::array changing{"balance_e16", "events"};
   static std::uint64_t key_of(const AccountRow& row) { return row.number; }
 };
 template <>
@@ -91,6 +91,15 @@ struct TableTraits<ExecutionRow> : UsualTable {
   static std::uint64_t key_of(const ExecutionRow& row) { return row.id; }
 };
 
+template <>
+struct TableTraits<EventRow> : UsualTable {
+  static constexpr const char *name = "account_events", *key = "account, number";
+  static constexpr std::size_t computed = 1;  // the reference
+  static std::uint64_t key_of(const EventRow& row) {
+    return std::uint64_t(row.account) << 40 | row.number;
+  }
+};
+
 // --- values
 
 // What a column holds of a value: an integer, or a text.
@@ -107,6 +116,10 @@ inline std::string to_stored(const KeyHash& key) { return key_text(key); }
 template <std::size_t Max>
 std::string to_stored(const InlineText<Max>& text) {
   return std::string(text.view());
+}
+inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
+inline std::string to_stored(const std::optional<OrderReference>& reference) {
+  return reference ? to_stored(*reference) : "";
 }
 template <class Value>
 inline constexpr bool is_stored_as_text =
@@ -164,6 +177,15 @@ inline const char* from_stored(std::string_view stored, SymbolName& name) {
 }
 inline const char* from_stored(std::string_view stored, OrderReference& reference) {
   return take(parse_order_reference(stored), reference, "is not an order reference");
+}
+inline const char* from_stored(std::string_view stored, std::optional<OrderReference>& reference) {
+  reference = parse_order_reference(stored);
+  return reference || stored.empty() ? nullptr : "is not an order reference";
+}
+inline const char* from_stored(std::string_view stored, EventKind& kind) {
+  for (std::size_t at = 0; at < enumerators<EventKind>; ++at)
+    if (kind = EventKind(at); name_of(kind) == stored) return nullptr;
+  return "is not a kind of event";
 }
 inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");
@@ -330,6 +352,12 @@ inline const std::string execution_columns = [] {
   return select_list<ExecutionRow>("e") + ", CAST(" + place_of("e.buy_order", then) + " > " +
          place_of("e.sell_order", then) + " AS INTEGER)";
 }();
+
+// Of `account_events e`.
+inline const std::string event_columns =
+    select_list<EventRow>("e") +
+    ", coalesce((SELECT ref FROM order_references r"
+    " WHERE r.account = e.account AND r.order_id = e.order_id), '')";
 
 // Of each account the newest references (References::kept_max), with what their orders were at
 // first. The recursion finds the accounts that have any.

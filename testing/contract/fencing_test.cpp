@@ -286,7 +286,7 @@ TEST_CASE("a projection is repeated while its first attempt is still committing"
 TEST_CASE("rows that contradict a projection are not retryable") {
   TemporaryFolder folder;
   const std::string path = folder / "x.db", url = shared_cluster().create_database();
-  const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0')";
+  const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0', 0)";
   const auto refuses = [](Store& store) {
     CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
     CHECK_THROWS_WITH(store.project(one_account(), 1),

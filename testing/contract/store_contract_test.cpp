@@ -174,6 +174,49 @@ TEST_CASE("an order is read with its executions, from both sides; an unknown one
   CHECK_FALSE(store.read_order(5));
 }
 
+TEST_CASE("events of an account are read by their numbers, with the references of orders") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  Exchange exchange = small_market();
+  exchange.begin_batch(1);
+  for (const AccountId& account : {alice, bob})
+    exchange.apply(RecordEvents{account}, Timestamp{9'000'000});
+  project(store, exchange, 1);
+  exchange.begin_batch(2);
+  exchange.apply(
+      PlaceOrder{bob, spy, Side::sell, Shares::whole(20), Price::whole(5), OrderReference("mine")},
+      Timestamp{10'000'000});
+  exchange.apply(CancelOrder{alice, 1}, Timestamp{10'000'000});
+  Rows rows;
+  exchange.take_changes(rows);
+  store.project(rows, 2);
+  store.project(rows, 2);
+
+  const auto of_account = [&](AccountNumber account) {
+    std::vector<EventRow> events;
+    for (const EventRow& row : rows.events)
+      if (row.account == account) {
+        events.push_back(row);
+        if (account == 1) events.back().reference = OrderReference("mine");
+      }
+    return events;
+  };
+  CHECK(of_account(0).size() == 2);  // executed, canceled
+  CHECK(store.read_events(0, 2, 3) == of_account(0));
+  CHECK(store.read_events(1, 2, 3) == of_account(1));
+  CHECK(store.read_events(1, 3, 3) == std::vector{of_account(1)[1]});
+  const EventRow began = store.read_events(0, 1, 1)[0];
+  CHECK((began.kind == EventKind::began && began.batch == 1 && began.time == Timestamp{9'000'000}));
+  const TablesImage image = store.load();
+  CHECK(image.rows.accounts[0].events == 3);
+  // numbers go on where they were
+  Exchange loaded(image.rows);
+  loaded.apply(PlaceShares{null_named, alice, Shares::whole(1)}, Timestamp{11'000'000});
+  loaded.take_changes(rows);
+  REQUIRE(rows.events.size() == 1);
+  CHECK(rows.events[0].number == 4);
+}
+
 TEST_CASE("pruning deletes old rows only") {
   const auto place = any_place();
   Store& store = place->reopen();

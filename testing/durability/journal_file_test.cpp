@@ -188,9 +188,9 @@ TEST_CASE_METHOD(JournalOnDisk, "a file of another format is refused") {
   };
   write_format(0);
   CHECK_THAT(open(), contains_text("/j was written by a version before 1.0: "));
-  write_format(101);
-  CHECK(open() == "/j was written by version 1.1 or newer: start that version");
-  bytes()[48] = 100;
+  write_format(102);
+  CHECK(open() == "/j was written by version 1.2 or newer: start that version");
+  bytes()[48] = 101;
   CHECK_THAT(open(), contains_text("its header is damaged"));
 }
 

@@ -161,6 +161,7 @@ class Fields {
   void draw(Number& number, std::string_view) {
     number = Number::from_units(std::max(units(), least_units_));
   }
+  void draw(std::optional<OrderReference>&, std::string_view) {}  // no column
   void draw(Cash& cash, std::string_view) {
     const std::uint8_t byte = bytes_.byte();
     Int128 units = Int128(byte % 64) * 10'000'000'000'000'000;

@@ -12,6 +12,7 @@ void Tables::write(const Rows& rows) {
   for (const ExecutionRow& row : rows.executions) executions_[row.id] = row;
   for (const ReferenceRow& row : rows.references) references_[row.order] = row;
   for (const ReplacementRow& row : rows.replacements) replacements_[row.number] = row;
+  for (const EventRow& row : rows.events) events_[{row.account, row.number}] = row;
   totals_ = rows.totals;
 }
 
@@ -62,6 +63,15 @@ std::vector<Execution> Tables::executions_of(OrderId order) const {
     if (row.buy_order == order || row.sell_order == order)
       executions.push_back({row.shares, row.price, row.time});
   return executions;
+}
+
+std::vector<EventRow> Tables::events(AccountNumber account, EventNumber first,
+                                     EventNumber last) const {
+  std::vector<EventRow> events;
+  for (auto row = events_.lower_bound({account, first});
+       row != events_.end() && row->first <= std::pair(account, last); ++row)
+    events.push_back(row->second);
+  return events;
 }
 
 Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) const {

@@ -23,6 +23,8 @@ class Tables {
   std::optional<ReplacementRow> replacement(OrderId number) const;
   // Oldest first.
   std::vector<Execution> executions_of(OrderId order) const;
+  // Those that there are, with the numbers from `first` to `last`.
+  std::vector<EventRow> events(AccountNumber account, EventNumber first, EventNumber last) const;
   // The outcome of this command, had the engine not answered `forgotten`. An order without a row is
   // unknown: the number may be that of a replacement.
   Outcome answer(const Command& command, const NotInMemory& forgotten) const;
@@ -38,6 +40,7 @@ class Tables {
   std::map<ExecutionId, ExecutionRow> executions_;
   std::map<OrderId, ReferenceRow> references_;
   std::map<OrderId, ReplacementRow> replacements_;
+  std::map<std::pair<AccountNumber, EventNumber>, EventRow> events_;
   Totals totals_;
 };
 

@@ -64,7 +64,7 @@ AskedRequest World::next_request() {
   std::vector<Command> commands;
   for (std::uint64_t left = 1 + scheduler.below(4); left > 0;) {
     Command command = commands_.next(orders);
-    if (creates(command) != creation) continue;
+    if (creates(command) != creation || std::holds_alternative<RecordEvents>(command)) continue;
     const bool queries = std::holds_alternative<QueryOrder>(command);
     if (plan.mostly_queries && !queries && !scheduler.chance(200)) continue;
     fit(command, account);

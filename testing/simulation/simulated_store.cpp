@@ -177,4 +177,11 @@ std::optional<StoredOrder> SimulatedStore::read_order(OrderId order, const Execu
   return stored;
 }
 
+std::vector<EventRow> SimulatedStore::read_events(AccountNumber account, EventNumber first,
+                                                  EventNumber last) {
+  take_time();
+  fail(disk_.faults.read_fails, "read failed");
+  return disk_.projections.back().tables.events(account, first, last);
+}
+
 }  // namespace exchange::simulation

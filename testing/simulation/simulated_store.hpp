@@ -75,6 +75,8 @@ class SimulatedStore final : public Store {
   void prune(BatchNumber through) override;
   using Store::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
+  std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                    EventNumber last) override;
 
  private:
   void take_time();  // crashes, hangs and partitions strike here

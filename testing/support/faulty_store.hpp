@@ -66,6 +66,12 @@ class FaultyStore : public MemoryStore {
     if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
     return MemoryStore::read_order(order, range);
   }
+  std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                    EventNumber last) override {
+    hold_reads.pass();
+    if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
+    return MemoryStore::read_events(account, first, last);
+  }
 
   std::int64_t lease_end_ns() const override { return lease_end; }
 

@@ -76,6 +76,8 @@ void MemoryStore::project(const Rows& rows, BatchNumber batch) {
       tables.executions_of.emplace(row.buy_order, row.id);
       tables.executions_of.emplace(row.sell_order, row.id);
     }
+    for (const EventRow& row : rows.events)
+      tables.events.emplace(std::pair(row.account, row.number), row);
     tables.totals = rows.totals;
     tables.projected_batch = batch;
   });
@@ -102,6 +104,19 @@ std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const Executio
       stored.executions.push_back({execution.shares, execution.price, execution.time});
     }
     return stored;
+  });
+}
+
+std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumber first,
+                                               EventNumber last) {
+  return tables_.with([&](Tables& tables) {
+    std::vector<EventRow> events;
+    for (EventNumber number = first; number <= last; ++number) {
+      EventRow& event = events.emplace_back(tables.events.at({account, number}));
+      const auto reference = tables.references.find(event.order);
+      if (reference != tables.references.end()) event.reference = reference->second.reference;
+    }
+    return events;
   });
 }
 

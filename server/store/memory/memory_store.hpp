@@ -27,6 +27,8 @@ class MemoryStore : public Store {
   void prune(BatchNumber through) override;
   using Store::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
+  std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                    EventNumber last) override;
 
  private:
   struct Journal {
@@ -42,6 +44,7 @@ class MemoryStore : public Store {
     std::map<OrderId, ReferenceRow> references;
     std::map<ExecutionId, ExecutionRow> executions;
     std::multimap<OrderId, ExecutionId> executions_of;
+    std::map<std::pair<AccountNumber, EventNumber>, EventRow> events;
     Totals totals;
     BatchNumber projected_batch = 0;
   };

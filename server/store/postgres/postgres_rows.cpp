@@ -143,6 +143,7 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& b
   put(work, known);
   put(work, rows.references);
   put(work, rows.replacements);
+  put(work, rows.events);
   fail_point<StoreUnavailable>("projection.amid_rows");
   Copy<ExecutionRow> executions(work);
   for (const ExecutionRow& row : rows.executions)

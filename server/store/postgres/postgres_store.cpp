@@ -90,6 +90,10 @@ void prepare_for_reader(pqxx::connection& connection) {
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1 "
       "LIMIT $2 OFFSET $3");
+  connection.prepare("get_events",
+                     "SELECT " + event_columns +
+                         " FROM account_events e WHERE e.account = $1 AND e.number BETWEEN $2 AND"
+                         " $3 ORDER BY e.number");
   connection.prepare("count_executions",
                      "SELECT (SELECT count(*) FROM executions WHERE buy_order = $1) + "
                      "(SELECT count(*) FROM executions WHERE sell_order = $1)");
@@ -519,6 +523,19 @@ std::optional<StoredOrder> PostgresStore::read_order(OrderId order, const Execut
                                    Timestamp{row[3].as<std::int64_t>()}});
     if (range.is_all()) stored.executions_total = stored.executions.size();
     return stored;
+  });
+}
+
+std::vector<EventRow> PostgresStore::read_events(AccountNumber account, EventNumber first,
+                                                 EventNumber last) {
+  return reader_.with([&](pqxx::connection& connection) {
+    std::vector<EventRow> events;
+    pqxx::nontransaction work(connection);
+    for (const auto& row : work.exec_prepared("get_events", account, first, last))
+      events.push_back(read_row<EventRow>(PostgresRow{row}));
+    if (events.size() != last - first + 1)
+      throw StoreUnavailable(describe() + " shows older tables than this server has written");
+    return events;
   });
 }
 

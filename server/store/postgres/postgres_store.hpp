@@ -45,6 +45,8 @@ class PostgresStore : public Store {
   void prune(BatchNumber through) override;
   using Store::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
+  std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                    EventNumber last) override;
 
   void end_lease() override;
   std::int64_t lease_end_ns() const override { return lease_.end_ns(); }

@@ -209,6 +209,10 @@ void SqliteStore::open_reader() {
   reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
   get_order_ =
       SqliteStatement(reader_, "SELECT " + order_columns + " FROM orders o WHERE o.id = ?1");
+  get_events_ = SqliteStatement(
+      reader_, "SELECT " + event_columns +
+                   " FROM account_events e WHERE e.account = ?1 AND e.number BETWEEN ?2 AND ?3"
+                   " ORDER BY e.number");
   const std::string of_order =
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 ";
@@ -393,6 +397,22 @@ std::optional<StoredOrder> SqliteStore::read_order(OrderId order, const Executio
     reader_.rollback();
     throw;
   }
+}
+
+std::vector<EventRow> SqliteStore::read_events(AccountNumber account, EventNumber first,
+                                               EventNumber last) {
+  std::vector<EventRow> events;
+  try {
+    for (get_events_.with(account, first, last); get_events_.step();)
+      events.push_back(read_row<EventRow>(get_events_));
+  } catch (...) {
+    get_events_.reset();
+    throw;
+  }
+  if (events.size() != last - first + 1)
+    throw StoreCorrupt(path_ + " lacks events of account number " + std::to_string(account) + "; " +
+                       restore_store);
+  return events;
 }
 
 void SqliteStore::read_executions(StoredOrder& stored, const ExecutionRange& range) {

@@ -41,6 +41,8 @@ class SqliteStore : public Store {
   void prune(BatchNumber through) override;
   using Store::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
+  std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
+                                    EventNumber last) override;
 
  private:
   std::string journal_path() const { return path_ + ".journal"; }
@@ -80,7 +82,8 @@ class SqliteStore : public Store {
   BatchNumber projected_ = 0, in_file_ = 0;
   // Reader thread.
   SqliteDatabase reader_;
-  SqliteStatement get_order_, count_executions_, get_executions_, get_newest_executions_;
+  SqliteStatement get_order_, count_executions_, get_executions_, get_newest_executions_,
+      get_events_;
 };
 
 }  // namespace exchange

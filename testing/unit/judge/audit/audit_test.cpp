@@ -94,8 +94,9 @@ TEST_CASE_METHOD(
   CHECK(counts["rows compared with the replay"] ==
         counts["orders"] + counts["executions"] + counts["accounts"] + counts["account keys"] +
             counts["symbols"] + counts["positions"] + counts["order references"] +
-            counts["replacements"] + 1);
+            counts["replacements"] + counts["account events"] + 1);
   CHECK(counts["replacements"] > 5);
+  CHECK(counts["account events"] > 100);
   CHECK(contents(path) == tables_before);
   CHECK(contents(journal) == journal_before);
 }
@@ -304,7 +305,7 @@ TEST_CASE_METHOD(SqliteFixture,
   };
   tables("PRAGMA user_version = 203");
   CHECK(error() == path + " was written by version 2.3 or newer: start that version");
-  tables("PRAGMA user_version = 100");
+  tables("PRAGMA user_version = 101");
   fs::resize_file(journal, 0);
   CHECK(error() == journal + " is empty or unfinished");
   SqliteDatabase(journal, SqliteDatabase::Use::write).run("CREATE TABLE journal (batch, payload)");
@@ -347,7 +348,7 @@ TEST_CASE_METHOD(SqliteFixture,
       {"UPDATE accounts SET id = '424242' WHERE number = 2",
        "[replay] accounts 2: id is 424242, should be "},
       {"UPDATE projection SET digest = digest + 1", "[replay] projection: digest is "},
-      {"INSERT INTO accounts VALUES ((SELECT count(*) FROM accounts), '31415', '0')",
+      {"INSERT INTO accounts VALUES ((SELECT count(*) FROM accounts), '31415', '0', 0)",
        "should not be there: the journal does not have it"},
   });
 }
@@ -556,7 +557,11 @@ TEST_CASE(
        "[tables] accounts 1: balance_e16 is not an amount of cash"},
       {"accounts",
        "balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
-       "[replay] accounts 0: balance_e16 is "},
+       ": its account has another balance, and no later event"},
+      {"account_events", "price_e8 = price_e8 + 1 WHERE account = 0 AND number = 2",
+       "[replay] account_events account 0 number 2: price_e8 is "},
+      {"account_events", "number = number + 9999 WHERE account = 0 AND number = 6",
+       "[tables] account_events account 0 number 7: number out of sequence"},
       {"journal", "payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch = 7",
        "[journal] journal batch 7: journal record fails its checksum"},
       {"journal", "epoch = 5 WHERE batch = 7",
