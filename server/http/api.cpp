@@ -157,14 +157,16 @@ std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
   return document.text();
 }
 
-std::string account_json(const MarketView& view, const AccountId& id,
-                         const MarketView::Account& account, const AccountPage& page) {
+namespace {
+
+// What documents and messages have of an account.
+void add_account(Document& document, const MarketView& view, const AccountId& id,
+                 const MarketView::Account& account, const AccountPage& page) {
   const std::size_t positions_end =
       std::min(account.positions.size(), page.first_position + page.positions_max);
   const auto symbol_of = [&](std::size_t index) {
     return view.symbols()[account.positions[index].symbol].name.view();
   };
-  Document document;
   document.add("account", id.view())
       .add("balance", to_string(account.balance))
       .add("reserved", to_string(account.reserved));
@@ -181,19 +183,62 @@ std::string account_json(const MarketView& view, const AccountId& id,
   document.add("open_orders", account.open_orders).add_list("orders", [&](auto add) {
     const auto add_order = [&](const OrderRow& row) {
       last = row.id;
-      add({{"order", row.id},
-           {"symbol", view.symbols()[row.symbol].name.view()},
-           {"side", side_name(row.side)},
-           {"shares", to_string(row.shares)},
-           {"limit", to_string(row.limit)},
-           {"open", to_string(row.open)},
-           {"opened_at_us", row.opened_at.microseconds}});
+      Json order{{"order", row.id}};
+      if (const OrderReference* ref = view.reference_of(row.id)) order["ref"] = ref->view();
+      order["symbol"] = view.symbols()[row.symbol].name.view();
+      order["side"] = side_name(row.side);
+      order["shares"] = to_string(row.shares);
+      order["limit"] = to_string(row.limit);
+      order["open"] = to_string(row.open);
+      order["opened_at_us"] = row.opened_at.microseconds;
+      add(order);
     };
     more_orders = view.visit_open_orders(account, page.orders_max, add_order, page.orders_after);
   });
   if (positions_end < account.positions.size())
     document.add("next_position", symbol_of(positions_end - 1));
   if (more_orders) document.add("next_order", last);
+}
+
+// "executed_maker": the event is "executed", and "maker" is its role; of "canceled_stp", "stp" is
+// the reason.
+Json event_json(const MarketView& view, const EventRow& row) {
+  using Kind = EventKind;
+  const std::string_view kind = name_of(row.kind), event = kind.substr(0, kind.find('_'));
+  const bool executed = event == "executed", canceled = event == "canceled";
+  Json json{{"number", row.number}, {"event", executed || canceled ? event : kind}};
+  if (row.order != 0) {
+    json["order"] = row.order;
+    if (row.reference) json["ref"] = row.reference->view();
+  }
+  if (row.kind != Kind::began) json["symbol"] = view.symbols()[row.symbol].name.view();
+  if (row.order != 0) json["side"] = side_name(row.side);
+  if (row.kind != Kind::began) json["shares"] = to_string(row.shares);
+  if (row.order != 0) {
+    if (executed)
+      json["price"] = to_string(row.price);
+    else
+      json["limit"] = row.price == Price() ? Json() : Json(to_string(row.price));
+    json["open"] = to_string(row.open);
+  }
+  if (executed) {
+    json["execution"] = row.execution;
+    json["role"] = kind.substr(event.size() + 1);
+  }
+  if (canceled) json["reason"] = kind.substr(event.size() + 1);
+  json["balance"] = to_string(row.balance);
+  if (row.kind != Kind::began) json["position"] = to_string(row.position);
+  json["batch"] = row.batch;
+  json["time_us"] = row.time.microseconds;
+  return json;
+}
+
+}  // namespace
+
+std::string account_json(const MarketView& view, const AccountId& id,
+                         const MarketView::Account& account, const AccountPage& page) {
+  Document document;
+  add_account(document, view, id, account, page);
   return document.text();
 }
 
@@ -245,25 +290,70 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
   return document.text();
 }
 
-std::string unsubscribed_message(std::string_view symbol) {
-  return text({{"type", "unsubscribed"}, {"symbol", symbol}});
+std::string account_message(const MarketView& view, const AccountId& id,
+                            const MarketView::Account& account) {
+  Document document;
+  document.add("type", "account").add("number", account.events).add("batch", view.batch());
+  add_account(document, view, id, account, {SIZE_MAX, SIZE_MAX});
+  return document.text();
 }
 
-std::string error_message(std::string_view sentence, std::string_view code) {
-  return text({{"type", "error"}, {"error", sentence}, {"code", code}});
+std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest) {
+  return text(
+      {{"type", "subscribed"}, {"account", account.view()}, {"from", from}, {"newest", newest}});
+}
+
+std::string events_message(const MarketView& view, const AccountId& account,
+                           const std::vector<EventRow>& events) {
+  Document document;
+  document.add("type", "events").add("account", account.view());
+  document.add_list("events", [&](auto add) {
+    for (const EventRow& row : events) add(event_json(view, row));
+  });
+  return document.text();
+}
+
+std::string unsubscribed_message(std::string_view member, std::string_view value) {
+  return text({{"type", "unsubscribed"}, {std::string(member), value}});
+}
+
+std::string error_message(std::string_view sentence, std::string_view code,
+                          std::string_view account) {
+  Json message{{"type", "error"}};
+  if (!account.empty()) message["account"] = account;
+  message["error"] = sentence;
+  message["code"] = code;
+  return text(message);
 }
 
 SubscriberRequest read_subscriber_request(const std::string& message) {
   using Kind = SubscriberRequest::Kind;
   const Json json = Json::parse(message, nullptr, false);
   if (json.is_discarded()) return {Kind::not_json, {}};
-  if (!json.is_object() || json.size() != 1 || !json.begin()->is_string())
-    return {Kind::unknown, {}};
-  const std::string verb = json.begin().key();
-  const Kind kind = verb == "subscribe"     ? Kind::subscribe
-                    : verb == "unsubscribe" ? Kind::unsubscribe
-                                            : Kind::unknown;
-  return {kind, json.begin()->get<std::string>()};
+  const SubscriberRequest unknown{Kind::unknown};
+  if (!json.is_object() || json.size() != 1) return unknown;
+  SubscriberRequest request{json.begin().key() == "subscribe"     ? Kind::subscribe
+                            : json.begin().key() == "unsubscribe" ? Kind::unsubscribe
+                                                                  : Kind::unknown};
+  const Json& of = *json.begin();
+  if (of.is_string()) {
+    request.name = of.get<std::string>();
+    return request;
+  }
+  if (!of.is_object() || !of.contains("account")) return unknown;
+  request.of_account = true;
+  for (const auto& [name, value] : of.items()) {
+    if (name == "account" && value.is_string())
+      request.name = value.get<std::string>();
+    else if (name == "key" && value.is_string() && request.kind == Kind::subscribe)
+      request.key = value.get<std::string>();
+    else if (name == "from" && value.is_number_unsigned() && value > 0 &&
+             request.kind == Kind::subscribe)
+      request.from = value.get<EventNumber>();
+    else
+      return unknown;
+  }
+  return request;
 }
 
 }  // namespace exchange

@@ -33,14 +33,27 @@ std::string order_json(const MarketView& view, const StoredOrder& order,
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t levels,
                              std::size_t trades);
 std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change);
-std::string unsubscribed_message(std::string_view symbol);
-std::string error_message(std::string_view sentence, std::string_view code);
+// The whole account with the number of its newest event.
+std::string account_message(const MarketView& view, const AccountId& id,
+                            const MarketView::Account& account);
+std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest);
+std::string events_message(const MarketView& view, const AccountId& account,
+                           const std::vector<EventRow>& events);
+// `member`: symbol or account.
+std::string unsubscribed_message(std::string_view member, std::string_view value);
+// `account`: which subscription it refuses; empty: none of an account.
+std::string error_message(std::string_view sentence, std::string_view code,
+                          std::string_view account = {});
 
-// What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}.
+// What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}; or instead of the
+// symbol an account: {"account": "1", "key": "...", "from": 7}, of which the last two are optional.
 struct SubscriberRequest {
   enum class Kind { not_json, unknown, subscribe, unsubscribe };
   Kind kind;
-  std::string symbol;  // as it was sent
+  bool of_account = false;
+  std::string name = {};  // of the symbol, or the account; as it was sent
+  std::string key = {};
+  std::optional<EventNumber> from = {};  // at least 1
 };
 SubscriberRequest read_subscriber_request(const std::string& message);
 

@@ -29,12 +29,13 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
       state_.with([](State& data) { return !data.closed && ++data.executing; }) ? &state_
                                                                                 : nullptr);
   if (!lease) co_return "the server is stopping";
-  if (authenticator_ != nullptr) co_await check_keys(pending.keys);
+  Authenticator* const authenticator = pending.needs_no_key ? nullptr : authenticator_;
+  if (authenticator != nullptr) co_await check_keys(pending.keys);
   if (pending.keys.refused) {
     pending.refuse(Reason::key_unchecked);
     co_return "";
   }
-  if (authenticator_ != nullptr) pending.commands = pending.keys.accepted();
+  if (authenticator != nullptr) pending.commands = pending.keys.accepted();
   if (pending.commands.empty()) {
     pending.refuse(Reason::operator_key);
   } else {
@@ -42,7 +43,7 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
     core_->submit({&submission, 1});
     co_await pending.executed.wait();
   }
-  if (authenticator_ != nullptr) authenticator_->complete(pending.keys, pending.outcomes);
+  if (authenticator != nullptr) authenticator->complete(pending.keys, pending.outcomes);
   co_return "";
 }
 
@@ -64,6 +65,36 @@ asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& accoun
   co_await check_keys(keys);
   if (keys.refused) co_return std::nullopt;
   co_return keys.is_logged_in(account);
+}
+
+asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId account,
+                                                                PeerAddress address) {
+  PendingRequest pending(context_, address);
+  const Command command = RecordEvents{account};
+  pending.commands = {&command, 1};
+  pending.needs_no_key = true;
+  const std::string_view problem = co_await execute(pending);
+  co_return Recorded{problem,
+                     problem.empty() && std::holds_alternative<Created>(pending.outcomes[0])};
+}
+
+asio::awaitable<std::vector<EventRow>> CoreClient::read_events(AccountNumber account,
+                                                               EventNumber first,
+                                                               EventNumber last) {
+  Event read(context_);
+  std::vector<EventRow> events;
+  const auto on_read = [&](std::vector<EventRow> rows) {
+    asio::post(context_, [&, rows = std::move(rows)]() mutable {
+      events = std::move(rows);
+      read.set();
+    });
+  };
+  const bool reading = attached() && state_.with([&](State& state) {
+    if (!state.closed) core_->read_events(account, first, last, on_read);
+    return !state.closed;
+  });
+  if (reading) co_await read.wait();
+  co_return events;
 }
 
 // Core threads.

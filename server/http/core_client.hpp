@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "auth/authenticator.hpp"
 #include "base/address_quota.hpp"
@@ -23,6 +24,7 @@ struct PendingRequest : Submission {
   PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
       : keys(address), executed(context) {}
   KeyCheck keys;
+  bool needs_no_key = false;
   Event executed;
 };
 
@@ -57,6 +59,17 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
                                                       const PeerAddress& address);
 
+  // From the return on, the events of this account are recorded, if it exists.
+  struct Recorded {
+    std::string_view problem;  // as of execute()
+    bool exists;
+  };
+  boost::asio::awaitable<Recorded> record_events(AccountId account, PeerAddress address);
+  // Reads the events of an account from `first` to `last`, which the tables have; nothing if the
+  // server stops or is a standby. While the store is unavailable, it waits.
+  boost::asio::awaitable<std::vector<EventRow>> read_events(AccountNumber account,
+                                                            EventNumber first, EventNumber last);
+
   struct Read {
     std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;
@@ -85,6 +98,7 @@ class CoreClient final : public CompletionSink {
     std::size_t executing = 0;
   };
   struct Leave;
+  boost::asio::awaitable<std::string_view> run(PendingRequest& pending);
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 

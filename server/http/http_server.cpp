@@ -23,6 +23,7 @@
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
 #include "base/thread.hpp"
+#include "http/account_channel.hpp"
 #include "http/address_turns.hpp"
 #include "http/authority.hpp"
 #include "http/http_routes.hpp"
@@ -135,7 +136,8 @@ class HttpServer::State {
                 .metrics = metrics,
                 .certificate = certificate,
                 .context = answers_},
-        channel_(context_, answers_, view_, routes_.turns, options.limits, metrics),
+        accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
+        channel_(context_, answers_, view_, accounts_, routes_.turns, options.limits, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
@@ -157,6 +159,7 @@ class HttpServer::State {
     thread_.join();
     handshakes_.close();
     routes_.turns.close();
+    accounts_.close();
     channel_.forget_all();  // connections end before their context
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -207,8 +210,10 @@ class HttpServer::State {
     if (unread.empty()) return;
     // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
-    for (const MarketFeed::Projected& projected : unread)
+    for (const MarketFeed::Projected& projected : unread) {
       channel_.publish(view_->apply(projected.rows, projected.batch));
+      accounts_.publish(projected.rows.accounts);
+    }
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
@@ -470,6 +475,7 @@ class HttpServer::State {
   AddressTurns handshakes_{context_, limits_.tls_handshakes_max};
   CoreClient core_client_;
   HttpRoutes routes_;
+  AccountChannel accounts_;
   MarketChannel channel_;
   // Of connections, and of answers. Their destructors end the coroutines, which release their
   // shares and turns: of what is declared above.

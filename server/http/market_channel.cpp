@@ -57,10 +57,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   // The next message; nothing at the end of the connection. Waits first until the backlog is at
   // most half full, so that many snapshots are sent one after another.
   asio::awaitable<std::optional<std::string>> read() {
-    while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !failed_) {
-      backlog_shrank_.expires_at(asio::steady_timer::time_point::max());
-      co_await backlog_shrank_.async_wait(use_tuple);
-    }
+    co_await has_room();
     beast::flat_buffer buffer;
     const auto [error, bytes] = co_await socket_.async_read(buffer, use_tuple);
     if (error == beast::error::timeout) Metrics::add(metrics_.websockets_dropped);
@@ -68,6 +65,25 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     co_return beast::buffers_to_string(buffer.data());
   }
   bool last_was_text() const { return socket_.got_text(); }
+  // Until the backlog is at most half full, or the connection is over.
+  asio::awaitable<void> has_room() {
+    while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !is_over())
+      co_await backlog_shrank_.async_wait(use_tuple);
+  }
+  bool is_over() const { return failed_ || close_; }
+  // Those of other accounts go on meanwhile.
+  asio::awaitable<void> no_longer_beginning(const std::string& account) {
+    while (!is_over() && accounts.contains(account) && accounts[account].beginning)
+      co_await one_begun_.async_wait(use_tuple);
+  }
+  // `begun` null: it was refused; the one before it, if any, goes on.
+  void end_beginning(const std::string& account, AccountChannel::SubscriptionPointer begun) {
+    Followed& followed = accounts[account];
+    followed.beginning = false;
+    if (begun) followed.account = std::move(begun);
+    if (!followed.account) accounts.erase(account);
+    one_begun_.cancel();
+  }
 
   void send(const Message& message) {
     if (close_ || failed_) return;
@@ -97,10 +113,19 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
     socket_.next_layer().close();
     backlog_shrank_.cancel();
+    one_begun_.cancel();
   }
 
   const PeerAddress address;
   std::set<SymbolNumber> symbols;
+  struct Followed {
+    AccountChannel::SubscriptionPointer account;  // null: none has begun yet
+    bool beginning = false;                       // another one is
+  };
+  std::map<std::string, Followed> accounts;  // by id, as it was sent
+  bool may_subscribe() const {
+    return symbols.size() + accounts.size() < limits_.websocket_subscriptions_max;
+  }
 
  private:
   // It does not read: a close frame would not arrive either.
@@ -141,7 +166,10 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   const std::uint64_t& turn_;
   std::uint64_t last_turn_ = 0;
   bool accepted_ = false, writing_ = false, failed_ = false;
-  asio::steady_timer backlog_shrank_{socket_.get_executor()};
+  asio::steady_timer backlog_shrank_{socket_.get_executor(),
+                                     asio::steady_timer::time_point::max()};  // canceled then
+  asio::steady_timer one_begun_{socket_.get_executor(),
+                                asio::steady_timer::time_point::max()};  // likewise
   std::optional<websocket::close_reason> close_;
 };
 
@@ -157,6 +185,8 @@ asio::awaitable<void> MarketChannel::serve(AnyStream stream, Handshake handshake
     problem = std::current_exception();
   }
   for (const SymbolNumber symbol : subscriber->symbols) forget(*subscriber, symbol);
+  for (const auto& [id, followed] : subscriber->accounts) end(followed.account);
+  subscriber->accounts.clear();
   subscribers_.erase(subscriber);
   subscriber->end();  // a write to a client that does not read would keep the connection open
   if (problem) std::rethrow_exception(problem);
@@ -188,26 +218,90 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
   }
   if (request.kind == Kind::unknown) {
     send(subscriber,
-         error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})",
+         error_message(R"(expected {"subscribe": "SYMBOL"} or {"subscribe": {"account": "ID", )"
+                       R"("key": "KEY", "from": NUMBER}}, or "unsubscribe" for either)",
                        "unknown_message"));
     co_return;
   }
-  const bool subscribes = request.kind == Kind::subscribe;
+  if (request.of_account)
+    co_await handle_account(subscriber, request);
+  else
+    co_await handle_symbol(subscriber, request);
+}
+
+std::string MarketChannel::too_many() const {
+  return error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
+                           " subscriptions a connection",
+                       "too_many_subscriptions");
+}
+
+asio::awaitable<void> MarketChannel::handle_account(Subscriber& subscriber,
+                                                    SubscriberRequest request) {
+  co_await subscriber.no_longer_beginning(request.name);
+  const auto known = subscriber.accounts.find(request.name);
+  const bool is_known = known != subscriber.accounts.end();
+  if (request.kind == SubscriberRequest::Kind::unsubscribe) {
+    if (is_known) {
+      end(known->second.account);
+      subscriber.accounts.erase(known);
+    }
+    send(subscriber, unsubscribed_message("account", request.name));
+    co_return;
+  }
+  if (!is_known && !subscriber.may_subscribe()) {
+    send(subscriber, too_many());
+    co_return;
+  }
+  subscriber.accounts[request.name].beginning = true;
+  asio::co_spawn(connections_, follow(subscriber.shared_from_this(), request),
+                 [](const std::exception_ptr& problem) {
+                   if (problem) std::rethrow_exception(problem);
+                 });
+}
+
+asio::awaitable<void> MarketChannel::follow(SubscriberPointer subscriber,
+                                            SubscriberRequest request) {
+  const auto account = std::make_shared<AccountChannel::Subscription>(subscriber->address);
+  const auto begun =
+      co_await asio::co_spawn(answers_, accounts_.begin(account, request), asio::use_awaitable);
+  if (subscriber->is_over() || !subscriber->accounts.contains(request.name)) co_return;
+  if (begun.accepted) end(subscriber->accounts[request.name].account);
+  subscriber->end_beginning(request.name, begun.accepted ? account : nullptr);
+  send(*subscriber, begun.message);
+  const auto is_over = [&] {
+    const auto found = subscriber->accounts.find(request.name);
+    return subscriber->is_over() || found == subscriber->accounts.end() ||
+           found->second.account != account;
+  };
+  while (begun.accepted) {
+    co_await subscriber->has_room();
+    if (is_over()) co_return;
+    std::string events =
+        co_await asio::co_spawn(answers_, accounts_.next(account), asio::use_awaitable);
+    if (events.empty() || is_over()) co_return;
+    ++turn_;
+    send(*subscriber, std::move(events));
+  }
+}
+
+void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
+  if (account) asio::post(answers_, [this, account] { accounts_.end(*account); });
+}
+
+asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
+                                                   SubscriberRequest request) {
+  const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
   const Found found = co_await asio::co_spawn(
-      answers_, look_up(request.symbol, subscribes, subscriber.address), asio::use_awaitable);
+      answers_, look_up(request.name, subscribes, subscriber.address), asio::use_awaitable);
   if (!found.symbol) {
     send(subscriber,
-         error_message("unknown symbol '" + request.symbol + "'", code_of(Reason::unknown_symbol)));
+         error_message("unknown symbol '" + request.name + "'", code_of(Reason::unknown_symbol)));
   } else if (!subscribes) {
     if (subscriber.symbols.erase(*found.symbol) > 0) forget(subscriber, *found.symbol);
-    send(subscriber, unsubscribed_message(request.symbol));
-  } else if (subscriber.symbols.size() >= limits_.websocket_subscriptions_max &&
-             !subscriber.symbols.contains(*found.symbol)) {
+    send(subscriber, unsubscribed_message("symbol", request.name));
+  } else if (!subscriber.may_subscribe() && !subscriber.symbols.contains(*found.symbol)) {
     asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });
-    send(subscriber,
-         error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
-                           " subscriptions a connection",
-                       "too_many_subscriptions"));
+    send(subscriber, too_many());
   } else {
     if (!subscriber.symbols.insert(*found.symbol).second)  // counted before
       asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });

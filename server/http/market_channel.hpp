@@ -1,9 +1,10 @@
 #pragma once
 // MarketChannel sends market data over WebSocket: it knows the subscribers of each symbol and the
-// messages that each subscriber has not taken yet. Messages are made on the thread of answers,
-// which has the view; connections and subscribers are those of the thread of connections. What the
-// one posts arrives at the other in that order, so a subscriber gets its snapshot before the
-// updates that follow it. Owner: HttpServer. Thread: that of connections, but where noted.
+// messages that each subscriber has not taken yet. Events of accounts come from AccountChannel.
+// Messages are made on the thread of answers, which has the view; connections and subscribers are
+// those of the thread of connections. What the one posts arrives at the other in that order, so a
+// subscriber gets its snapshot before the updates that follow it. Owner: HttpServer. Thread: that
+// of connections, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/message.hpp>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/address_quota.hpp"
+#include "http/account_channel.hpp"
 #include "http/address_turns.hpp"
 #include "http/api.hpp"
 #include "http/limits.hpp"
@@ -33,11 +35,12 @@ class MarketChannel {
   // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
   // answers.
   MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
-                const std::optional<MarketView>& view, AddressTurns& turns,
-                const HttpLimits& limits, Metrics& metrics)
+                const std::optional<MarketView>& view, AccountChannel& accounts,
+                AddressTurns& turns, const HttpLimits& limits, Metrics& metrics)
       : connections_(connections),
         answers_(answers),
         view_(view),
+        accounts_(accounts),
         turns_(turns),
         limits_(limits),
         metrics_(metrics) {}
@@ -71,7 +74,13 @@ class MarketChannel {
 
   boost::asio::awaitable<void> listen(Subscriber& subscriber);
   boost::asio::awaitable<void> handle(Subscriber& subscriber, std::string message);
+  boost::asio::awaitable<void> handle_symbol(Subscriber& subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> handle_account(Subscriber& subscriber, SubscriberRequest request);
+  // Answers the request, then sends the events of the account until the subscription is over.
+  boost::asio::awaitable<void> follow(SubscriberPointer subscriber, SubscriberRequest request);
+  void end(const AccountChannel::SubscriptionPointer& account);  // null: does nothing
   void send(Subscriber& subscriber, std::string text);
+  std::string too_many() const;  // subscriptions
   void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
   void forget(Subscriber& subscriber, SymbolNumber symbol);
 
@@ -84,6 +93,7 @@ class MarketChannel {
   boost::asio::io_context& connections_;
   boost::asio::io_context& answers_;
   const std::optional<MarketView>& view_;
+  AccountChannel& accounts_;  // thread of answers
   AddressTurns& turns_;
   const HttpLimits& limits_;
   Metrics& metrics_;

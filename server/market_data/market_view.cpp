@@ -63,6 +63,9 @@ void MarketView::put_rows(const Rows& rows) {
   std::sort(entering_.begin(), entering_.end(),
             [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
   Bursts::each(entering_, [&](const OrderRow* row) { open(*row); });
+  Bursts::each(rows.references, [&](const ReferenceRow& row) {
+    if (order_index_.find(row.order) != no_index) references_.emplace(row.order, row.reference);
+  });
 }
 
 const MarketView::Symbol* MarketView::find_symbol(const SymbolName& name) const {
@@ -78,6 +81,11 @@ std::optional<SymbolNumber> MarketView::symbol_number(const SymbolName& name) co
 const MarketView::Account* MarketView::find_account(const AccountId& id) const {
   const AccountNumber number = account_ids_.find(id);
   return number == no_index ? nullptr : &accounts_[number];
+}
+
+std::optional<AccountNumber> MarketView::account_number(const AccountId& id) const {
+  const AccountNumber number = account_ids_.find(id);
+  return number == no_index ? std::nullopt : std::optional(number);
 }
 
 std::optional<std::size_t> MarketView::find_position(const Account& account,
@@ -102,6 +110,7 @@ void MarketView::put_account(const AccountRow& row) {
     accounts_.emplace_back();
   }
   accounts_[row.number].balance = row.balance;
+  accounts_[row.number].events = row.events;
 }
 
 void MarketView::put_symbol(const SymbolRow& row) {
@@ -123,6 +132,7 @@ void MarketView::put_order(const OrderRow& row) {
       return;
     }
     close(index);
+    if (!row.is_open()) references_.erase(row.id);
   }
   // An order that opened and closed between two updates never rested here.
   if (row.is_open()) entering_.push_back(&row);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/flat_map.hpp"
@@ -57,6 +58,7 @@ class MarketView {
     Cash reserved;  // by open buys
     std::vector<Position> positions;
     std::uint32_t open_orders = 0;
+    EventNumber events = 0;  // AccountRow::events
     // first and last in the order of their places, in the order pool
     std::uint32_t first_order = no_index, last_order = no_index;
   };
@@ -90,10 +92,17 @@ class MarketView {
   std::optional<SymbolNumber> symbol_number(const SymbolName& name) const;
   const Account* find_account(const AccountId& id) const;
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
+  std::optional<AccountNumber> account_number(const AccountId& id) const;
+  const Account& account(AccountNumber number) const { return accounts_[number]; }
   std::size_t accounts() const { return accounts_.size(); }
   // Where the account's position in this symbol stands in `positions`; nothing if it has none.
   std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;
   bool has_open_order(const Account& account, OrderId order) const;
+  // What its client calls an open order; null if it has no reference.
+  const OrderReference* reference_of(OrderId order) const {
+    const auto found = references_.find(order);
+    return found == references_.end() ? nullptr : &found->second;
+  }
   // Calls visit(const OrderRow&) for the account's open orders, in the order of their places,
   // `count` at most: from the first on, or those behind `after`, which is one of them. Returns
   // whether there are more.
@@ -138,7 +147,8 @@ class MarketView {
   FlatMap<std::uint32_t> position_index_;  // in Account::positions
   Pool<Order> orders_;
   IdIndex order_index_;
-  std::vector<const OrderRow*> entering_;  // rows of the call under way
+  std::unordered_map<OrderId, OrderReference> references_;  // of open orders
+  std::vector<const OrderRow*> entering_;                   // rows of the call under way
   struct TradeOfSymbol {
     SymbolNumber symbol;
     ExecutionId id;

@@ -1,59 +1,8 @@
 // The market over WebSocket, through real sockets.
-#include "unit/http/http_fixture.hpp"
+#include "unit/http/follow.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
-
-namespace {
-
-using Socket = websocket::stream<asio::ip::tcp::socket>;
-
-struct Follow : HttpFixture {
-  // Subscribed to `symbol`, if there is one.
-  Socket follow(const std::string& symbol = "") {
-    Socket socket(connect());
-    socket.handshake("exchange", "/ws");
-    if (!symbol.empty()) send(socket, subscribe(symbol));
-    return socket;
-  }
-  // The status that refuses one more subscriber.
-  unsigned refusal() {
-    websocket::response_type response;
-    boost::system::error_code error;
-    Socket(connect()).handshake(response, "exchange", "/ws", error);
-    CHECK(error == websocket::error::upgrade_declined);
-    return response.result_int();
-  }
-  static void send(Socket& socket, const std::string& text) {
-    socket.text(true);
-    socket.write(asio::buffer(text));
-  }
-  static Json receive(Socket& socket) {
-    beast::flat_buffer buffer;
-    socket.read(buffer);
-    return Json::parse(beast::buffers_to_string(buffer.data()));
-  }
-  static std::string subscribe(const std::string& symbol) {
-    return Json{{"subscribe", symbol}}.dump();
-  }
-  // Reads until the connection ends.
-  static websocket::close_code closed(Socket& socket) {
-    boost::system::error_code error;
-    while (!error) {
-      beast::flat_buffer buffer;
-      socket.read(buffer, error);
-    }
-    return error == websocket::error::closed ? websocket::close_code(socket.reason().code)
-                                             : websocket::close_code::none;
-  }
-  void trade() {
-    post(small_market);
-    post(first_bid);
-    await_view();
-  }
-};
-
-}  // namespace
 
 TEST_CASE_METHOD(Follow,
                  "a subscriber gets a snapshot, then every change with the next sequence number") {
@@ -135,13 +84,21 @@ TEST_CASE_METHOD(
     return reply["error"].get<std::string>() + ": " + reply["code"].get<std::string>();
   };
   const std::string expected =
-      R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}: unknown_message)";
+      R"(expected {"subscribe": "SYMBOL"} or {"subscribe": {"account": "ID", "key": "KEY", )"
+      R"("from": NUMBER}}, or "unsubscribe" for either: unknown_message)";
   CHECK(error_of("[]") == expected);
   CHECK(error_of("7") == expected);
   CHECK(error_of("{}") == expected);
   CHECK(error_of(R"({"subscribe": 5})") == expected);
   CHECK(error_of(R"({"subscribe": "SPY", "x": "y"})") == expected);
   CHECK(error_of(R"({"follow": "SPY"})") == expected);
+  for (const char* account :
+       {R"({})", R"({"account": 1})", R"({"key": "k"})", R"({"account": "1", "from": 0})",
+        R"({"account": "1", "from": -1})", R"({"account": "1", "from": "1"})",
+        R"({"account": "1", "from": 1.5})", R"({"account": "1", "key": 7})",
+        R"({"account": "1", "to": 2})"})
+    CHECK(error_of(R"({"subscribe": )" + std::string(account) + "}") == expected);
+  CHECK(error_of(R"({"unsubscribe": {"account": "1", "from": 1}})") == expected);
   CHECK(error_of(subscribe("XYZ")) == "unknown symbol 'XYZ': unknown_symbol");
   CHECK(error_of(subscribe("")) == "unknown symbol '': unknown_symbol");
   CHECK(error_of(R"({"unsubscribe": "XYZ"})") == "unknown symbol 'XYZ': unknown_symbol");

@@ -1,0 +1,267 @@
+// Events of accounts over WebSocket (docs/account-stream.md), through real sockets.
+#include "auth/scrypt.hpp"
+#include "unit/http/follow.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct FollowAccount : Follow {
+  static std::string subscribe_account(const std::string& account, std::optional<int> from = {},
+                                       const std::string& key = "") {
+    Json of{{"account", account}};
+    if (from) of["from"] = *from;
+    if (!key.empty()) of["key"] = key;
+    return Json{{"subscribe", of}}.dump();
+  }
+  Socket follow_account(const std::string& account, std::optional<int> from = {}) {
+    Socket socket = follow();
+    send(socket, subscribe_account(account, from));
+    return socket;
+  }
+  // The next `count` events, from however many messages; without their times.
+  static std::vector<Json> events(Socket& socket, std::size_t count) {
+    std::vector<Json> all;
+    while (all.size() < count) {
+      const Json message = receive(socket);
+      REQUIRE(message["type"] == "events");
+      for (Json event : message["events"]) {
+        CHECK(event.erase("time_us") == 1);
+        all.push_back(event);
+      }
+    }
+    CHECK(all.size() == count);
+    return all;
+  }
+  static std::vector<int> numbers(const std::vector<Json>& events) {
+    std::vector<int> numbers;
+    for (const Json& event : events) numbers.push_back(event["number"]);
+    return numbers;
+  }
+  static std::string error_of(Socket& socket, const std::string& message) {
+    send(socket, message);
+    const Json reply = receive(socket);
+    CHECK(reply["type"] == "error");
+    if (reply["code"] != "too_many_subscriptions")
+      CHECK(reply["account"] == Json::parse(message)["subscribe"]["account"]);
+    return reply.value("error", "") + ": " + reply.value("code", "");
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(FollowAccount,
+                 "a subscriber of an account gets a snapshot, then every event after it") {
+  start();
+  trade();
+  transact(1, "<order sym='SPY' amount='2' limit='7' ref='mine'/>");
+  transact(2, "<order sym='SPY' amount='-40' limit='140'/>");
+  await_view();
+  Socket socket = follow_account("1");
+  Json snapshot = receive(socket);
+  for (Json& order : snapshot["orders"]) CHECK(order.erase("opened_at_us") == 1);
+  CHECK(snapshot.erase("batch") == 1);
+  CHECK(
+      snapshot ==
+      R"({"type": "account", "number": 1, "account": "1", "balance": "85419", "reserved": "8754.2",
+    "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 2, "orders": [
+    {"order": 1, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60"},
+    {"order": 2, "ref": "mine", "symbol": "SPY", "side": "buy", "shares": "2", "limit": "7", "open": "2"}]})"_json);
+  transact(2, "<order sym='SPY' amount='-70' limit='140'/>");
+  transact(1, "<replace ref='mine' amount='3' limit='141'/><cancel ref='mine'/>");
+  const std::uint64_t batch = metrics.batch;
+  CHECK(events(socket, 3) == std::vector<Json>{{{"number", 2},
+                                                {"event", "executed"},
+                                                {"order", 1},
+                                                {"symbol", "SPY"},
+                                                {"side", "buy"},
+                                                {"shares", "60"},
+                                                {"price", "145.67"},
+                                                {"open", "0"},
+                                                {"execution", 2},
+                                                {"role", "maker"},
+                                                {"balance", "85419"},
+                                                {"position", "100"},
+                                                {"batch", batch - 1}},
+                                               {{"number", 3},
+                                                {"event", "replaced"},
+                                                {"order", 2},
+                                                {"ref", "mine"},
+                                                {"symbol", "SPY"},
+                                                {"side", "buy"},
+                                                {"shares", "3"},
+                                                {"limit", "141"},
+                                                {"open", "3"},
+                                                {"balance", "85010"},
+                                                {"position", "100"},
+                                                {"batch", batch}},
+                                               {{"number", 4},
+                                                {"event", "executed"},
+                                                {"order", 2},
+                                                {"ref", "mine"},
+                                                {"symbol", "SPY"},
+                                                {"side", "buy"},
+                                                {"shares", "3"},
+                                                {"price", "140"},
+                                                {"open", "0"},
+                                                {"execution", 3},
+                                                {"role", "taker"},
+                                                {"balance", "85013"},
+                                                {"position", "103"},
+                                                {"batch", batch}}});
+}
+
+TEST_CASE_METHOD(FollowAccount, "a client that comes back gets exactly what it missed") {
+  options.http.events_max = 3;
+  start();
+  trade();
+  Socket first = follow_account("1", 1);
+  CHECK(receive(first) == R"({"type": "subscribed", "account": "1", "from": 1, "newest": 1})"_json);
+  const Json began = events(first, 1)[0];
+  CHECK(began.size() == 4);
+  CHECK((began["event"] == "began" && began["number"] == 1 && began["balance"] == "85433"));
+  first.next_layer().close();
+  std::string orders;
+  for (int i = 0; i < 10; ++i) orders += "<order sym='SPY' amount='1' limit='1'/>";
+  transact(1, orders);
+  await_view();
+  Socket second = follow_account("1", 4);
+  CHECK(receive(second) ==
+        R"({"type": "subscribed", "account": "1", "from": 4, "newest": 11})"_json);
+  CHECK(numbers(events(second, 8)) == std::vector{4, 5, 6, 7, 8, 9, 10, 11});
+  // nothing is missing, and the next one is not there yet
+  Socket third = follow_account("1", 12);
+  CHECK(receive(third)["newest"] == 11);
+  transact(1, "<cancel id='5'/>");
+  for (Socket* const socket : {&second, &third}) {
+    const Json canceled = events(*socket, 1)[0];
+    CHECK((canceled["number"] == 12 && canceled["reason"] == "client"));
+  }
+}
+
+TEST_CASE_METHOD(FollowAccount, "events keep their numbers when the server starts again") {
+  start();
+  trade();
+  Socket before = follow_account("1");
+  receive(before);
+  transact(1, "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='2' limit='1'/>");
+  const std::vector<Json> seen = events(before, 2);
+  stop();
+  start();
+  transact(1, "<cancel id='3'/>");
+  await_view();
+  Socket after = follow_account("1", 2);
+  CHECK(receive(after)["newest"] == 4);
+  const std::vector<Json> all = events(after, 3);
+  CHECK(std::vector(all.begin(), all.begin() + 2) == seen);
+  CHECK(all[2]["event"] == "canceled");
+}
+
+TEST_CASE_METHOD(FollowAccount, "a subscription is refused with a reason") {
+  options.http.websocket_subscriptions_max = 2;
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["number"] == 1);
+  CHECK(error_of(socket, subscribe_account("9")) == "unknown account: unknown_account");
+  CHECK(error_of(socket, subscribe_account("one")) ==
+        "an account id is 1 to 64 digits: malformed_id");
+  CHECK(error_of(socket, subscribe_account("1", 3)) ==
+        "the newest event of this account is 1: subscribe without from for a snapshot, and go on "
+        "from it: unknown_event");
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["type"] == "snapshot");
+  CHECK(error_of(socket, subscribe_account("2")) ==
+        "at most 2 subscriptions a connection: too_many_subscriptions");
+  // all of that left the first subscription as it was
+  send(socket, R"({"unsubscribe": "SPY"})");
+  CHECK(receive(socket)["type"] == "unsubscribed");
+  transact(1, "<cancel id='1'/>");
+  CHECK(events(socket, 1)[0]["event"] == "canceled");
+}
+
+TEST_CASE_METHOD(FollowAccount, "an account can be followed as soon as it is created") {
+  start();
+  trade();
+  store.hold_projections.begin();  // so that the view does not know it yet
+  post("<create><account id='3' balance='5'/></create>");
+  Socket socket = follow_account("3");
+  store.hold_projections.end();
+  const Json snapshot = receive(socket);
+  CHECK((snapshot["number"] == 1 && snapshot["balance"] == "5"));
+}
+
+TEST_CASE_METHOD(FollowAccount,
+                 "a second subscription of an account takes the place of the first") {
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  send(socket, subscribe_account("1", 1));
+  CHECK(receive(socket)["type"] == "subscribed");
+  CHECK(numbers(events(socket, 1)) == std::vector{1});
+  transact(1, "<order sym='SPY' amount='1' limit='1'/>");
+  CHECK(numbers(events(socket, 1)) == std::vector{2});
+  send(socket, R"({"unsubscribe": {"account": "1"}})");
+  CHECK(receive(socket) == R"({"type": "unsubscribed", "account": "1"})"_json);
+  transact(1, "<order sym='SPY' amount='1' limit='1'/>");
+  await_view();
+  send(socket, subscribe_account("2"));
+  CHECK(receive(socket)["account"] == "2");
+  send(socket, R"({"unsubscribe": {"account": "77"}})");
+  CHECK(receive(socket)["account"] == "77");
+}
+
+TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key alone") {
+  options.auth.required = options.protocol.keys = true;
+  keys.add(operator_id, hash_key("key-of-operator", 4));
+  start();
+  REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
+               "<account id='2' balance='10' key='secret-of-2'/></create>")
+              .body.find("error") == std::string::npos);
+  await_view();
+  Socket socket = follow();
+  const std::string unknown = error_of(socket, subscribe_account("7", {}, "secret-of-1"));
+  CHECK(unknown == "unknown account: unknown_account");
+  CHECK(error_of(socket, subscribe_account("1")) == unknown);
+  CHECK(error_of(socket, subscribe_account("1", 1, "secret-of-2")) == unknown);
+  CHECK(metrics.batch == 1);  // nothing is recorded for a wrong key
+  send(socket, subscribe_account("1", {}, "secret-of-1"));
+  CHECK(receive(socket)["balance"] == "10");
+}
+
+TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up nobody") {
+  options.http.websocket_backlog_bytes_max = 100'000;
+  options.http.websocket_idle_ms = 600'000;
+  start();
+  trade();
+  Socket slow(connect());
+  slow.next_layer().set_option(asio::socket_base::receive_buffer_size(65'536));
+  slow.handshake("exchange", "/ws");
+  send(slow, subscribe_account("1"));
+  Socket quick = follow_account("1");
+  CHECK(receive(quick)["number"] == 1);
+  std::string orders;
+  for (int i = 0; i < 500; ++i) orders += "<order sym='SPY' amount='0.01' limit='1'/>";
+  // more than the kernel's buffers and the backlog hold
+  constexpr int rounds = 60;
+  for (int round = 0; round < rounds; ++round) {
+    transact(1, orders);
+    events(quick, 500);
+  }
+  CHECK(receive(slow)["type"] == "account");
+  const std::vector<Json> all = events(slow, rounds * 500);
+  for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i]["number"] == i + 2);
+  CHECK(metrics.websockets_dropped == 0);
+}
+
+TEST_CASE_METHOD(FollowAccount, "a subscription waits while the store cannot be read") {
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["number"] == 1);
+  FaultyStore::plan(store.read_faults, {FaultyStore::Fault::lost, FaultyStore::Fault::lost});
+  transact(1, "<cancel id='1'/>");
+  CHECK(events(socket, 1)[0]["event"] == "canceled");
+}
