@@ -7,12 +7,25 @@
 
 #include "base/process.hpp"
 #include "judge/history/check.hpp"
+#include "judge/history/event_check.hpp"
 
 using namespace exchange::history;
 
 namespace {
 
 enum ExitCode { exit_ok = 0, exit_impossible = 1, exit_unusable = 2 };
+
+void print(const std::vector<Finding>& findings, std::size_t findings_max, const char* praise) {
+  for (std::size_t i = 0; i < std::min(findings_max, findings.size()); ++i)
+    std::printf("%s%s%s\n", findings[i].line.c_str(), findings[i].line.empty() ? "" : ": ",
+                findings[i].sentence.c_str());
+  if (findings.size() > findings_max)
+    std::printf("… and %zu more\n", findings.size() - findings_max);
+  if (findings.empty())
+    std::printf("possible: %s\n", praise);
+  else
+    std::printf("IMPOSSIBLE: %zu findings\n", findings.size());
+}
 
 void print(const Verdict& verdict, std::size_t findings_max) {
   std::printf(
@@ -25,18 +38,7 @@ void print(const Verdict& verdict, std::size_t findings_max) {
   if (verdict.not_compared > 0)
     std::printf("; %zu refusals of long replies not compared", verdict.not_compared);
   std::printf("\n");
-  for (std::size_t i = 0; i < std::min(findings_max, verdict.findings.size()); ++i) {
-    const Finding& finding = verdict.findings[i];
-    std::printf("%s%s%s\n", finding.line.c_str(), finding.line.empty() ? "" : ": ",
-                finding.sentence.c_str());
-  }
-  if (verdict.findings.size() > findings_max)
-    std::printf("… and %zu more\n", verdict.findings.size() - findings_max);
-  std::printf(
-      "%s\n",
-      verdict.findings.empty()
-          ? "possible: every reply fits the commit order and real time"
-          : ("IMPOSSIBLE: " + std::to_string(verdict.findings.size()) + " findings").c_str());
+  print(verdict.findings, findings_max, "every reply fits the commit order and real time");
 }
 
 }  // namespace
@@ -44,18 +46,21 @@ void print(const Verdict& verdict, std::size_t findings_max) {
 int main(int argc, char** argv) {
   exchange::prepare_process("check-history");
   CLI::App app(
-      "Judges histories of `loadgen --history` by the whole journal of the store (server "
-      "--keep-journal), which no server may hold meanwhile.\n"
-      "Exit code: 0 every reply is possible, 1 some are not, 2 usage or something that cannot be "
-      "read.",
+      "Judges histories of `loadgen --history`, or streams of account events, by the whole journal "
+      "of the store (server --keep-journal), which no server may hold meanwhile.\n"
+      "Exit code: 0 every reply and event is possible, 1 some are not, 2 usage or something that "
+      "cannot be read.",
       "check-history");
   std::string store;
-  std::vector<std::string> files;
+  std::vector<std::string> files, streams;
   std::size_t findings_max = 20;
   app.add_option("--store", store, "sqlite:PATH or postgresql://USER@HOST/DATABASE; only read")
       ->required();
   app.add_option("files", files, "histories; all that was asked of this store from its beginning")
-      ->required()
+      ->check(CLI::ExistingFile);
+  app.add_option("--events", streams,
+                 "messages of /ws with events of accounts, one a line, over any number of "
+                 "connections (docs/account-stream.md)")
       ->check(CLI::ExistingFile);
   app.add_option("--findings-max", findings_max, "findings that are printed")
       ->capture_default_str();
@@ -71,7 +76,21 @@ int main(int argc, char** argv) {
       std::ifstream in(file);
       read_history(in, file, runs, requests);
     }
-    const Verdict verdict = check(requests, read_journal(store));
+    if (files.empty() == streams.empty()) throw Unusable("give histories, or --events");
+    std::vector<StreamEvent> events;
+    for (const std::string& stream : streams) {
+      std::ifstream in(stream);
+      read_events(in, stream, events);
+    }
+    const std::vector<Batch> journal = read_journal(store);
+    if (!streams.empty()) {
+      const EventVerdict verdict = check_events(events, journal);
+      std::printf("%zu events of %zu accounts compared with the journal\n", verdict.events,
+                  verdict.accounts);
+      print(verdict.findings, findings_max, "every event is there once, and right");
+      return verdict.findings.empty() ? exit_ok : exit_impossible;
+    }
+    const Verdict verdict = check(requests, journal);
     print(verdict, findings_max);
     return verdict.findings.empty() ? exit_ok : exit_impossible;
   } catch (const std::exception& error) {

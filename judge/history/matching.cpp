@@ -21,6 +21,13 @@ std::optional<OrderId> id_of(const std::string& element) {
       std::string_view(element).substr(at + 5, element.find('"', at + 5) - at - 5));
 }
 
+// No request asks for it.
+bool is_of_server(const Command& command) {
+  const auto* const cancel = std::get_if<CancelOrder>(&command);
+  return std::holds_alternative<RecordEvents>(command) ||
+         (cancel != nullptr && cancel->at_disconnect);
+}
+
 class Matcher {
  public:
   Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits,
@@ -242,7 +249,8 @@ class Matcher {
         }
     std::vector<bool> used(requests_.size());
     for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
-      if (commits_[commit].request != no_request) continue;
+      if (commits_[commit].request != no_request || is_of_server(commits_[commit].command))
+        continue;
       Elements best;
       std::size_t best_request = no_request;
       for (const std::size_t request : askers[keys_[commit]]) {

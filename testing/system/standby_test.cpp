@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "support/folder.hpp"
+#include "support/follower.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
@@ -101,6 +103,37 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
   CHECK(standby.end_with(SIGTERM) == 0);
   const RunResult audit = run_program("exchange-audit", {url});
   CHECK(audit.status == 0);
+}
+
+TEST_CASE("a takeover loses and doubles no event of an account") {
+  const std::string url = shared_cluster().create_database();
+  const TemporaryFolder folder;
+  const std::string stream = folder / "events";
+  Follower follower("1", stream);
+  ServerProcess active({"--store", url, "--standby", "--keep-journal", "--http-port", "0"});
+  TcpClient client(active.port());
+  REQUIRE_THAT(client.request("<create><account id='1' balance='1000'/></create>"),
+               contains_text("<created"));
+  StandbyProcess standby(url);
+  const unsigned other_port = standby.number_after("standby http-port=");
+  follower.start(active.http_port());
+  REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
+  CHECK(wait_for([&] { return follower.events() == 2; }));
+  // a standby sends no events of accounts
+  CHECK_THROWS_WITH(follower.follow_newest(other_port), contains_text("not the active one"));
+  REQUIRE_THAT(client.request(order("amount='7' limit='3'")), contains_text("id=\"2\""));
+  active.kill();
+  follower.join();
+  REQUIRE(wait_for([&] { return standby.shows("ready port="); }));
+  TcpClient again(standby.number_after("ready port="));
+  CHECK_THAT(again.request("<transactions id='1'><cancel id='1'/></transactions>"),
+             contains_text("<canceled"));
+  follower.catch_up(other_port);
+  CHECK(follower.events() == 4);
+  CHECK(standby.end_with(SIGTERM) == 0);
+  const RunResult judged = run_program("check-history", {"--store", url, "--events", stream});
+  CHECK_THAT(judged.output, contains_text("4 events of 1 accounts"));
+  CHECK(judged.status == 0);
 }
 
 TEST_CASE("with references, a load that is sent again after a takeover is executed once") {

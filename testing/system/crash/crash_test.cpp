@@ -21,12 +21,13 @@ void kill_under_load(const std::string& store, int rounds,
   for (int round = 0; round < rounds; ++round) {
     const auto server = trial.start();
     CHECK(trial.load.disagreement(server->port()) == "");
-    trial.load.start(server->port());
+    trial.start_clients(*server);
     CHECK(trial.load.await_replies(2'000 + test_seed() % 1'000));
     server->kill();
     trial.verify();
   }
   CHECK(trial.load.acknowledged() > 1'000);
+  if (trial.follows()) CHECK(trial.judge_events() > 20);
 }
 
 void await_fail_point(const ServerProcess& server, const std::string& name) {
@@ -55,7 +56,7 @@ void crash_at(const FailPointPlace& place, Trial& trial) {
     {  // something to replay: the tables do not get far
       const Environment hang("EXCHANGE_FAIL_POINT", "projection.before=hang@2");
       const auto server = trial.start();
-      trial.load.start(server->port());
+      trial.start_clients(*server);
       CHECK(trial.load.await_replies(200));
       server->kill();
       trial.load.join();
@@ -66,7 +67,7 @@ void crash_at(const FailPointPlace& place, Trial& trial) {
     const Environment crash("EXCHANGE_FAIL_POINT", arming(place, "crash"));
     const auto server = trial.start();
     CHECK_THAT(server->log(), contains_text("FAIL POINTS ARE ARMED: " + arming(place, "crash")));
-    trial.load.start(server->port());
+    trial.start_clients(*server);
     CHECK(await([&] { return server->ended().has_value(); }));
     CHECK(server->ended() == killed);
     server->kill();
@@ -79,7 +80,7 @@ void fail_at(const FailPointPlace& place, Trial& trial) {
   INFO("fail point " << place.name);
   const Environment error("EXCHANGE_FAIL_POINT", arming(place, "error"));
   const auto server = trial.start();
-  trial.load.start(server->port());
+  trial.start_clients(*server);
   await_fail_point(*server, std::string(place.name));
   CHECK(trial.load.await_replies(200));
   server->kill();
@@ -91,6 +92,7 @@ void at_places(const std::vector<FailPointPlace>& places, const std::string& sto
                const std::string& pruned_store, void (*act)(const FailPointPlace&, Trial&)) {
   Trial trial(store, 8), pruned(pruned_store, 8, {"--journal-batches-kept", "10"});
   for (const FailPointPlace& place : places) act(place, is_of(place, "prune") ? pruned : trial);
+  CHECK(trial.judge_events() > 20);
 }
 
 void at_places_of_sqlite(const std::vector<FailPointPlace>& places,
@@ -167,7 +169,7 @@ TEST_CASE("nothing is pruned from the journal that is not in the tables", "[poin
     Trial trial(store, 8, {"--journal-batches-kept", "0"});
     const Environment hang("EXCHANGE_FAIL_POINT", "prune.after=hang");
     const auto server = trial.start();
-    trial.load.start(server->port());
+    trial.start_clients(*server);
     await_fail_point(*server, "prune.after");
     CHECK(trial.load.await_replies(300));
     server->kill();

@@ -23,7 +23,7 @@ long shares_of(const std::string& element, std::size_t at) {
 CrashLoad::CrashLoad(int clients, std::uint64_t seed) {
   for (int i = 0; i < clients; ++i) {
     clients_.emplace_back();
-    clients_.back().account = std::to_string(1'000 + i);
+    clients_.back().account = std::to_string(first_account + i);
     clients_.back().random.seed(seed + std::uint64_t(i));
   }
 }

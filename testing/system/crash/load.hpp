@@ -16,6 +16,7 @@ namespace exchange::testing {
 
 class CrashLoad {
  public:
+  static constexpr int first_account = 1'000;
   CrashLoad(int clients, std::uint64_t seed);
   ~CrashLoad() { join(); }
 

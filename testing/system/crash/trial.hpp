@@ -1,11 +1,14 @@
 #pragma once
-// One store, servers on it one after another, and the clients of all of them.
+// One store, servers on it one after another, and the clients of all of them. Where the whole
+// journal is kept, some follow the events of their accounts, through every death of a server.
 
 #include <cstdlib>
+#include <deque>
 #include <memory>
 
 #include "catch.hpp"
 #include "support/folder.hpp"
+#include "support/follower.hpp"
 #include "support/server_process.hpp"
 #include "system/crash/load.hpp"
 
@@ -28,11 +31,24 @@ class Trial {
  public:
   Trial(std::string store, int clients, std::vector<std::string> options = {"--keep-journal"})
       : store_(std::move(store)), options_(std::move(options)), load(clients, test_seed()) {
-    options_.insert(options_.end(),
-                    {"--store", store_, "--log-level", "warn", "--projection-interval-ms", "5"});
+    const bool follows = options_ == std::vector<std::string>{"--keep-journal"};
+    options_.insert(options_.end(), {"--store", store_, "--log-level", "warn", "--http-port", "0",
+                                     "--projection-interval-ms", "5"});
     std::unique_ptr<ServerProcess> server = start();
     load.create_market(server->port());
+    for (int i = 0; follows && i < 4; ++i) {
+      const std::string account = std::to_string(CrashLoad::first_account + i);
+      streams_.push_back(folder_ / "events-" + account);
+      followers_.emplace_back(account, streams_.back());
+    }
+    follow(*server);  // and so their events are recorded
     REQUIRE(server->stop() == 0);
+  }
+  bool follows() const { return !followers_.empty(); }
+  // Trades, and follows events, until the server ends.
+  void start_clients(const ServerProcess& server) {
+    for (Follower& follower : followers_) follower.start(server.http_port());
+    load.start(server.port());
   }
 
   std::unique_ptr<ServerProcess> start() { return std::make_unique<ServerProcess>(options_); }
@@ -49,9 +65,24 @@ class Trial {
     {
       const std::unique_ptr<ServerProcess> server = start();
       CHECK(load.disagreement(server->port()) == "");
+      follow(*server);
       CHECK(server->stop() == 0);
     }
     audit();
+  }
+  // With no server running: each event of the followed accounts came once, in order, and says what
+  // the rules make of the journal. Returns how many events there were.
+  std::uint64_t judge_events() {
+    std::vector<std::string> arguments{"--store", store_};
+    std::uint64_t events = 0;
+    for (const std::string& stream : streams_)
+      arguments.insert(arguments.end(), {"--events", stream});
+    for (const Follower& follower : followers_) events += follower.events();
+    const RunResult result = run_program("check-history", arguments);
+    INFO(result.output);
+    CHECK(result.status == 0);
+    CHECK_THAT(result.output, contains_text(std::to_string(events) + " events of 4 accounts"));
+    return events;
   }
   // With no server running.
   void audit() {
@@ -67,9 +98,18 @@ class Trial {
   }
 
  private:
+  void follow(const ServerProcess& server) {
+    for (Follower& follower : followers_) {
+      follower.join();
+      follower.catch_up(server.http_port());
+    }
+  }
+
   TemporaryFolder folder_;
   const std::string store_;
   std::vector<std::string> options_;
+  std::vector<std::string> streams_;  // files
+  std::deque<Follower> followers_;
 
  public:
   CrashLoad load;
