@@ -66,6 +66,11 @@ struct Watch {
   std::vector<std::string> symbols;
   std::uint64_t count = 0;  // lines, or redraws on a terminal; 0: no end
 };
+struct WatchAccount {
+  std::optional<std::uint64_t> from;  // the first event; none: a snapshot, and what comes after it
+  bool json = false;                  // messages as they came
+  std::uint64_t count = 0;            // events; 0: no end
+};
 struct StartShell {};
 
 // In the shell only.
@@ -84,7 +89,7 @@ struct Quit {};
 using Command =
     std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders, CancelAllOrders,
                  ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades,
-                 ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
+                 ShowSymbols, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {

@@ -346,15 +346,25 @@ class Parser {
             [] { return ShowSymbols(); });
   }
   void add(Of<Watch>) {
-    CLI::App* const app =
-        command("watch", "SYM …", "Look",
-                "book and trades as they happen, until Ctrl-C, or q on a terminal", [this] {
-                  return Watch{list_, watch_.count};
-                });
-    app->add_option("SYM", list_, "symbols")->required();
-    app->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")
-        ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 62));
+    CLI::App* const app = command(
+        "watch", "SYM …|account", "Look",
+        "book and trades, or events of the account, as they happen, until Ctrl-C, or q on a "
+        "terminal",
+        [this]() -> Command {
+          if (list_ != std::vector<std::string>{"account"}) return Watch{list_, watch_.count};
+          return WatchAccount{watch_account_.from, watch_account_.json, watch_.count};
+        });
+    app->add_option("SYM", list_, "symbols; or account: what happens to the account")->required();
+    const CLI::Range numbers(std::uint64_t(1), std::uint64_t(1) << 62);
+    app->add_option("-n,--count", watch_.count,
+                    "end after so many updates or events (default: never)")
+        ->check(numbers);
+    app->add_option("--from", watch_account_.from,
+                    "account: the number of the first event (default: those to come)")
+        ->check(numbers);
+    app->add_flag("--json", watch_account_.json, "account: messages as they come");
   }
+  void add(Of<WatchAccount>) {}  // watch account
   void add(Of<StartShell>) {
     if (place_ == Place::command_line)
       command("shell", "", "Other", "read commands: with history and completion, Tab",
@@ -410,6 +420,7 @@ class Parser {
   ShowBook book_;
   ShowTrades trades_;
   Watch watch_;
+  WatchAccount watch_account_;
   std::optional<Command> command_;
 };
 

@@ -442,6 +442,11 @@ struct Runner::Step {
           settings.security);
   }
 
+  void operator()(const WatchAccount& command) {
+    account();
+    watch_account(command, settings, runner.console_, runner.stop_);
+  }
+
   void operator()(const UseAccount& use) {
     if (use.account) {
       runner.settings_.account = checked_account(*use.account);

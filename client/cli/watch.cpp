@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 #include "client/cli/views.hpp"
 
@@ -157,7 +160,120 @@ class Watcher {
   std::uint64_t updates_ = 0;
 };
 
+// "9 executed: buy 60 SPY at 145.67, 0 open, maker, order 1 (mine); balance 85433, position 100;
+// TIME"
+std::string event_line(const Json& event) {
+  const auto has = [&](const char* name) { return event.contains(name) && !event[name].is_null(); };
+  const auto text = [&](const char* name) { return text_field(event, name); };
+  std::string line = std::to_string(number_field(event, "number")) + " " + text("event") + ":";
+  if (has("side")) line += " " + text("side");
+  if (has("shares")) line += " " + text("shares") + " " + text("symbol");
+  if (has("price")) line += " at " + text("price");
+  if (has("limit")) line += " at limit " + text("limit");
+  if (has("open")) line += ", " + text("open") + " open";
+  for (const char* const word : {"role", "reason"})
+    if (has(word)) line += ", " + text(word);
+  if (has("order")) line += ", order " + std::to_string(number_field(event, "order"));
+  if (has("ref")) line += " (" + text("ref") + ")";
+  line += (has("shares") ? "; balance " : " balance ") + text("balance");
+  if (has("position")) line += ", position " + text("position");
+  return line + "; " + utc_time(number_field(event, "time_us"));
+}
+
+class AccountWatcher {
+ public:
+  AccountWatcher(const WatchAccount& command, const Settings& settings, Console& console,
+                 const client::StopFlag& stop)
+      : command_(command),
+        settings_(settings),
+        console_(console),
+        stop_(stop),
+        servers_(settings.http_address()),
+        next_(command.from) {}
+
+  void run() {
+    using Clock = std::chrono::steady_clock;
+    const auto patience = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(settings_.timeout_s));
+    std::optional<Clock::time_point> give_up;
+    bool reached = false;
+    while (!complete()) {
+      try {
+        follow();
+      } catch (const client::Unreachable&) {
+        if (std::exchange(got_, false)) {
+          reached = true;
+          give_up = Clock::now() + patience;
+        }
+        if (!reached || Clock::now() > *give_up) throw;
+        const std::size_t comma = servers_.find(',');
+        if (comma != std::string::npos)
+          servers_ = servers_.substr(comma + 1) + "," + servers_.substr(0, comma);
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      }
+    }
+  }
+
+ private:
+  bool complete() const { return command_.count > 0 && events_ >= command_.count; }
+
+  void follow() {
+    Feed feed(servers_, settings_.timeout_s, stop_, settings_.security);
+    Json of{{"account", settings_.account}};
+    if (!settings_.key.empty()) of["key"] = settings_.key;
+    if (next_) of["from"] = *next_;
+    feed.send(Json{{"subscribe", of}}.dump());
+    while (!complete())
+      if (const std::optional<std::string> message = feed.next(look_up_s)) take(*message);
+  }
+
+  void take(const std::string& text) {
+    const Json message = parse_json(text);
+    const std::string type = text_field(message, "type");
+    if (type == "error") {
+      if (text_field(message, "code") == "service_unavailable")  // a standby, perhaps
+        throw client::Unreachable(text_field(message, "error"));
+      throw Refused(text_field(message, "error"));
+    }
+    got_ = true;
+    if (command_.json) console_.out << text << (text.ends_with('\n') ? "" : "\n");
+    if (type == "account") {
+      next_ = std::uint64_t(number_field(message, "number")) + 1;
+      if (!command_.json)
+        console_.out << "account " << settings_.account << " at event "
+                     << number_field(message, "number") << ": balance "
+                     << text_field(message, "balance") << ", "
+                     << number_field(message, "open_orders") << " open orders\n";
+    } else if (type == "events") {
+      for (const Json& event : message.at("events")) {
+        if (number_field(event, "number") != std::int64_t(*next_))
+          throw client::BadReply("event " + std::to_string(number_field(event, "number")) +
+                                 " where " + std::to_string(*next_) + " is next");
+        ++*next_;
+        ++events_;
+        if (!command_.json) console_.out << event_line(event) << "\n";
+        if (complete()) break;
+      }
+    }
+    console_.out.flush();
+  }
+
+  const WatchAccount& command_;
+  const Settings& settings_;
+  Console& console_;
+  const client::StopFlag& stop_;
+  std::string servers_;
+  std::optional<std::uint64_t> next_;  // event
+  std::uint64_t events_ = 0;
+  bool got_ = false;  // a message on this connection
+};
+
 }  // namespace
+
+void watch_account(const WatchAccount& command, const Settings& settings, Console& console,
+                   const client::StopFlag& stop) {
+  AccountWatcher(command, settings, console, stop).run();
+}
 
 std::vector<std::string> change_lines(const std::string& symbol, const WatchedSymbol& market,
                                       std::string& top_before) {

@@ -19,6 +19,12 @@ struct Refused : std::runtime_error {
 void watch(const Watch& command, const std::string& http_address, double timeout_s,
            Console& console, const client::StopFlag& stop, const client::Security& security = {});
 
+// What happens to the account, an event a line; after a lost connection, on any of the HTTP servers
+// for up to `settings.timeout_s`, from the next event on. Until `command.count` or `stop`. Throws
+// as watch().
+void watch_account(const WatchAccount& command, const Settings& settings, Console& console,
+                   const client::StopFlag& stop);
+
 // Parts of it, for the tests. What a message changed, a line each: "trade SPY 145.67 40 sell
 // 2026-11-21T10:09:51.123456Z" and "top SPY 145.67 60 146 10" (best bid and its shares, best ask
 // and its shares). `top_before` is kept up.

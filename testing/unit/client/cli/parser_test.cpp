@@ -137,6 +137,9 @@ TEST_CASE("every command is read with its words") {
   CHECK(command<ShowTrades>("trades SPY -n 5").count == 5);
   const auto watch = command<Watch>("watch SPY ABC --count 9");
   CHECK((watch.symbols == Words{"SPY", "ABC"} && watch.count == 9));
+  const auto of_account = command<WatchAccount>("watch account --from 7 --json -n 2");
+  CHECK((of_account.from == 7 && of_account.json && of_account.count == 2));
+  CHECK(command<Watch>("watch account SPY").symbols == Words{"account", "SPY"});
   command<StartShell>("shell");
 }
 

@@ -490,6 +490,36 @@ TEST_CASE("watch ends with the server's refusal, and with 3 when the server goes
   CHECK_THAT(elsewhere.complained(), contains_text("has no WebSocket at /ws"));
 }
 
+TEST_CASE("watch account prints events, and after a lost connection asks for the next one") {
+  const auto events = [](const std::string& list) {
+    return R"({"type":"events","account":"1","events":[)" + list + "]}";
+  };
+  const std::string executed =
+      R"({"number":9,"event":"executed","order":1,"ref":"mine","symbol":"SPY","side":"buy","shares":"60","price":"145.67","open":"0","execution":2,"role":"maker","balance":"85433","position":"100","batch":5,"time_us":1795256991123456})";
+  const std::string canceled =
+      R"({"number":10,"event":"canceled","order":2,"symbol":"SPY","side":"sell","shares":"3","limit":null,"open":"0","reason":"immediate","balance":"1","position":"5","batch":6,"time_us":1795256991123457})";
+  HttpStub http(answer, [&](const std::string& text) {
+    if (text.find("from") == std::string::npos)
+      return Lines{
+          R"({"type":"account","number":8,"batch":4,"account":"1","balance":"85433","reserved":"1","positions":[],"open_orders":2,"orders":[]})",
+          events(executed), ""};
+    return Lines{R"({"type":"subscribed","account":"1","from":10,"newest":10})", events(canceled)};
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  seat.run(
+      "watch account -n 2 --account 1", exit_ok,
+      "account 1 at event 8: balance 85433, 2 open orders\n"
+      "9 executed: buy 60 SPY at 145.67, 0 open, maker, order 1 (mine); balance 85433, position "
+      "100; 2026-11-21T10:29:51.123456Z\n"
+      "10 canceled: sell 3 SPY, 0 open, immediate, order 2; balance 1, position 5; "
+      "2026-11-21T10:29:51.123457Z\n");
+  CHECK(http.asked() == Lines{"/ws", R"({"subscribe":{"account":"1"}})", "/ws",
+                              R"({"subscribe":{"account":"1","from":10}})"});
+  seat.run("watch account --from 10 -n 1 --json --account 1", exit_ok,
+           "{\"type\":\"subscribed\",\"account\":\"1\",\"from\":10,\"newest\":10}\n" +
+               events(canceled) + "\n");
+}
+
 TEST_CASE("on a terminal watch draws on the other screen, and leaves the last picture") {
   HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY"), update(4, "50")}; });
   Seat seat("127.0.0.1:1", http.address());
