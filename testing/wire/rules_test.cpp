@@ -103,9 +103,26 @@ struct Accepted {
   Outcome operator()(const QueryOrder&) const { return Status{.order = 9}; }
   Outcome operator()(const CancelAll&) const { return CanceledAll{{{.order = 9}}}; }
   Outcome operator()(const ReplaceOrder&) const { return Replaced{9}; }
+  Outcome operator()(const RecordEvents&) const { return Created(); }
 };
 
 }  // namespace
+
+TEST_CASE("every rule of the account stream names test cases that exist") {
+  const std::vector<Rule> rules = read_rules(text_of(root / "docs" / "account-stream.md"));
+  CHECK(rules.size() > 20);
+  const std::set<std::string> cases = case_names();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    INFO("rule " << rules[i].id);
+    CHECK(rules[i].id == "S" + std::to_string(i + 1));
+    CHECK(rules[i].scripts.empty());
+    CHECK_FALSE(rules[i].cases.empty());
+    for (const std::string& name : rules[i].cases) {
+      INFO(name);
+      CHECK(cases.contains(name));
+    }
+  }
+}
 
 TEST_CASE("every rule of the protocol names its tests, and every script is named by a rule") {
   const std::vector<Rule> rules = read_rules(text_of(root / "docs" / "protocol.md"));
