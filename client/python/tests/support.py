@@ -1,5 +1,6 @@
 """A server that answers what a test says, and the package without installing it."""
 
+import asyncio
 import socket
 import sys
 import threading
@@ -55,3 +56,45 @@ class FakeServer:
     def __exit__(self, *_):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+
+
+class FakeWebSocket:
+    """Answers the first message of connection n by the texts of scripts[n], and then closes it; the last one stays open. A number is a
+    pause in seconds.
+
+    `requests`: those messages; `ended`: set at the end of the last connection by the client."""
+
+    def __init__(self, *scripts):
+        self.scripts, self.requests, self.ended = scripts, [], threading.Event()
+        self.loop, self.address = asyncio.new_event_loop(), None
+        ready = threading.Event()
+        self.task = self.loop.create_task(self._run(ready))
+        self.thread = threading.Thread(target=self._loop, daemon=True)
+        self.thread.start()
+        ready.wait()
+
+    def _loop(self):
+        with suppress(asyncio.CancelledError):
+            self.loop.run_until_complete(self.task)
+        self.loop.close()
+
+    async def _run(self, ready):
+        async with websockets.serve(self._serve, "127.0.0.1", 0) as server:
+            self.address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            ready.set()
+            await asyncio.Event().wait()
+
+    async def _serve(self, connection, *_):
+        self.requests.append(await connection.recv())
+        for text in self.scripts[len(self.requests) - 1]:
+            await (connection.send(text) if isinstance(text, str) else asyncio.sleep(text))
+        if len(self.requests) == len(self.scripts):
+            await connection.wait_closed()
+            self.ended.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.task.cancel)
+        self.thread.join()

@@ -7,6 +7,7 @@ import pickle
 import re
 import threading
 import unittest
+from contextlib import aclosing
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -29,7 +30,7 @@ from exchange_client import (
 from exchange_client.market import Books
 from exchange_client import protocol
 from exchange_client.protocol import Execution, ReplyReader, Status, decimal, text
-from support import FakeServer, needs_websockets, websockets
+from support import FakeServer, FakeWebSocket, needs_websockets, websockets
 
 OPENED = b'<results><opened sym="S" amount="1" limit="2" id="7"/></results>\n'
 CREATED = b'<results><created id="7"/></results>\n'
@@ -592,6 +593,19 @@ class MarketData(unittest.TestCase):
         with patch.dict(os.environ, proxies | {"no_proxy": ""}):
             asyncio.run(asyncio.wait_for(both(), 60))
         self.assertEqual(2, len(asked))
+
+    @needs_websockets
+    def test_after_a_quiet_time_it_connects_again(self):
+        """The time for it begins when the connection is lost."""
+        quiet = 0.4
+
+        async def sequences(address):
+            async with aclosing(market_data(address, "S", retry=quiet / 2)) as updates:
+                return [(await anext(updates)).sequence for _ in range(2)]
+
+        later = self.SNAPSHOT.replace('"sequence":3', '"sequence":9')
+        with FakeWebSocket([self.SNAPSHOT, quiet], [later]) as server:
+            self.assertEqual([3, 9], asyncio.run(sequences(server.address)))
 
     SNAPSHOT = (
         '{"type":"snapshot","symbol":"S","sequence":3,"bids":[["2","5",1]],"asks":[],"trades":[]}'

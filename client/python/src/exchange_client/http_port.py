@@ -8,14 +8,14 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import quote
 
 from .errors import BadReply, ConnectionFailed, Refused
-from .market import EPOCH, Book, level
+from .market import Book, level, time_of
 from .protocol import AccountId, Execution, OrderId, account_id, checked, integer, order_id
 from .servers import addresses
 
@@ -171,10 +171,6 @@ class HttpPort:
             connection.close()
 
 
-def _time(microseconds: Any) -> datetime:
-    return EPOCH + timedelta(microseconds=int(microseconds))
-
-
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
     try:
@@ -195,9 +191,9 @@ def _open_order(one: Any) -> OpenOrder:
         shares if one["side"] == "buy" else shares.copy_negate(),
         Decimal(one["limit"]),
         Decimal(one["open"]),
-        _time(one["opened_at_us"]),
+        time_of(one["opened_at_us"]),
     )
 
 
 def _execution(one: Any) -> Execution:
-    return Execution(Decimal(one["shares"]), Decimal(one["price"]), _time(one["time_us"]))
+    return Execution(Decimal(one["shares"]), Decimal(one["price"]), time_of(one["time_us"]))

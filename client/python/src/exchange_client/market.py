@@ -1,19 +1,19 @@
-"""Prices and trades over the WebSocket of the HTTP port (docs/http-api.md of the exchange). Needs the package websockets."""
+"""Prices and trades over the WebSocket of the HTTP port (docs/http-api.md of the exchange)."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-from collections import deque
-from collections.abc import AsyncIterator, Iterable
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from .errors import BadReply, ConnectionFailed, Refused
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, addresses, host_in_url, tls_context
+from .errors import BadReply, Refused
+from .servers import PAUSE_MIN_S, Tls
+from .web_socket import RETRY_S, WebSocket, follow
 
 NEW_SYMBOL_S = 1.0  # until the HTTP port knows a symbol that was just created
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -127,52 +127,38 @@ def _trade(trade: dict[str, Any]) -> Trade:
         str(trade["taker"]),
         int(trade["buy_order"]),
         int(trade["sell_order"]),
-        EPOCH + timedelta(microseconds=int(trade["time_us"])),
+        time_of(trade["time_us"]),
     )
 
 
-async def market_data(
-    http: str, *symbols: str, tls: Tls = False, retry: float = 30
+def time_of(microseconds: Any) -> datetime:
+    return EPOCH + timedelta(microseconds=int(microseconds))
+
+
+def market_data(
+    http: str, *symbols: str, tls: Tls = False, retry: float = RETRY_S
 ) -> AsyncIterator[MarketUpdate]:
     """Books and trades of symbols, without end. After a lost message it subscribes again, after a lost connection it connects again for
     `retry` seconds; then a snapshot follows. Raises Refused for an unknown symbol, ConnectionFailed.
     """
-    import websockets
 
-    places, context = deque(addresses(http)), tls_context(tls)
-    # As the XML port is reached; from version 15 on it would follow http_proxy.
-    parameters = inspect.signature(websockets.connect).parameters
-    direct: dict[str, Any] = {"proxy": None} if "proxy" in parameters else {}
-    loop = asyncio.get_running_loop()
-    give_up, pause = loop.time() + retry, PAUSE_MIN_S
-    while True:
-        host, port = places[0]
-        url = f"{'wss' if context else 'ws'}://{host_in_url(host)}:{port}/ws"
-        try:
-            async with websockets.connect(url, ssl=context, max_size=None, **direct) as connection:
-                books, wait_until = Books(), loop.time() + NEW_SYMBOL_S
-                for symbol in symbols:
+    async def session(connection: WebSocket) -> AsyncGenerator[MarketUpdate, None]:
+        books, wait_until = Books(), time.monotonic() + NEW_SYMBOL_S
+        for symbol in symbols:
+            await connection.send(json.dumps({"subscribe": symbol}))
+        async for message in connection:
+            try:
+                update = books.take(message)
+            except Refused:
+                if time.monotonic() > wait_until:
+                    raise
+                await asyncio.sleep(PAUSE_MIN_S)
+                for symbol in books.missing(symbols):
                     await connection.send(json.dumps({"subscribe": symbol}))
-                async for message in connection:
-                    try:
-                        update = books.take(message)
-                    except Refused:
-                        if loop.time() > wait_until:
-                            raise
-                        await asyncio.sleep(PAUSE_MIN_S)
-                        for symbol in books.missing(symbols):
-                            await connection.send(json.dumps({"subscribe": symbol}))
-                        continue
-                    if isinstance(update, str):
-                        await connection.send(json.dumps({"subscribe": update}))
-                    elif update is not None:
-                        give_up, pause = loop.time() + retry, PAUSE_MIN_S
-                        yield update
-            error: Exception = EOFError("the server closed the connection")
-        except (OSError, EOFError, asyncio.TimeoutError, websockets.WebSocketException) as problem:
-            error = problem
-        if loop.time() + pause > give_up:
-            raise ConnectionFailed(f"{url}: {error}")
-        places.rotate(-1)
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, PAUSE_MAX_S)
+                continue
+            if isinstance(update, str):
+                await connection.send(json.dumps({"subscribe": update}))
+            elif update is not None:
+                yield update
+
+    return follow(http, tls, retry, session)
