@@ -24,7 +24,7 @@ from exchange_client import (
     market_data,
 )
 from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, wait_until
-from support import ROOT, needs_websockets
+from support import ROOT, needs_websockets, websockets
 
 EXAMPLES = ROOT / "client/python/examples"
 
@@ -182,7 +182,7 @@ class Trading(Served):
             self.address, 2, http=self.http
         ) as seller:
             bid = buyer.buy("SPY", 100, "145.67")
-            other = buyer.buy("QQQ", 1, "0.5")
+            other = buyer.buy("QQQ", 1, "0.5", ref="mine")
             ask = seller.sell("SPY", 40, 140)
             wait_until(lambda: eventually(lambda: seller.fills(ask)), "the execution")
             self.assertEqual(
@@ -192,6 +192,7 @@ class Trading(Served):
             self.assertEqual(Decimal(460), seller.account().positions[0].shares)
             found = buyer.open_orders()
             self.assertEqual([bid.id, other.id], [order.id for order in found])
+            self.assertEqual([None, "mine"], [order.ref for order in found])
             self.assertEqual(
                 ("SPY", 100, Decimal("145.67"), 60),
                 (found[0].symbol, found[0].amount, found[0].limit, found[0].open),
@@ -340,6 +341,9 @@ class WithTls(unittest.TestCase):
                 exchange.create_account(1, 1)
                 exchange.create_symbol("SPY")
                 self.assertEqual((), eventually(lambda: exchange.book("SPY")).bids)
+            if websockets:
+                with Exchange(address, 1, tls=certificate, http=http) as exchange:
+                    self.assertEqual(1, next(exchange.events()).balance)
             with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):
                 Exchange(address, tls=True, http=http).book("SPY")
             with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):

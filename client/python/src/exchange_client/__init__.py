@@ -7,6 +7,7 @@
 
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
+from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, OpenOrder, Position
 from .market import Book, Level, MarketUpdate, Trade, market_data
 from .protocol import MARKET, Execution, Market, Order, Status, Terms
@@ -15,6 +16,8 @@ from .sync import Connection, Exchange, Pending, Pipeline
 __all__ = [
     "MARKET",
     "Account",
+    "AccountEvent",
+    "AccountSnapshot",
     "AsyncExchange",
     "BadReply",
     "Book",
@@ -36,5 +39,6 @@ __all__ = [
     "Status",
     "Terms",
     "Trade",
+    "account_events",
     "market_data",
 ]

@@ -147,6 +147,7 @@ class AsyncExchange(Client):
     open_orders = _in_thread(client.open_orders)
     fills = _in_thread(client.fills)
     book = _in_thread(client.book)
+    events = client.events
 
     async def cancel_all(self, symbol: str | None = None) -> list[Status]:
         """As Exchange.cancel_all()."""
@@ -157,9 +158,8 @@ class AsyncExchange(Client):
 
     def market_data(self, *symbols: str) -> AsyncIterator[MarketUpdate]:
         """Books and trades of symbols, as they change (market.py)."""
-        if self._http is None:
-            raise ValueError("no HTTP port: give one as AsyncExchange(..., http=)")
-        return market_data(self._http, *symbols, tls=self._tls or False)
+        servers, tls = self._http_servers(), self._tls or False
+        return market_data(servers, *symbols, tls=tls, retry=self._stream_retry)
 
     async def _perform(self, operation: Operation[T]) -> T:
         document = protocol.document([operation])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 from . import protocol
+from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, HttpPort, OpenOrder
 from .market import Book
 from .protocol import (
@@ -25,6 +26,7 @@ from .protocol import (
     decimal,
 )
 from .servers import References, Tls, addresses, tls_context
+from .web_socket import RETRY_S
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,7 +43,8 @@ class Client:
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
     then get references, so that they can be sent again and are executed once.
     cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
-    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book() and market_data().
+    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(), events() and market_data(). These two connect again for
+    `retry` seconds too, or for 30 without.
 
     Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
     """
@@ -84,9 +87,16 @@ class Client:
         return protocol.order(self._root(), symbol, amount, limit, ref, **terms)
 
     def _http_port(self) -> HttpPort:
+        return HttpPort(self._http_servers(), self._tls, self._timeout, self.account_id, self._key)
+
+    def _http_servers(self) -> str:
         if self._http is None:
-            raise ValueError("no HTTP port: give one as Exchange(..., http=)")
-        return HttpPort(self._http, self._tls, self._timeout, self.account_id, self._key)
+            raise ValueError(f"no HTTP port: give one as {type(self).__name__}(..., http=)")
+        return self._http
+
+    @property
+    def _stream_retry(self) -> float:
+        return self._retry or RETRY_S
 
 
 # --- requests, each described once: Exchange sends it and waits, AsyncExchange awaits it, Pipeline collects it ---
@@ -194,6 +204,21 @@ def fills(client: Client, order: OrderId) -> list[Execution]:
 def book(client: Client, symbol: str, levels: int = 20) -> Book:
     """The best prices of a symbol, at most 1000 on each side."""
     return client._http_port().book(symbol, levels)
+
+
+def events(
+    client: Client, from_: SupportsIndex | None = None
+) -> AsyncGenerator[AccountSnapshot | AccountEvent, None]:
+    """What happens to the account, without end: an AccountSnapshot, then each AccountEvent after it; or each one from number `from_` on.
+
+    After a lost connection it goes on with the next event.
+    """
+    servers, tls, retry = client._http_servers(), client._tls or False, client._stream_retry
+    if client.account_id is None:
+        raise ValueError("no account: give one as Exchange(..., account=)")
+    return account_events(
+        servers, client.account_id, from_=from_, key=client._key, tls=tls, retry=retry
+    )
 
 
 def _amount(shares: Number, sign: int) -> Decimal:

@@ -46,6 +46,7 @@ class OpenOrder:
     limit: Decimal
     open: Decimal  # shares, without a sign
     time: datetime
+    ref: str | None = None
 
 
 class HttpPort:
@@ -71,7 +72,7 @@ class HttpPort:
                 pages[0]["account"],
                 Decimal(pages[0]["balance"]),
                 Decimal(pages[0]["reserved"]),
-                tuple(map(_position, positions)),
+                tuple(map(position, positions)),
                 int(pages[0]["open_orders"]),
             )
 
@@ -80,7 +81,7 @@ class HttpPort:
             checked(symbol, str, "symbol")
         path = f"/api/accounts/{quote(self._own(), safe='')}"
         with _reading(path):
-            found = [_open_order(one) for one in self._open_orders(path)]
+            found = [open_order(one) for one in self._open_orders(path)]
         return [one for one in found if symbol in (None, one.symbol)]
 
     def fills(self, order: OrderId) -> list[Execution]:
@@ -179,11 +180,11 @@ def _reading(path: str) -> Iterator[None]:
         raise BadReply(f"{error!r} in the answer to {path}") from None
 
 
-def _position(one: Any) -> Position:
+def position(one: Any) -> Position:
     return Position(one["symbol"], Decimal(one["shares"]), Decimal(one["reserved"]))
 
 
-def _open_order(one: Any) -> OpenOrder:
+def open_order(one: Any) -> OpenOrder:
     shares = Decimal(one["shares"])
     return OpenOrder(
         int(one["order"]),
@@ -192,6 +193,7 @@ def _open_order(one: Any) -> OpenOrder:
         Decimal(one["limit"]),
         Decimal(one["open"]),
         time_of(one["opened_at_us"]),
+        one.get("ref"),
     )
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, cast
 
 from . import client, protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
+from .events import AccountEvent, AccountSnapshot
 from .protocol import Operation, Outcome, ReplyReader, Status
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork, tls_context
+from .web_socket import blocking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,6 +124,12 @@ class Exchange(Client):
         while some := self._one(protocol.cancel_all(self._root(), symbol)):
             canceled += some
         return canceled
+
+    def events(
+        self, from_: SupportsIndex | None = None
+    ) -> Iterator[AccountSnapshot | AccountEvent]:
+        """As AsyncExchange.events(). In a thread with an event loop, as that of a notebook, use that one."""
+        return blocking(client.events(self, from_))
 
     def pipeline(self) -> Pipeline:
         """Collects requests in a `with` block and sends them together at its end."""

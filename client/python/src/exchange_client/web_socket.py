@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -66,3 +66,30 @@ async def follow(
         places.rotate(-1)
         await asyncio.sleep(pause)
         pause = min(2 * pause, PAUSE_MAX_S)
+
+
+def blocking(stream: AsyncGenerator[T, None]) -> Iterator[T]:
+    """The same, for a program without an event loop: that of the stream runs while the program waits."""
+    loop = asyncio.new_event_loop()
+
+    async def next_item() -> T:
+        return await anext(stream)
+
+    async def cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def end(task: asyncio.Task[T]) -> None:
+        await cancel([task])
+        await stream.aclose()
+        await loop.shutdown_asyncgens()  # these, and the tasks, are of websockets
+        await cancel(asyncio.all_tasks() - {asyncio.current_task()})
+
+    try:
+        while True:
+            task = loop.create_task(next_item())
+            yield loop.run_until_complete(task)
+    finally:
+        loop.run_until_complete(end(task))
+        loop.close()
