@@ -52,7 +52,7 @@ async def main() -> None:
     options = parser.parse_args()
     # Ctrl-C, or whatever else ends the connection, cancels what is open.
     async with AsyncExchange(
-        options.connect, options.account, http=options.http, cancel_on_disconnect=True
+        options.connect, options.account, http=options.http, cancel_on_disconnect=True, retry=60
     ) as exchange:
         try:
             await exchange.create_account(options.account, 1_000_000)

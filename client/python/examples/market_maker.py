@@ -2,39 +2,50 @@
 
 import argparse
 import asyncio
+from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
 
-from exchange_client import AsyncExchange, Order, Refused
+from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, InDoubt, Order, Refused
 
 TICK = Decimal("0.01")
 
 
-async def cancel(exchange: AsyncExchange, order: Order | None) -> Decimal:
-    """Ends an order; the shares that were executed."""
-    if order is None:
-        return Decimal(0)
-    try:
-        return (await exchange.cancel(order)).executed
-    except Refused:  # nothing was open: it was executed
-        return (await exchange.query(order)).executed
+class Executed:
+    """What was bought and sold, from the events of the account: each comes once, also if the server is started again."""
 
-
-def opened(result: Order | BaseException) -> Order | None:
-    """None if it was refused: the other side goes on."""
-    if isinstance(result, Refused):
-        print("refused:", result, flush=True)
-        return None
-    if isinstance(result, BaseException):
-        raise result
-    return result
-
-
-async def quote(exchange: AsyncExchange, symbol: str, shares: int, spread: Decimal) -> None:
     bought = sold = Decimal(0)
-    buy: Order | None = None
-    sell: Order | None = None
+
+    async def follow(self, events: AsyncIterator[AccountSnapshot | AccountEvent]) -> None:
+        async for event in events:
+            if isinstance(event, AccountEvent) and event.kind == "executed":
+                if event.side == "buy":
+                    self.bought += event.shares
+                else:
+                    self.sold += event.shares
+
+
+async def cancel_all(exchange: AsyncExchange, symbol: str) -> None:
+    while True:
+        try:
+            await exchange.cancel_all(symbol)
+            return
+        except InDoubt:  # the connection was lost: the next attempt waits for the server
+            pass
+
+
+async def place(order: Awaitable[Order]) -> None:
+    try:
+        await order
+    except Refused as error:  # the other side goes on
+        print("refused:", error, flush=True)
+
+
+async def quote(
+    exchange: AsyncExchange, symbol: str, shares: int, spread: Decimal, executed: Executed
+) -> None:
+    quoted = False
     async for market in exchange.market_data(symbol):
-        if not market.trades and (buy or sell):
+        if quoted and not market.trades and not market.is_snapshot:
             continue  # only its own quotes moved
         if market.bid and market.ask:
             middle = (market.bid.price + market.ask.price) / 2
@@ -42,18 +53,15 @@ async def quote(exchange: AsyncExchange, symbol: str, shares: int, spread: Decim
             middle = market.trades[-1].price
         else:
             continue
-        executed = await asyncio.gather(cancel(exchange, buy), cancel(exchange, sell))
-        bought, sold = bought + executed[0], sold + executed[1]
-        middle -= (bought - sold) / shares * TICK  # to come back to where it started
+        await cancel_all(exchange, symbol)
+        middle -= (executed.bought - executed.sold) / shares * TICK  # back to where it started
         bid = ((middle * (1 - spread / 2)) / TICK).to_integral_value() * TICK
         ask = max(((middle * (1 + spread / 2)) / TICK).to_integral_value() * TICK, bid + TICK)
-        quotes = await asyncio.gather(
-            exchange.buy(symbol, shares, bid),
-            exchange.sell(symbol, shares, ask),
-            return_exceptions=True,
+        await asyncio.gather(
+            place(exchange.buy(symbol, shares, bid)), place(exchange.sell(symbol, shares, ask))
         )
-        buy, sell = map(opened, quotes)
-        print(f"bid {bid}  ask {ask}  bought {bought}  sold {sold}", flush=True)
+        quoted = True
+        print(f"bid {bid}  ask {ask}  bought {executed.bought}  sold {executed.sold}", flush=True)
 
 
 async def main() -> None:
@@ -69,14 +77,19 @@ async def main() -> None:
     options = parser.parse_args()
     # Ctrl-C, or whatever else ends the connection, cancels what is open.
     async with AsyncExchange(
-        options.connect, options.account, http=options.http, cancel_on_disconnect=True
+        options.connect, options.account, http=options.http, cancel_on_disconnect=True, retry=60
     ) as exchange:
         try:
             await exchange.create_account(options.account, 1_000_000)
             await exchange.create_symbol(options.symbol, {options.account: 1_000})
         except Refused as error:
             print(error)
-        await quote(exchange, options.symbol, options.shares, options.spread)
+        events, executed = exchange.events(), Executed()
+        await anext(events)  # the snapshot: what was executed before does not count
+        await asyncio.gather(
+            executed.follow(events),
+            quote(exchange, options.symbol, options.shares, options.spread, executed),
+        )
 
 
 if __name__ == "__main__":

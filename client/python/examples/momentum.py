@@ -12,6 +12,8 @@ async def follow(exchange: AsyncExchange, symbol: str, shares: int, window: int)
     prices: deque[Decimal] = deque(maxlen=window)
     held = Decimal(0)
     async for market in exchange.market_data(symbol):
+        if market.is_snapshot:
+            prices.clear()  # after a lost connection, its trades are not all new
         prices.extend(trade.price for trade in market.trades)
         if len(prices) < window or not market.bid or not market.ask:
             continue
@@ -46,7 +48,7 @@ async def main() -> None:
     options = parser.parse_args()
     # Ctrl-C, or whatever else ends the connection, cancels what is open.
     async with AsyncExchange(
-        options.connect, options.account, http=options.http, cancel_on_disconnect=True
+        options.connect, options.account, http=options.http, cancel_on_disconnect=True, retry=60
     ) as exchange:
         try:
             await exchange.create_account(options.account, 1_000_000)
