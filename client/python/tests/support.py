@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+import tempfile
 import threading
 import unittest
 from contextlib import suppress
@@ -15,9 +16,39 @@ try:
     import websockets
 except ImportError:
     websockets = None
+from exchange_client import Exchange
+from exchange_server import ExchangeServer
+
 needs_websockets = unittest.skipUnless(
     websockets, "no websockets here (Debian: python3-websockets)"
 )
+
+
+class Served(unittest.TestCase):
+    """With a server of its own, on a store that is kept when it is killed."""
+
+    arguments = ()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.server = ExchangeServer(*self.arguments, store=f"sqlite:{folder.name}/x.db").start()
+        self.addCleanup(lambda: self.server.close())
+        self.address = f"127.0.0.1:{self.server.port}"
+        self.http = f"127.0.0.1:{self.server.http_port}"
+
+    def fund(self):
+        with Exchange(self.address) as exchange:
+            exchange.create_account(1, 100_000)
+            exchange.create_account(2, 0)
+            exchange.create_symbol("SPY", {2: 500})
+
+    def kill_and_restart(self):
+        killed = self.server
+        killed.kill()
+        ports = {"port": killed.port, "http_port": killed.http_port}
+        self.server = ExchangeServer(*self.arguments, store=killed.store, **ports).start()
+        killed.close()
 
 
 class FakeServer:

@@ -6,8 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
 import unittest
 from contextlib import aclosing
 from datetime import datetime, timezone
@@ -26,8 +24,7 @@ from exchange_client import (
     Position,
     Refused,
 )
-from exchange_server import OPERATOR_KEY, ExchangeServer
-from support import ROOT, FakeWebSocket, needs_websockets
+from support import ROOT, FakeWebSocket, Served, needs_websockets
 
 TIME = datetime(1970, 1, 1, 0, 0, 4, tzinfo=timezone.utc)
 SUBSCRIBED = '{"type":"subscribed","account":"1","from":1}'
@@ -207,26 +204,10 @@ class WithoutServer(unittest.TestCase):
 
 
 @needs_websockets
-class RealServer(unittest.TestCase):
-    def start(self, *arguments):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.server = ExchangeServer(*arguments, store=f"sqlite:{folder.name}/x.db").start()
-        self.addCleanup(lambda: self.server.close())
-        self.address = f"127.0.0.1:{self.server.port}"
-        self.http = f"127.0.0.1:{self.server.http_port}"
-        key = OPERATOR_KEY if "--auth" in arguments else None
-        with Exchange(self.address, operator_key=key) as exchange:
-            exchange.create_account(1, 100_000, key="secret-of-1" if key else None)
-            exchange.create_account(2, 0, key="secret-of-2" if key else None)
-            exchange.create_symbol("S", {2: 5_000})
-
-    def kill_and_restart(self):
-        killed = self.server
-        killed.kill()
-        ports = {"port": killed.port, "http_port": killed.http_port}
-        self.server = ExchangeServer(*killed.arguments, store=killed.store, **ports).start()
-        killed.close()
+class RealServer(Served):
+    def setUp(self):
+        super().setUp()
+        self.fund()
 
     def trade(self, times):
         """Orders of both accounts, executed and canceled."""
@@ -234,28 +215,27 @@ class RealServer(unittest.TestCase):
             self.address, 2, retry=30
         ) as seller:
             for _ in range(times):
-                bid = buyer.buy("S", 2, 10)
-                seller.sell("S", 1, 9)
+                bid = buyer.buy("SPY", 2, 10)
+                seller.sell("SPY", 1, 9)
                 bid = buyer.replace(bid, 3, 10)
-                seller.sell("S", 1, 9)
+                seller.sell("SPY", 1, 9)
                 buyer.cancel(bid)
 
     KINDS = ["opened", "executed", "replaced", "executed", "canceled"]
 
     def test_two_accounts_trade(self):
-        self.start()
         with Exchange(self.address, 1, http=self.http) as buyer, Exchange(
             self.address, 2, http=self.http
         ) as seller:
             bought, sold = buyer.events(), seller.events()
             account = next(bought)
             self.assertEqual((1, 100_000, ()), (account.number, account.balance, account.orders))
-            self.assertEqual((Position("S", 5_000, 0),), next(sold).positions)
-            order = buyer.buy("S", 3, 10, ref="mine")
-            seller.sell("S", 1, 9)
+            self.assertEqual((Position("SPY", 500, 0),), next(sold).positions)
+            order = buyer.buy("SPY", 3, 10, ref="mine")
+            seller.sell("SPY", 1, 9)
             opened, executed = islice(bought, 2)
             self.assertEqual(
-                (2, "opened", order.id, "mine", "S", "buy", 3, 10, 99_970),
+                (2, "opened", order.id, "mine", "SPY", "buy", 3, 10, 99_970),
                 (opened.number, opened.kind, opened.order, opened.ref, opened.symbol)
                 + (opened.side, opened.shares, opened.limit, opened.balance),
             )
@@ -268,7 +248,7 @@ class RealServer(unittest.TestCase):
             opened, other = islice(sold, 2)
             self.assertEqual(("opened", 1, 9), (opened.kind, opened.shares, opened.limit))
             self.assertEqual(
-                ("taker", executed.execution, executed.time, 10, 4_999),
+                ("taker", executed.execution, executed.time, 10, 499),
                 (other.role, other.execution, other.time, other.balance, other.position),
             )
             again = next(buyer.events())
@@ -280,7 +260,6 @@ class RealServer(unittest.TestCase):
             self.assertEqual([opened, other], list(islice(seller.events(from_=2), 2)))
 
     def test_a_killed_server(self):
-        self.start()
         with Exchange(self.address, 1, http=self.http) as exchange:
             stream = exchange.events()
             self.assertEqual(1, next(stream).number)
@@ -295,7 +274,6 @@ class RealServer(unittest.TestCase):
             self.assertEqual(seen, list(islice(exchange.events(from_=2), 20)))
 
     def test_a_server_that_is_killed_while_orders_come(self):
-        self.start()
         orders = 300
 
         async def run():
@@ -303,7 +281,7 @@ class RealServer(unittest.TestCase):
 
                 async def place():
                     for _ in range(orders):
-                        await exchange.buy("S", 1, "0.01")
+                        await exchange.buy("SPY", 1, "0.01")
 
                 seen, tasks = [], []
                 async with aclosing(exchange.events()) as stream:
@@ -326,20 +304,7 @@ class RealServer(unittest.TestCase):
         with Exchange(self.address, 1, http=self.http) as exchange:
             self.assertEqual(seen, list(islice(exchange.events(from_=2), orders)))
 
-    def test_only_the_key_sees_events(self):
-        self.start("--auth")
-
-        def first(key):
-            return next(Exchange(self.address, 1, key=key, http=self.http).events())
-
-        self.assertEqual(1, first("secret-of-1").number)
-        for key in ("secret-of-2", None):
-            with self.subTest(key), self.assertRaises(Refused) as raised:
-                first(key)
-            self.assertEqual("unknown_account", raised.exception.code)
-
     def test_ctrl_c_ends_the_blocking_iterator(self):
-        self.start()
         program = (
             "from exchange_client import Exchange\n"
             f"for event in Exchange('{self.address}', 1, http='{self.http}').events():\n"

@@ -24,7 +24,7 @@ from exchange_client import (
     market_data,
 )
 from exchange_server import BIN, OPERATOR_KEY, ExchangeServer, wait_until
-from support import ROOT, needs_websockets, websockets
+from support import ROOT, Served, needs_websockets, websockets
 
 EXAMPLES = ROOT / "client/python/examples"
 
@@ -46,22 +46,6 @@ def eventually(read):
 
 def eventually_equal(wanted, read):
     return lambda: wait_until(lambda: eventually(read) == wanted, f"{wanted}")
-
-
-class Served(unittest.TestCase):
-    arguments = ()
-
-    def setUp(self):
-        self.server = ExchangeServer(*self.arguments).start()
-        self.addCleanup(self.server.close)
-        self.address = f"127.0.0.1:{self.server.port}"
-        self.http = f"127.0.0.1:{self.server.http_port}"
-
-    def fund(self):
-        with Exchange(self.address) as exchange:
-            exchange.create_account(1, 100_000)
-            exchange.create_account(2, 0)
-            exchange.create_symbol("SPY", {2: 500})
 
 
 class Trading(Served):
@@ -312,6 +296,20 @@ class WithKeys(Served):
             with self.subTest(key), self.assertRaises(Refused):
                 account(key)
 
+    @needs_websockets
+    def test_only_the_key_follows_events(self):
+        def first(key):
+            return next(Exchange(self.address, 1, key=key, http=self.http).events())
+
+        with Exchange(self.address, operator_key=OPERATOR_KEY) as exchange:
+            exchange.create_account(1, 100, key="secret-of-1")
+
+        self.assertEqual(100, first("secret-of-1").balance)
+        for key in ("wrong-key-of-1", None):
+            with self.subTest(key), self.assertRaises(Refused) as raised:
+                first(key)
+            self.assertEqual("unknown_account", raised.exception.code)
+
 
 class WithLengths(Served):
     arguments = ("--reply-framing", "length")
@@ -370,10 +368,11 @@ class WithTls(unittest.TestCase):
 class Examples(Served):
     """Each example trades with the demo bots for a few seconds."""
 
-    def trade(self, *words, wanted, times=1, meanwhile=lambda: None):
-        """Until so many lines of its output are as wanted; then meanwhile(), and the end by Ctrl-C."""
+    def trade(self, *words, wanted, times=3, meanwhile=lambda: None):
+        """Until so many lines of its output are as wanted, and again once the server was killed; then meanwhile(), and the end by Ctrl-C."""
         bots = subprocess.Popen(
-            [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"],
+            [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"]
+            + ["--retry"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -390,14 +389,17 @@ class Examples(Served):
             stderr=subprocess.STDOUT,
             text=True,
         )
-        lines = []
+        lines, killed = [], False
         too_late = threading.Timer(60, example.terminate)
         too_late.start()
         try:
             for line in example.stdout:
                 lines.append(line)
                 if sum(1 for one in lines if re.search(wanted, one)) == times:
-                    return meanwhile()
+                    if killed:
+                        return meanwhile()
+                    self.kill_and_restart()
+                    lines, killed = [], True
             self.fail(f"{words[0]} ended, or was stopped after a minute: {''.join(lines)}")
         finally:
             too_late.cancel()
@@ -410,7 +412,8 @@ class Examples(Served):
     def test_market_maker(self):
         with Exchange(self.address, 9001, http=self.http) as account:
             quotes = eventually_equal(2, lambda: len(account.open_orders()))
-            self.trade("market_maker.py", "A", wanted=r"(bought|sold) [1-9]", meanwhile=quotes)
+            words = ("market_maker.py", "A", "--spread", "0.001")
+            self.trade(*words, wanted=r"(bought|sold) [1-9]", meanwhile=quotes)
             eventually_equal(0, lambda: len(account.open_orders()))()
 
     def test_market_maker_without_shares(self):
@@ -423,10 +426,11 @@ class Examples(Served):
             eventually_equal(0, lambda: len(account.open_orders()))()
 
     def test_momentum(self):
-        self.trade("momentum.py", "A", wanted=r"sold [1-9]")
+        self.trade("momentum.py", "A", wanted=r"sold [1-9]", times=2)
 
     def test_arbitrage(self):
-        self.trade("arbitrage.py", "A", "B", "--edge", "0", wanted=r"(bought|sold) [1-9]")
+        words = ("arbitrage.py", "A", "B", "--edge", "0")
+        self.trade(*words, wanted=r"(bought|sold) [1-9]", times=10)
 
     def test_they_are_short_and_explain_themselves(self):
         for example in set(EXAMPLES.glob("*.py")) - {EXAMPLES / "first.py"}:
