@@ -463,6 +463,46 @@ class Tutorial(Served):
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertEqual(output, done.stdout)
 
+    @needs_websockets
+    def test_its_program_of_events_goes_on_where_it_was(self):
+        text = (ROOT / "docs/python.md").read_text()
+        program = re.search(r"```python\n(from pathlib import Path\n.*?)```", text, re.DOTALL)[1]
+        for address, own in (("127.0.0.1:12345", self.address), ("127.0.0.1:8080", self.http)):
+            program = program.replace(address, own)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+
+        def run(trade, wanted, last):
+            """Until it has printed that, and written the last number; trade() follows the first line."""
+            with subprocess.Popen(
+                [sys.executable, "-c", program],
+                env={"PYTHONPATH": str(ROOT / "client/python/src")},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=folder.name,
+                text=True,
+            ) as process:
+                try:
+                    self.assertEqual(wanted[0], process.stdout.readline())
+                    trade()
+                    self.assertEqual(wanted[1:], [process.stdout.readline() for _ in wanted[1:]])
+                    done = Path(folder.name, "last-event")
+                    wait_until(lambda: done.read_text() == last, "the last number")
+                finally:
+                    process.send_signal(signal.SIGINT)
+
+        with Exchange(self.address) as exchange:
+            exchange.create_account(1001, 100)
+            exchange.create_account(1002, 0)
+            exchange.create_symbol("ABC", {1002: 9})
+        with Exchange(self.address, 1001) as alice, Exchange(self.address, 1002) as bob:
+            alice.buy("ABC", 9, 10)
+            lines = ["has 10 and 1 open orders\n", "buy 1 ABC at 10\n"]
+            run(lambda: bob.sell("ABC", 1, 9), lines, "2")
+            bob.sell("ABC", 2, 9)
+            lines = ["buy 2 ABC at 10\n", "buy 3 ABC at 10\n"]
+            run(lambda: bob.sell("ABC", 3, 9), lines, "4")
+
 
 if __name__ == "__main__":
     unittest.main()
