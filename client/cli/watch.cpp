@@ -196,16 +196,13 @@ class AccountWatcher {
     const auto patience = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(settings_.timeout_s));
     std::optional<Clock::time_point> give_up;
-    bool reached = false;
+    auto untried = std::count(servers_.begin(), servers_.end(), ',');  // a standby may be the first
     while (!complete()) {
       try {
         follow();
       } catch (const client::Unreachable&) {
-        if (std::exchange(got_, false)) {
-          reached = true;
-          give_up = Clock::now() + patience;
-        }
-        if (!reached || Clock::now() > *give_up) throw;
+        if (std::exchange(got_, false)) give_up = Clock::now() + patience;
+        if (give_up ? Clock::now() > *give_up : untried-- == 0) throw;
         const std::size_t comma = servers_.find(',');
         if (comma != std::string::npos)
           servers_ = servers_.substr(comma + 1) + "," + servers_.substr(0, comma);

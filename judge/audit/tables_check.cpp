@@ -191,8 +191,8 @@ class TablesCheck {
       last = row;
     });
     check_last();
-    for (const AccountRow& row : accounts)
-      require(numbers[row.number] == row.events, row, "has another number of events");
+    for (std::size_t i = 0; i < accounts.size(); ++i)
+      require(numbers[i] == accounts[i].events, accounts[i], "has another number of events");
   }
 
   void check_symbols() {

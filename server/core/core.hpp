@@ -43,6 +43,8 @@ class Core final : public Service {
                    OrderReader::OnEvents on_read) {
     order_reader_.read_events(account, first, last, std::move(on_read));
   }
+  // Whether clients wait for events of accounts. Any thread.
+  void expect_events(bool expected) { projector_.expect_events(expected); }
   // Calls `confirmed` on the core thread once the store has confirmed that this server is still the
   // active one; not while the store is unavailable, and not if the core ends first. Any thread.
   void confirm(std::function<void()> confirmed);

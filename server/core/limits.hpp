@@ -20,7 +20,8 @@ struct CoreLimits {
   std::size_t orders_at_once = 512;
   // least time from the begin of a projection to the next: rows that change often are written once
   std::uint32_t projection_interval_ms = 200;
-  std::uint32_t events_interval_ms = 10;  // of rows with events of accounts; at most that
+  // the same after rows with events of accounts that clients wait for
+  std::uint32_t events_interval_ms = 10;
   std::uint64_t journal_batches_kept = 1'000;
   std::uint64_t journal_prune_step = 1'000;  // least number of rows deleted together
   // executions in outcomes that are not in a reply yet (24 bytes each), before the core waits

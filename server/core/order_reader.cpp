@@ -92,26 +92,18 @@ void OrderReader::run() {
                       return first;
                     });
     if (!job) return;
-    const bool goes_on = std::visit(
-        [this](auto& one) {
-          if constexpr (std::same_as<decltype(one), Submission*&>)
-            return run(*one);
-          else
-            return run(one);
-        },
-        *job);
+    const bool goes_on = std::visit([this](auto& one) { return run(one); }, *job);
     if (!goes_on) return;
   }
 }
 
 // run() returns false if the reader must stop.
 
-bool OrderReader::run(Submission& submission) {
-  const Progress progress = resolve_some(submission);
-  Submission* const one = &submission;
-  if (progress == Progress::done) submission.sink->completed({&one, 1});
+bool OrderReader::run(Submission* submission) {
+  const Progress progress = resolve_some(*submission);
+  if (progress == Progress::done) submission->sink->completed({&submission, 1});
   // A long request goes to the end of the queue, so that others need not wait for all of it.
-  if (progress == Progress::more) resolve(submission);
+  if (progress == Progress::more) resolve(*submission);
   return progress != Progress::stopped;
 }
 

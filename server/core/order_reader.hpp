@@ -41,8 +41,8 @@ class OrderReader {
   // stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
-  // Likewise, with the events from `first` to `last`, which the tables have. The caller limits how
-  // many of these calls wait.
+  // Likewise, with the events from `first` to `last`, as far as the tables have them. The caller
+  // limits how many of these calls wait: one for each connection.
   using OnEvents = std::function<void(std::vector<EventRow>)>;
   void read_events(AccountNumber account, EventNumber first, EventNumber last, OnEvents on_read);
 
@@ -66,7 +66,7 @@ class OrderReader {
   };
 
   void run();
-  bool run(Submission& submission);
+  bool run(Submission* submission);
   bool run(const Lookup& lookup);
   bool run(const EventsLookup& lookup);
   enum class Progress { done, more, stopped };

@@ -97,8 +97,7 @@ void Projector::run() {
 }
 
 void Projector::take_turn(const Rows& rows, BatchNumber batch) {
-  // Clients wait for events of accounts: they are projected soon, and without rests.
-  const bool awaited = !rows.events.empty();
+  const bool awaited = events_expected_ && !rows.events.empty();
   const std::chrono::milliseconds interval(
       awaited ? std::min(limits_.projection_interval_ms, limits_.events_interval_ms)
               : limits_.projection_interval_ms);

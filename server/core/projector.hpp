@@ -3,6 +3,7 @@
 // bursts. The core hands over only rows of committed batches. Meanwhile further changes collect in
 // the exchange, where a row that changes several times is written once.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -41,6 +42,9 @@ class Projector {
   std::chrono::nanoseconds time_left();
   // Skips what is left of the current projection's rests and of the pause after it. Any thread.
   void hurry();
+  // Whether clients wait for events of accounts: rows with any are projected soon, and without
+  // rests. Any thread.
+  void expect_events(bool expected) { events_expected_ = expected; }
 
  private:
   struct Slot {
@@ -71,6 +75,7 @@ class Projector {
   Guarded<Slot> slot_;
   Bursts bursts_;
   BatchNumber pruned_ = 0;
+  std::atomic<bool> events_expected_ = false;
   Thread thread_;
 };
 

@@ -1,17 +1,21 @@
 #pragma once
-// AccountChannel gives subscribers the events of accounts (docs/account-stream.md). It keeps none:
-// each subscription reads its next ones from the tables once its client has taken those before. So
-// a slow client costs no memory, and what it missed is still there when it comes back. Owner:
-// HttpServer. Thread: that of answers.
+// AccountChannel gives connections the events of accounts that they follow
+// (docs/account-stream.md). It keeps none: a connection gets its next message once it has taken the
+// one before, made of rows of the tables. So a slow client costs no memory, and what it missed is
+// still there when it comes back.
+// Owner: HttpServer. Thread: that of answers.
 
 #include <boost/asio/awaitable.hpp>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/bursts.hpp"
 #include "http/address_turns.hpp"
 #include "http/api.hpp"
 #include "http/core_client.hpp"
@@ -22,45 +26,63 @@ namespace exchange {
 
 class AccountChannel {
  public:
-  // One client that follows one account.
+  struct Connection;
+  // One connection that follows one account.
   struct Subscription {
-    explicit Subscription(const PeerAddress& peer) : address(peer) {}
+    const AccountId account;
+    const AccountNumber number;
+    const std::shared_ptr<Connection> connection;
+    const std::optional<EventNumber> from;  // none: with a snapshot
+    bool begun = false;                     // its first message was made
+    EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
+    bool ready = false, over = false;
+  };
+  using SubscriptionPointer = std::shared_ptr<Subscription>;
+  struct Connection {
+    explicit Connection(const PeerAddress& peer) : address(peer) {}
     const PeerAddress address;
-    AccountId account{""};  // once it has begun, as the next two
-    AccountNumber number = 0;
-    EventNumber sent = 0;  // the newest one that next() has returned, or that the snapshot has
+    std::deque<SubscriptionPointer> ready;  // with something to send
     bool over = false;
     Event* waiting = nullptr;  // of next()
   };
-  using SubscriptionPointer = std::shared_ptr<Subscription>;
+  using ConnectionPointer = std::shared_ptr<Connection>;
 
+  // `view` and `turns` are those of the thread.
   AccountChannel(boost::asio::io_context& context, const std::optional<MarketView>& view,
                  CoreClient& core, AddressTurns& turns, const HttpLimits& limits)
       : context_(context), view_(view), core_(core), turns_(turns), limits_(limits) {}
 
   struct Begun {
-    bool accepted;
-    std::string message;  // the snapshot, that the events follow, or the error
+    SubscriptionPointer subscription;  // null: refused
+    std::string refusal;               // a message
   };
   // Checks the key; has the events recorded, if they are not yet, and waits until the view has
-  // them.
-  boost::asio::awaitable<Begun> begin(SubscriptionPointer subscription, SubscriberRequest request);
-  // The next events, as a message, once there are any. Empty: the subscription is over.
-  boost::asio::awaitable<std::string> next(SubscriptionPointer subscription);
-  void end(Subscription& subscription);
+  // them. Then next() has something for the connection.
+  boost::asio::awaitable<Begun> begin(ConnectionPointer connection, SubscriberRequest request);
+  // The next message of the connection, once there is one, and whose it is. Null: there will be
+  // none any more.
+  struct Message {
+    SubscriptionPointer subscription;
+    std::string text;
+  };
+  boost::asio::awaitable<Message> next(ConnectionPointer connection);
+  void end(const SubscriptionPointer& subscription);
+  void end(Connection& connection);
 
-  // Wakes the subscriptions of these accounts. The view has the rows.
+  // For the followers of these accounts. The view has the rows.
   void publish(const std::vector<AccountRow>& accounts);
   // Before the context ends.
-  void close() { reads_.close(); }
+  void close() {
+    reads_.close();
+    begins_.close();
+  }
 
  private:
-  // These two wait until the view has it. Nothing, or false, if that takes too long.
-  boost::asio::awaitable<std::optional<AccountNumber>> recorded(AccountId account);
-  boost::asio::awaitable<bool> has_event(AccountNumber account, EventNumber event);
-  // Whether `is_there`; asks again whenever the account has changed.
-  boost::asio::awaitable<bool> wait_for(AccountNumber account, std::function<bool()> is_there);
-  bool is_recorded(const AccountId& account) const;
+  const MarketView::Account* recorded(const AccountId& account) const;  // null: not yet
+  // Whether `is_there`; asks again whenever an account has changed, for some seconds.
+  boost::asio::awaitable<bool> wait_for(std::function<bool()> is_there);
+  void make_ready(const SubscriptionPointer& subscription);
+  std::string first_message(Subscription& subscription);
 
   boost::asio::io_context& context_;
   const std::optional<MarketView>& view_;
@@ -68,7 +90,10 @@ class AccountChannel {
   AddressTurns& turns_;
   const HttpLimits& limits_;
   AddressTurns reads_{context_, limits_.event_reads_max};
-  std::multimap<AccountNumber, Event*> waiting_;  // for events of the account; no_index: of any
+  AddressTurns begins_{context_, limits_.event_reads_max};
+  Bursts bursts_;
+  std::set<Event*> waiting_;  // of wait_for()
+  std::multimap<AccountNumber, SubscriptionPointer> followers_;
 };
 
 }  // namespace exchange

@@ -291,10 +291,10 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
 }
 
 std::string account_message(const MarketView& view, const AccountId& id,
-                            const MarketView::Account& account) {
+                            const MarketView::Account& account, const AccountPage& page) {
   Document document;
   document.add("type", "account").add("number", account.events).add("batch", view.batch());
-  add_account(document, view, id, account, {SIZE_MAX, SIZE_MAX});
+  add_account(document, view, id, account, page);
   return document.text();
 }
 

@@ -35,7 +35,7 @@ std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level
 std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change);
 // The whole account with the number of its newest event.
 std::string account_message(const MarketView& view, const AccountId& id,
-                            const MarketView::Account& account);
+                            const MarketView::Account& account, const AccountPage& page);
 std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest);
 std::string events_message(const MarketView& view, const AccountId& account,
                            const std::vector<EventRow>& events);

@@ -78,11 +78,10 @@ asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId accoun
                      problem.empty() && std::holds_alternative<Created>(pending.outcomes[0])};
 }
 
-asio::awaitable<std::vector<EventRow>> CoreClient::read_events(AccountNumber account,
-                                                               EventNumber first,
-                                                               EventNumber last) {
+asio::awaitable<CoreClient::Events> CoreClient::read_events(AccountNumber account,
+                                                            EventNumber first, EventNumber last) {
   Event read(context_);
-  std::vector<EventRow> events;
+  Events events;
   const auto on_read = [&](std::vector<EventRow> rows) {
     asio::post(context_, [&, rows = std::move(rows)]() mutable {
       events = std::move(rows);

@@ -50,7 +50,8 @@ struct HttpLimits {
   std::uint32_t websocket_idle_ms = 60'000;
   std::size_t websocket_subscriptions_max = 256;  // symbols and accounts
   std::size_t events_max = 500;                   // of an account in one message
-  std::size_t event_reads_max = 4;                // reads of events of one address at once
+  std::size_t event_reads_max = 4;  // reads of events of one address at once; begins likewise
+  std::size_t snapshot_lines_max = 10'000;  // orders of an account's snapshot; positions likewise
   // levels and trades in an update; a larger change is sent as a snapshot
   std::size_t update_entries_max = 2'000;
   // unsent bytes of one subscriber before it is disconnected

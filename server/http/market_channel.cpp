@@ -71,17 +71,21 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
       co_await backlog_shrank_.async_wait(use_tuple);
   }
   bool is_over() const { return failed_ || close_; }
-  // Those of other accounts go on meanwhile.
-  asio::awaitable<void> no_longer_beginning(const std::string& account) {
-    while (!is_over() && accounts.contains(account) && accounts[account].beginning)
+  // Until few of its subscriptions of accounts are beginning, and none of this one.
+  asio::awaitable<void> may_begin(const std::string& account) {
+    constexpr std::size_t at_once = 16;
+    while (!is_over() && (beginning_.size() >= at_once || beginning_.contains(account)))
       co_await one_begun_.async_wait(use_tuple);
   }
+  void note_beginning(const std::string& account) {
+    beginning_.insert(account);
+    accounts.try_emplace(account);
+  }
   // `begun` null: it was refused; the one before it, if any, goes on.
-  void end_beginning(const std::string& account, AccountChannel::SubscriptionPointer begun) {
-    Followed& followed = accounts[account];
-    followed.beginning = false;
-    if (begun) followed.account = std::move(begun);
-    if (!followed.account) accounts.erase(account);
+  void note_begun(const std::string& account, AccountChannel::SubscriptionPointer begun) {
+    beginning_.erase(account);
+    if (begun) accounts[account] = std::move(begun);
+    if (!accounts[account]) accounts.erase(account);
     one_begun_.cancel();
   }
 
@@ -118,11 +122,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
 
   const PeerAddress address;
   std::set<SymbolNumber> symbols;
-  struct Followed {
-    AccountChannel::SubscriptionPointer account;  // null: none has begun yet
-    bool beginning = false;                       // another one is
-  };
-  std::map<std::string, Followed> accounts;  // by id, as it was sent
+  std::map<std::string, AccountChannel::SubscriptionPointer> accounts;  // null: none has begun yet
+  AccountChannel::ConnectionPointer events;                             // of the accounts
   bool may_subscribe() const {
     return symbols.size() + accounts.size() < limits_.websocket_subscriptions_max;
   }
@@ -168,6 +169,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   bool accepted_ = false, writing_ = false, failed_ = false;
   asio::steady_timer backlog_shrank_{socket_.get_executor(),
                                      asio::steady_timer::time_point::max()};  // canceled then
+  std::set<std::string> beginning_;                                           // accounts
   asio::steady_timer one_begun_{socket_.get_executor(),
                                 asio::steady_timer::time_point::max()};  // likewise
   std::optional<websocket::close_reason> close_;
@@ -185,7 +187,12 @@ asio::awaitable<void> MarketChannel::serve(AnyStream stream, Handshake handshake
     problem = std::current_exception();
   }
   for (const SymbolNumber symbol : subscriber->symbols) forget(*subscriber, symbol);
-  for (const auto& [id, followed] : subscriber->accounts) end(followed.account);
+  if (subscriber->events)
+    asio::post(answers_, [this, events = subscriber->events, accounts = subscriber->accounts] {
+      for (const auto& [id, account] : accounts)
+        if (account) accounts_.end(account);
+      accounts_.end(*events);
+    });
   subscriber->accounts.clear();
   subscribers_.erase(subscriber);
   subscriber->end();  // a write to a client that does not read would keep the connection open
@@ -196,6 +203,7 @@ asio::awaitable<void> MarketChannel::listen(Subscriber& subscriber) {
   if (closed_) subscriber.close(*closed_);
   while (const std::optional<std::string> message = co_await subscriber.read()) {
     ++turn_;
+    if (subscriber.is_over()) continue;  // it may still write
     if (subscriber.last_was_text())
       co_await handle(subscriber, *message);
     else
@@ -229,63 +237,79 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
     co_await handle_symbol(subscriber, request);
 }
 
-std::string MarketChannel::too_many() const {
+std::string MarketChannel::too_many(std::string_view account) const {
   return error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
                            " subscriptions a connection",
-                       "too_many_subscriptions");
+                       "too_many_subscriptions", account);
 }
 
 asio::awaitable<void> MarketChannel::handle_account(Subscriber& subscriber,
                                                     SubscriberRequest request) {
-  co_await subscriber.no_longer_beginning(request.name);
+  co_await subscriber.may_begin(request.name);
+  if (subscriber.is_over()) co_return;
   const auto known = subscriber.accounts.find(request.name);
   const bool is_known = known != subscriber.accounts.end();
   if (request.kind == SubscriberRequest::Kind::unsubscribe) {
     if (is_known) {
-      end(known->second.account);
+      end(known->second);
       subscriber.accounts.erase(known);
     }
     send(subscriber, unsubscribed_message("account", request.name));
     co_return;
   }
   if (!is_known && !subscriber.may_subscribe()) {
-    send(subscriber, too_many());
+    send(subscriber, too_many(request.name));
     co_return;
   }
-  subscriber.accounts[request.name].beginning = true;
-  asio::co_spawn(connections_, follow(subscriber.shared_from_this(), request),
-                 [](const std::exception_ptr& problem) {
-                   if (problem) std::rethrow_exception(problem);
+  subscriber.note_beginning(request.name);
+  if (!subscriber.events) {
+    subscriber.events = std::make_shared<AccountChannel::Connection>(subscriber.address);
+    spawn(subscriber, send_events(subscriber.shared_from_this()));
+  }
+  spawn(subscriber, begin(subscriber.shared_from_this(), std::move(request)));
+}
+
+void MarketChannel::spawn(Subscriber& subscriber, asio::awaitable<void> work) {
+  asio::co_spawn(connections_, std::move(work),
+                 [self = subscriber.shared_from_this()](const std::exception_ptr& problem) {
+                   if (!problem) return;
+                   self->end();
+                   std::rethrow_exception(problem);
                  });
 }
 
-asio::awaitable<void> MarketChannel::follow(SubscriberPointer subscriber,
-                                            SubscriberRequest request) {
-  const auto account = std::make_shared<AccountChannel::Subscription>(subscriber->address);
-  const auto begun =
-      co_await asio::co_spawn(answers_, accounts_.begin(account, request), asio::use_awaitable);
-  if (subscriber->is_over() || !subscriber->accounts.contains(request.name)) co_return;
-  if (begun.accepted) end(subscriber->accounts[request.name].account);
-  subscriber->end_beginning(request.name, begun.accepted ? account : nullptr);
-  send(*subscriber, begun.message);
-  const auto is_over = [&] {
-    const auto found = subscriber->accounts.find(request.name);
-    return subscriber->is_over() || found == subscriber->accounts.end() ||
-           found->second.account != account;
-  };
-  while (begun.accepted) {
+asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
+                                           SubscriberRequest request) {
+  const std::string account = request.name;
+  const auto [begun, refusal] = co_await asio::co_spawn(
+      answers_, accounts_.begin(subscriber->events, std::move(request)), asio::use_awaitable);
+  if (subscriber->is_over()) {
+    if (begun) end(begun);
+    co_return;
+  }
+  if (begun && subscriber->accounts[account]) end(subscriber->accounts[account]);
+  subscriber->note_begun(account, begun);
+  if (!begun) send(*subscriber, refusal);
+}
+
+// One message after another, of whichever of its accounts: so a connection that takes them slowly
+// holds one.
+asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
+  while (true) {
     co_await subscriber->has_room();
-    if (is_over()) co_return;
-    std::string events =
-        co_await asio::co_spawn(answers_, accounts_.next(account), asio::use_awaitable);
-    if (events.empty() || is_over()) co_return;
+    const auto [account, text] =
+        co_await asio::co_spawn(answers_, accounts_.next(subscriber->events), asio::use_awaitable);
+    co_await subscriber->has_room();
+    if (!account || subscriber->is_over()) co_return;
+    const auto known = subscriber->accounts.find(std::string(account->account.view()));
+    if (known == subscriber->accounts.end() || known->second != account) continue;
     ++turn_;
-    send(*subscriber, std::move(events));
+    send(*subscriber, text);
   }
 }
 
 void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
-  if (account) asio::post(answers_, [this, account] { accounts_.end(*account); });
+  if (account) asio::post(answers_, [this, account] { accounts_.end(account); });
 }
 
 asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
@@ -301,7 +325,7 @@ asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
     send(subscriber, unsubscribed_message("symbol", request.name));
   } else if (!subscriber.may_subscribe() && !subscriber.symbols.contains(*found.symbol)) {
     asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });
-    send(subscriber, too_many());
+    send(subscriber, too_many({}));
   } else {
     if (!subscriber.symbols.insert(*found.symbol).second)  // counted before
       asio::post(answers_, [this, symbol = *found.symbol] { unfollow(symbol); });

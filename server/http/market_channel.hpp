@@ -76,11 +76,14 @@ class MarketChannel {
   boost::asio::awaitable<void> handle(Subscriber& subscriber, std::string message);
   boost::asio::awaitable<void> handle_symbol(Subscriber& subscriber, SubscriberRequest request);
   boost::asio::awaitable<void> handle_account(Subscriber& subscriber, SubscriberRequest request);
-  // Answers the request, then sends the events of the account until the subscription is over.
-  boost::asio::awaitable<void> follow(SubscriberPointer subscriber, SubscriberRequest request);
+  // Begins to follow an account, while the connection goes on.
+  boost::asio::awaitable<void> begin(SubscriberPointer subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> send_events(SubscriberPointer subscriber);
+  // Work of this connection, which ends with it.
+  void spawn(Subscriber& subscriber, boost::asio::awaitable<void> work);
   void end(const AccountChannel::SubscriptionPointer& account);  // null: does nothing
   void send(Subscriber& subscriber, std::string text);
-  std::string too_many() const;  // subscriptions
+  std::string too_many(std::string_view account) const;  // subscriptions
   void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
   void forget(Subscriber& subscriber, SymbolNumber symbol);
 

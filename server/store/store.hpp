@@ -121,8 +121,8 @@ class Store {
   // have no such order. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) = 0;
   std::optional<StoredOrder> read_order(OrderId order) { return read_order(order, {}); }
-  // Reads the events of an account with the numbers `first` to `last`, which the tables have, with
-  // the references of their orders. Throws StoreUnavailable, StoreCorrupt.
+  // Reads the events of an account with the numbers from `first` to `last`, as far as the tables
+  // have them, with the references of their orders. Throws StoreUnavailable, StoreCorrupt.
   virtual std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                             EventNumber last) = 0;
 

@@ -96,7 +96,7 @@ struct TableTraits<EventRow> : UsualTable {
   static constexpr const char *name = "account_events", *key = "account, number";
   static constexpr std::size_t computed = 1;  // the reference
   static std::uint64_t key_of(const EventRow& row) {
-    return std::uint64_t(row.account) << 40 | row.number;
+    return std::uint64_t(row.account) << 32 | (row.number & UINT32_MAX);
   }
 };
 

@@ -21,22 +21,29 @@ void Follower::start(unsigned http_port) {
   });
 }
 
+namespace {
+
+// The body of an answer.
+std::string get(unsigned http_port, const std::string& target) {
+  asio::ip::tcp::iostream http("127.0.0.1", std::to_string(http_port));
+  http << "GET " << target << " HTTP/1.0\r\nHost: exchange\r\n\r\n" << std::flush;
+  const std::string answer((std::istreambuf_iterator<char>(http)), {});
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+std::uint64_t journal_batch(unsigned http_port) {
+  const std::string metrics = get(http_port, "/metrics"), name = "\nexchange_journal_batch ";
+  return std::stoull(metrics.substr(metrics.find(name) + name.size()));
+}
+
+}  // namespace
+
+// Recovery hands over to the tables, and so to readers, what it replayed.
 void Follower::catch_up(unsigned http_port) {
-  asio::io_context context;
-  for (bool all = false; !all;) {  // recovery hands over to the tables what it replayed
-    asio::ip::tcp::iostream http("127.0.0.1", std::to_string(http_port));
-    http << "GET /metrics HTTP/1.0\r\nHost: exchange\r\n\r\n" << std::flush;
-    const std::string page((std::istreambuf_iterator<char>(http)), {});
-    const auto value = [&](const std::string& metric) {
-      const std::size_t at = page.find("\n" + metric + " ");
-      return at == std::string::npos
-                 ? std::string()
-                 : page.substr(at + metric.size() + 2,
-                               page.find('\n', at + 1) - at - metric.size() - 2);
-    };
-    all = !value("exchange_journal_batch").empty() &&
-          value("exchange_journal_batch") == value("exchange_projected_batch");
-  }
+  const std::uint64_t newest = journal_batch(http_port);
+  while (Json::parse(get(http_port, "/api/symbols?limit=1")).value("batch", std::uint64_t(0)) <
+         newest)
+    std::this_thread::yield();
   follow(http_port, true);
 }
 

@@ -111,8 +111,9 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
                                                EventNumber last) {
   return tables_.with([&](Tables& tables) {
     std::vector<EventRow> events;
-    for (EventNumber number = first; number <= last; ++number) {
-      EventRow& event = events.emplace_back(tables.events.at({account, number}));
+    for (auto row = tables.events.lower_bound({account, first});
+         row != tables.events.end() && row->first <= std::pair(account, last); ++row) {
+      EventRow& event = events.emplace_back(row->second);
       const auto reference = tables.references.find(event.order);
       if (reference != tables.references.end()) event.reference = reference->second.reference;
     }

@@ -533,8 +533,6 @@ std::vector<EventRow> PostgresStore::read_events(AccountNumber account, EventNum
     pqxx::nontransaction work(connection);
     for (const auto& row : work.exec_prepared("get_events", account, first, last))
       events.push_back(read_row<EventRow>(PostgresRow{row}));
-    if (events.size() != last - first + 1)
-      throw StoreUnavailable(describe() + " shows older tables than this server has written");
     return events;
   });
 }

@@ -409,9 +409,6 @@ std::vector<EventRow> SqliteStore::read_events(AccountNumber account, EventNumbe
     get_events_.reset();
     throw;
   }
-  if (events.size() != last - first + 1)
-    throw StoreCorrupt(path_ + " lacks events of account number " + std::to_string(account) + "; " +
-                       restore_store);
   return events;
 }
 
