@@ -1,0 +1,1 @@
+"""Plays recorded order flow into an exchange: docs/replay.md of the exchange."""
