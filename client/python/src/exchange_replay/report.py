@@ -1,0 +1,164 @@
+"""What a replay measures: lateness, refusals, and how its trades differ from those of the tape."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from .tape import DAY, SECOND, text
+
+if TYPE_CHECKING:
+    from .mapping import Order, Take
+
+NAMES = {
+    "Add": "orders",
+    "Execute": "executions",
+    "Reduce": "reductions",
+    "Delete": "deletions",
+    "DeleteAll": "deletions of all",
+    "Replace": "replaces",
+    "Trade": "trades",
+    "Quote": "quotes",
+}
+SHOWN_MAX = 5  # differing trades, of each kind and reason
+
+
+class Difference(NamedTuple):
+    kind: str
+    take: Take
+    resting: Order | None
+    shares: int  # on the tape, as the price
+    price: int
+    executed: int
+
+    @property
+    def reason(self) -> str:
+        """Once the resting order has ended."""
+        if self.kind == "refused":
+            return self.take.code
+        if self.resting and self.resting.code:
+            return f"its resting order was refused: {self.resting.code}"
+        if self.take.limit and self.take.limit != self.price:
+            return "the tape has another price than that of its order"
+        if self.kind == "other price":
+            return "an order of another account had a better price"
+        if self.resting and self.resting.by_others > 0:
+            return "other accounts had executed its resting order"
+        return "its resting order was not there"
+
+
+class Report:
+    def __init__(self) -> None:
+        self.messages: Counter[str] = Counter()  # of the tape, by kind
+        self.requests = self.elements = 0
+        self.unknown: Counter[str] = Counter()  # messages about orders that are not on the tape
+        self.skipped: Counter[str] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self.lateness_us: Counter[int] = Counter()
+        self.trades = 0  # sent, each of which is in one of these:
+        self.same = 0
+        self.different: list[Difference] = []
+        self.ended = 0  # orders of the tape
+        self.taken = self.taken_shares = 0  # of them, those that other accounts executed
+        self.passed = self.passed_shares = 0  # those whose executions went to other accounts
+
+    def late(self, due: float, sent: float) -> None:
+        self.lateness_us[rounded(int((sent - due) * 1e6))] += 1
+
+    def order_ended(self, by_others: int) -> None:
+        """Executed shares of an order of the tape, less those by orders of the tape."""
+        self.ended += 1
+        if by_others > 0:
+            self.taken += 1
+            self.taken_shares += by_others
+        elif by_others < 0:
+            self.passed += 1
+            self.passed_shares -= by_others
+
+    def traded(self, take: Take, executions: Counter[int]) -> None:
+        """Compares what the tape has with the shares executed at each price."""
+        at_its_price = []
+        for _, shares, price in take.wanted:
+            at_its_price.append(min(shares, executions[price]))
+            executions[price] -= at_its_price[-1]
+        for (resting, shares, price), same in zip(take.wanted, at_its_price, strict=True):
+            executed = same
+            for other in executions:
+                part = min(shares - executed, executions[other])
+                executions[other] -= part
+                executed += part
+            for order in (resting, take.order):
+                if order:
+                    order.executed_by_tape += executed
+            if same == shares:
+                self.same += 1
+                continue
+            kind = "other price" if executed > same else "partial" if executed else "missing"
+            if take.code:
+                kind = "refused"
+            self.different.append(Difference(kind, take, resting, shares, price, executed))
+
+    def lines(self, seconds: float, is_paced: bool, ended: str) -> list[str]:
+        messages = self.messages.total()
+        rate = f"{messages / seconds:,.0f} a second" if seconds else ""
+        kinds = ", ".join(f"{count:,} {NAMES[kind]}" for kind, count in self.messages.most_common())
+        found = [
+            f"{ended}: {messages:,} messages in {seconds:.1f} s, {rate} ({kinds}), as {self.elements:,} elements of {self.requests:,} requests"
+        ]
+        if is_paced and self.lateness_us:
+            found.append(
+                f"lateness: p50 {self.quantile(0.5)}, p99 {self.quantile(0.99)}, max {self.quantile(1)}"
+            )
+        else:
+            found.append("lateness: not measured, since messages were sent as fast as possible")
+        different = defaultdict(list)
+        for one in self.different:
+            different[one.kind, one.reason].append(one)
+        kinds = "".join(
+            f", {count:,} {kind}"
+            for kind, count in Counter(one.kind for one in self.different).most_common()
+        )
+        unanswered = self.trades - self.same - len(self.different)
+        more = f", {unanswered:,} unanswered" if unanswered else ""
+        found.append(f"trades: {self.trades:,} of the tape, {self.same:,} the same{kinds}{more}")
+        for (kind, reason), those in different.items():
+            found.append(f"  {len(those):,} {kind}: {reason}, such as")
+            for one in those[:SHOWN_MAX]:
+                found.append(
+                    f"    {clock(one.take.time)} {one.take.symbol} {text(one.shares)} at "
+                    f"{text(one.price)}: {text(one.executed)} executed"
+                )
+        found.append(
+            f"other accounts: executed {text(self.taken_shares)} shares of {self.taken:,} orders of the "
+            f"tape, and traded {text(self.passed_shares)} shares in place of {self.passed:,}; "
+            f"{self.ended:,} orders ended"
+        )
+        for why, shares in self.skipped.items():
+            found.append(f"not played: trades {why}, {text(shares)} shares")
+        for kind, count in self.unknown.items():
+            found.append(f"not played: {count:,} {kind} of orders that are not on the tape")
+        for (kind, code), count in self.refused.most_common():
+            found.append(f"refused: {count:,} {kind}: {code}")
+        return found
+
+    def quantile(self, part: float) -> str:
+        wanted = part * self.lateness_us.total()
+        seen = late = 0
+        for late, count in sorted(self.lateness_us.items()):  # noqa: B007
+            seen += count
+            if seen >= wanted:
+                break
+        return f"{late / 1000:g} ms"
+
+
+def rounded(number: int) -> int:
+    """To three digits, so that a long run has few numbers."""
+    scale = 1
+    while number // scale >= 1000:
+        scale *= 10
+    return number // scale * scale
+
+
+def clock(time: int) -> str:
+    seconds, rest = divmod(time % DAY, SECOND)
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{rest // 1000:06d}"
