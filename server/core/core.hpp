@@ -39,9 +39,8 @@ class Core final : public Service {
     return order_reader_.look_up(order, range, std::move(found), waiting_max);
   }
   // OrderReader::read_events. Any thread.
-  void read_events(AccountNumber account, EventNumber first, EventNumber last,
-                   OrderReader::OnEvents on_read) {
-    order_reader_.read_events(account, first, last, std::move(on_read));
+  void read_events(std::vector<EventRange> ranges, OrderReader::OnEvents on_read) {
+    order_reader_.read_events(std::move(ranges), std::move(on_read));
   }
   // Whether clients wait for events of accounts. Any thread.
   void expect_events(bool expected) { projector_.expect_events(expected); }

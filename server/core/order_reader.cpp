@@ -71,11 +71,10 @@ bool OrderReader::look_up(OrderId order, const ExecutionRange& range, OnFound fo
   return taken;
 }
 
-void OrderReader::read_events(AccountNumber account, EventNumber first, EventNumber last,
-                              OnEvents on_read) {
+void OrderReader::read_events(std::vector<EventRange> ranges, OnEvents on_read) {
   queue_.with([&](Queue& queue) {
     if (!queue.stopping)
-      queue.waiting.push_back(EventsLookup{account, first, last, std::move(on_read)});
+      queue.waiting.push_back(EventsLookup{std::move(ranges), std::move(on_read)});
   });
   queue_.notify();
 }
@@ -122,9 +121,12 @@ bool OrderReader::run(const Lookup& lookup) {
 bool OrderReader::run(const EventsLookup& lookup) {
   try {
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
-    lookup.on_read(with_retries("events of an account", [&] {
-      return store_.read_events(lookup.account, lookup.first, lookup.last);
-    }));
+    Events events;
+    for (const EventRange& range : lookup.ranges)
+      events.push_back(with_retries("events of an account", [&] {
+        return store_.read_events(range.account, range.first, range.last);
+      }));
+    lookup.on_read(std::move(events));
     return true;
   } catch (const StoreUnavailable&) {
     return false;

@@ -41,10 +41,11 @@ class OrderReader {
   // stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
-  // Likewise, with the events from `first` to `last`, as far as the tables have them. The caller
-  // limits how many of these calls wait: one for each connection.
-  using OnEvents = std::function<void(std::vector<EventRow>)>;
-  void read_events(AccountNumber account, EventNumber first, EventNumber last, OnEvents on_read);
+  // Likewise, with the events of each range, as far as the tables have them. The caller limits how
+  // many of these calls wait: one for each connection.
+  using Events = std::vector<std::vector<EventRow>>;
+  using OnEvents = std::function<void(Events)>;
+  void read_events(std::vector<EventRange> ranges, OnEvents on_read);
 
  private:
   struct Lookup {
@@ -53,8 +54,7 @@ class OrderReader {
     OnFound found;
   };
   struct EventsLookup {
-    AccountNumber account;
-    EventNumber first, last;
+    std::vector<EventRange> ranges;
     OnEvents on_read;
   };
   using Job = std::variant<Submission*, Lookup, EventsLookup>;

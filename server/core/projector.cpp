@@ -98,9 +98,8 @@ void Projector::run() {
 
 void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   const bool awaited = events_expected_ && !rows.events.empty();
-  const std::chrono::milliseconds interval(
-      awaited ? std::min(limits_.projection_interval_ms, limits_.events_interval_ms)
-              : limits_.projection_interval_ms);
+  const std::chrono::milliseconds interval(limits_.projection_interval_ms),
+      soon(limits_.events_interval_ms);
   const std::chrono::nanoseconds began = now();
   {
     const Bursts::Work work(
@@ -117,8 +116,11 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
       slot.per_row =
           std::min((now() - slot.began) / std::int64_t(std::max(slot.size, rows_least)), slowest);
   });
-  slot_.wait_for(interval - (now() - began),
-                 [](const Slot& slot) { return slot.hurry || slot.stopping; });
+  const std::chrono::nanoseconds taken = now() - began;
+  std::chrono::nanoseconds pause = interval - taken;
+  // Of many events as long as the projection took: rows that change often are written less often.
+  if (awaited) pause = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
+  slot_.wait_for(pause, [](const Slot& slot) { return slot.hurry || slot.stopping; });
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {

@@ -59,13 +59,13 @@ class AccountChannel {
   // Checks the key; has the events recorded, if they are not yet, and waits until the view has
   // them. Then next() has something for the connection.
   boost::asio::awaitable<Begun> begin(ConnectionPointer connection, SubscriberRequest request);
-  // The next message of the connection, once there is one, and whose it is. Null: there will be
-  // none any more.
+  // The next messages of the connection, once there are any, and whose they are; about `events_max`
+  // events in all. None: there will be none any more.
   struct Message {
     SubscriptionPointer subscription;
     std::string text;
   };
-  boost::asio::awaitable<Message> next(ConnectionPointer connection);
+  boost::asio::awaitable<std::vector<Message>> next(ConnectionPointer connection);
   void end(const SubscriptionPointer& subscription);
   void end(Connection& connection);
 
@@ -83,6 +83,10 @@ class AccountChannel {
   boost::asio::awaitable<bool> wait_for(std::function<bool()> is_there);
   void make_ready(const SubscriptionPointer& subscription);
   std::string first_message(Subscription& subscription);
+  // Take what is ready off the connection: a first message, or ranges of events to read.
+  void take_first(Connection& connection, std::vector<Message>& messages);
+  std::vector<SubscriptionPointer> take_ready(Connection& connection,
+                                              std::vector<EventRange>& ranges);
 
   boost::asio::io_context& context_;
   const std::optional<MarketView>& view_;

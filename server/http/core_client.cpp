@@ -78,18 +78,17 @@ asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId accoun
                      problem.empty() && std::holds_alternative<Created>(pending.outcomes[0])};
 }
 
-asio::awaitable<CoreClient::Events> CoreClient::read_events(AccountNumber account,
-                                                            EventNumber first, EventNumber last) {
+asio::awaitable<CoreClient::Events> CoreClient::read_events(std::vector<EventRange> ranges) {
   Event read(context_);
   Events events;
-  const auto on_read = [&](std::vector<EventRow> rows) {
+  const auto on_read = [&](OrderReader::Events rows) {
     asio::post(context_, [&, rows = std::move(rows)]() mutable {
       events = std::move(rows);
       read.set();
     });
   };
   const bool reading = attached() && state_.with([&](State& state) {
-    if (!state.closed) core_->read_events(account, first, last, on_read);
+    if (!state.closed) core_->read_events(std::move(ranges), on_read);
     return !state.closed;
   });
   if (reading) co_await read.wait();

@@ -65,11 +65,10 @@ class CoreClient final : public CompletionSink {
     bool exists;
   };
   boost::asio::awaitable<Recorded> record_events(AccountId account, PeerAddress address);
-  // Reads the events of an account from `first` to `last`, as far as the tables have them; nothing
-  // if the server stops or is a standby. While the store is unavailable, it waits.
-  using Events = std::optional<std::vector<EventRow>>;
-  boost::asio::awaitable<Events> read_events(AccountNumber account, EventNumber first,
-                                             EventNumber last);
+  // Reads the events of each range, as far as the tables have them; nothing if the server stops or
+  // is a standby. While the store is unavailable, it waits.
+  using Events = std::optional<OrderReader::Events>;
+  boost::asio::awaitable<Events> read_events(std::vector<EventRange> ranges);
   // Whether clients wait for events: the core then brings them into the tables soon.
   void expect_events(bool expected) {
     if (attached()) core_->expect_events(expected);

@@ -292,19 +292,20 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
   if (!begun) send(*subscriber, refusal);
 }
 
-// One message after another, of whichever of its accounts: so a connection that takes them slowly
-// holds one.
+// Some messages after another, of whichever of its accounts: so a connection that takes them slowly
+// holds few.
 asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
   while (true) {
     co_await subscriber->has_room();
-    const auto [account, text] =
+    const std::vector<AccountChannel::Message> messages =
         co_await asio::co_spawn(answers_, accounts_.next(subscriber->events), asio::use_awaitable);
     co_await subscriber->has_room();
-    if (!account || subscriber->is_over()) co_return;
-    const auto known = subscriber->accounts.find(std::string(account->account.view()));
-    if (known == subscriber->accounts.end() || known->second != account) continue;
+    if (messages.empty() || subscriber->is_over()) co_return;
     ++turn_;
-    send(*subscriber, text);
+    for (const auto& [account, text] : messages) {
+      const auto known = subscriber->accounts.find(std::string(account->account.view()));
+      if (known != subscriber->accounts.end() && known->second == account) send(*subscriber, text);
+    }
   }
 }
 

@@ -62,6 +62,12 @@ struct ExecutionRange {
   }
 };
 
+// Of the events of an account: those with the numbers from `first` to `last`.
+struct EventRange {
+  AccountNumber account;
+  EventNumber first, last;
+};
+
 // What a standby server can tell of the active one: ended: it said so (end_lease()).
 enum class ActiveServer { there, gone, ended };
 
