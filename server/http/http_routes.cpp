@@ -9,6 +9,7 @@
 #include "base/embedded_file.hpp"
 #include "http/api.hpp"
 #include "http/authority.hpp"
+#include "http/json_requests.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -278,6 +279,107 @@ Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return json(request, account_json(*at.view, *id, *found, page));
 }
 
+// Who asks: the account of `Authorization: Basic`, which has its key, or the one that the request
+// names. Bearer is the operator's key.
+struct Asker {
+  std::optional<AccountId> account;
+  std::string key, operator_key;
+  Problem problem;
+};
+
+Asker asker_of(const HttpHeader& header, std::string_view named) {
+  Asker asker;
+  const std::string_view field = field_of(header, http::field::authorization);
+  constexpr std::string_view bearer = "Bearer ";
+  if (field.starts_with(bearer)) asker.operator_key = field.substr(bearer.size());
+  if (auto given = read_basic_credentials(field)) {
+    asker.account = given->account;
+    asker.key = std::move(given->key);
+  }
+  if (named.data() == nullptr) {
+    if (!asker.account && asker.operator_key.empty())
+      asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+    return asker;
+  }
+  AccountId id;
+  asker.problem = read_value(named, id, "account");
+  if (!asker.problem && asker.account && !(*asker.account == id))
+    asker.problem = {ErrorCode::conflicting_attributes,
+                     "the account is not that of the Authorization field"};
+  asker.account = id;
+  return asker;
+}
+
+HttpResponse problem_response(const HttpHeader& header, const Problem& problem) {
+  return http_error(header, bad_request, problem.sentence, code_of(problem.code));
+}
+
+http::status status_of(const Outcome& outcome) {
+  if (std::holds_alternative<Opened>(outcome) || std::holds_alternative<Created>(outcome))
+    return http::status::created;
+  const auto* const rejected = std::get_if<Rejected>(&outcome);
+  if (rejected == nullptr) return http::status::ok;
+  switch (rejected->reason) {
+    case Reason::unknown_account:
+    case Reason::unknown_order:
+    case Reason::unknown_symbol: return not_found;
+    case Reason::operator_key: return http::status::forbidden;
+    case Reason::key_unchecked: return unavailable;
+    default: return http::status::conflict;
+  }
+}
+
+// Executes the commands; the outcomes, or the response that refuses all.
+asio::awaitable<std::optional<HttpResponse>> execute_all(HttpRoutes& at, const HttpHeader& header,
+                                                         PendingRequest& pending,
+                                                         std::vector<Command>& commands,
+                                                         std::vector<Credential>& credentials) {
+  pending.commands = commands;
+  pending.keys.begin_batch(credentials, commands);
+  std::string_view refusal = "the store is unavailable";
+  if (at.core.health().store_available()) refusal = co_await at.core.execute(pending);
+  if (refusal.empty()) co_return std::nullopt;
+  co_return http_error(header, unavailable, refusal);
+}
+
+// Of an account.
+asio::awaitable<std::optional<HttpResponse>> execute_as(HttpRoutes& at, const HttpHeader& header,
+                                                        PendingRequest& pending, Asker asker,
+                                                        std::vector<Command>& commands) {
+  std::vector<Credential> credentials;
+  if (at.core.has_keys())
+    credentials.push_back({Credential::Use::login, *asker.account, std::move(asker.key), 0,
+                           std::uint32_t(commands.size())});
+  co_return co_await execute_all(at, header, pending, commands, credentials);
+}
+
+HttpResponse outcome_response(const HttpHeader& header, const Outcome& outcome,
+                              const Json& more = Json::object()) {
+  const http::status status = status_of(outcome);
+  Json json = outcome_json(outcome);
+  if (!std::holds_alternative<Rejected>(outcome)) json.update(more);
+  return respond(header, status, json_type, json_text(json));
+}
+
+// The number of the order that the account calls so; 0 with the response that refuses it.
+asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
+    HttpRoutes& at, const HttpHeader& header, PeerAddress peer, const OrderName& name) {
+  Asker asker = asker_of(header, parameter(header, "account"));
+  if (!asker.account && !asker.problem)
+    asker.problem = {ErrorCode::missing_attribute,
+                     "the account is missing: /api/orders/ref:REF?account=1"};
+  if (asker.problem) co_return std::pair(0, problem_response(header, asker.problem));
+  QueryOrder query{.account = *asker.account, .reference = name.reference};
+  query.from = listed_executions_max;  // only its number is wanted
+  std::vector<Command> commands{std::move(query)};
+  PendingRequest pending(at.context, peer);
+  if (auto refused = co_await execute_as(at, header, pending, std::move(asker), commands))
+    co_return std::pair(0, std::move(refused));
+  if (const auto* status = std::get_if<Status>(&pending.outcomes[0]))
+    co_return std::pair(status->order, std::nullopt);
+  co_return std::pair(0, outcome_response(header, pending.outcomes[0]));
+}
+
 // Whether the view has all that the order refers to.
 bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
   return order && at.view && order->row.account < at.view->accounts() &&
@@ -294,10 +396,16 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   const auto unknown = [&] {
     return http_error(request, not_found, "no such order", code_of(Reason::unknown_order));
   };
-  const auto id = parse_order_id(last_segment(request));
-  if (!id)
-    co_return http_error(request, bad_request, "an order id is a whole number from 1",
+  OrderName name;
+  if (read_order_name(last_segment(request), name))
+    co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
                          code_of(ErrorCode::malformed_id));
+  if (name.reference) {
+    auto [found, refused] = co_await find_reference(at, request, peer, name);
+    if (refused) co_return std::move(*refused);
+    name.id = found;
+  }
+  const std::optional<OrderId> id = name.id;
   ExecutionRange range;
   range.count = count_parameter(request, "limit", at.limits.order_executions_max,
                                 at.limits.order_executions_max);
@@ -383,12 +491,156 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return response;
 }
 
+// --- orders, accounts and symbols in JSON ---
+
+// POST /api/orders: one order, or {"orders": [...]}, each of which succeeds or fails alone.
+Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const AddressTurns::Turn parsing = co_await at.turns.take(peer);
+  const Json body = Json::parse(request.body(), nullptr, false);
+  if (!body.is_object())
+    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
+  const auto account = body.find("account");
+  const std::string named =
+      account != body.end() && account->is_string() ? account->get<std::string>() : "";
+  Asker asker = asker_of(request, account == body.end() ? std::string_view() : named);
+  if (!asker.account && !asker.problem)
+    asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+  if (asker.problem) co_return problem_response(request, asker.problem);
+  const bool batch = body.contains("orders");
+  const Json one = Json::array({body});
+  const Json& orders = batch ? body["orders"] : one;
+  if (!orders.is_array() || orders.empty() || orders.size() > at.protocol.elements_max)
+    co_return problem_response(request,
+                               {ErrorCode::unexpected_content, "orders must be a list of orders"});
+  std::vector<Command> commands;
+  std::vector<Problem> problems;
+  for (const Json& order : orders) {
+    PlaceOrder place;
+    problems.push_back(read_order(order, *asker.account, at.protocol, place));
+    if (!problems.back()) commands.emplace_back(std::move(place));
+  }
+  if (!batch && problems[0]) co_return problem_response(request, problems[0]);
+  PendingRequest pending(at.context, peer);
+  if (!commands.empty())
+    if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
+      co_return std::move(*refused);
+  if (!batch) co_return outcome_response(request, pending.outcomes[0]);
+  Json results = Json::array();
+  std::size_t executed = 0;
+  for (const Problem& problem : problems)
+    results.push_back(problem ? error_object(problem.sentence, code_of(problem.code))
+                              : outcome_json(pending.outcomes[executed++]));
+  co_return json(request, json_text({{"orders", std::move(results)}}));
+}
+
+std::string_view account_parameter(const HttpHeader& header) {
+  return parameter(header, "account");
+}
+
+// DELETE /api/orders?sym=: all open orders of the account, or of the symbol.
+Answer delete_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  Asker asker = asker_of(request, account_parameter(request));
+  if (asker.problem || !asker.account)
+    co_return problem_response(
+        request, asker.problem ? asker.problem
+                               : Problem{ErrorCode::missing_attribute,
+                                         "the account is missing: /api/orders?account=1"});
+  CancelAll cancel{*asker.account, {}};
+  if (const auto text = parameter(request, "sym"); text.data() != nullptr)
+    if (const Problem problem = read_value(text, cancel.symbol.emplace(), "sym"))
+      co_return problem_response(request, problem);
+  std::vector<Command> commands{std::move(cancel)};
+  PendingRequest pending(at.context, peer);
+  if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
+    co_return std::move(*refused);
+  co_return outcome_response(request, pending.outcomes[0]);
+}
+
+// DELETE and PATCH /api/orders/{id}.
+Answer change_order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  OrderName name;
+  if (const Problem problem = read_order_name(last_segment(request), name))
+    co_return problem_response(request, problem);
+  std::vector<Command> commands;
+  Asker asker;
+  if (request.method() == http::verb::delete_) {
+    asker = asker_of(request, account_parameter(request));
+    if (!asker.problem && asker.account)
+      commands.emplace_back(CancelOrder{*asker.account, name.id, name.reference});
+  } else {
+    const Json body = Json::parse(request.body(), nullptr, false);
+    if (!body.is_object())
+      co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
+    const auto account = body.find("account");
+    const std::string named =
+        account != body.end() && account->is_string() ? account->get<std::string>() : "";
+    asker = asker_of(request, account == body.end() ? account_parameter(request) : named);
+    ReplaceOrder replace;
+    if (!asker.problem && asker.account) {
+      if (const Problem problem = read_replacement(body, *asker.account, name, replace))
+        co_return problem_response(request, problem);
+      commands.emplace_back(std::move(replace));
+    }
+  }
+  if (asker.problem || commands.empty())
+    co_return problem_response(
+        request, asker.problem ? asker.problem
+                               : Problem{ErrorCode::missing_attribute,
+                                         "the account is missing: /api/orders/1?account=1"});
+  PendingRequest pending(at.context, peer);
+  if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
+    co_return std::move(*refused);
+  co_return outcome_response(request, pending.outcomes[0]);
+}
+
+// Of the operator.
+Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const Json body = Json::parse(request.body(), nullptr, false);
+  if (body.is_discarded())
+    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
+  std::vector<Command> commands;
+  std::vector<Credential> credentials;
+  std::string operator_key = asker_of(request, {}).operator_key;
+  Json created = Json::object();
+  if (at.core.has_keys())
+    credentials.push_back({Credential::Use::operate, operator_id, std::move(operator_key), 0, 0});
+  if (path_of(request) == "/api/accounts") {
+    CreateAccount account;
+    std::string key;
+    if (const Problem problem = read_account(body, account, key))
+      co_return problem_response(request, problem);
+    if (at.core.has_keys() && key.empty())
+      co_return problem_response(
+          request, {ErrorCode::missing_attribute,
+                    "missing member 'key': this exchange wants one for each account"});
+    created["account"] = account.account.view();
+    if (at.core.has_keys())
+      credentials.push_back({Credential::Use::create, account.account, std::move(key), 0, 1});
+    commands.emplace_back(std::move(account));
+  } else {
+    if (const Problem problem = read_symbol(body, commands))
+      co_return problem_response(request, problem);
+    created["symbol"] = body["symbol"];
+  }
+  if (!credentials.empty()) credentials[0].commands = std::uint32_t(commands.size());
+  PendingRequest pending(at.context, peer);
+  if (auto refused = co_await execute_all(at, request, pending, commands, credentials))
+    co_return std::move(*refused);
+  // of several holdings, the first that was refused
+  const auto refused = std::find_if(
+      pending.outcomes.begin(), pending.outcomes.end(),
+      [](const Outcome& outcome) { return std::holds_alternative<Rejected>(outcome); });
+  co_return outcome_response(
+      request, refused == pending.outcomes.end() ? pending.outcomes[0] : *refused, created);
+}
+
 // --- the table ---
 
-constexpr std::string_view reading = "GET, HEAD", posting = "POST";
+constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "DELETE",
+                           patching = "PATCH";
 
 // Where a request goes. A path that ends with a slash is followed by one more segment. One of the
-// functions is set.
+// functions is set. A path has a row for each group of methods.
 struct Route {
   std::string_view path;
   std::string_view methods = reading;
@@ -396,6 +648,7 @@ struct Route {
   // From a view that is up to date, by a caller who has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, PeerAddress) = nullptr;
+  bool takes_body() const { return methods == posting || methods == patching; }
 };
 
 constexpr Route routes[] = {
@@ -403,10 +656,16 @@ constexpr Route routes[] = {
     {.path = "/readyz", .at_once = readiness},
     {.path = "/metrics", .answer = metrics},
     {.path = "/api/symbols", .of_market = symbols},
+    {.path = "/api/symbols", .methods = posting, .answer = create},
     {.path = "/api/books/", .of_market = book},
     {.path = "/api/trades", .of_market = trades},
+    {.path = "/api/accounts", .methods = posting, .answer = create},
     {.path = "/api/accounts/", .answer = account},
+    {.path = "/api/orders", .methods = posting, .answer = post_orders},
+    {.path = "/api/orders", .methods = deleting, .answer = delete_orders},
     {.path = "/api/orders/", .answer = order},
+    {.path = "/api/orders/", .methods = deleting, .answer = change_order},
+    {.path = "/api/orders/", .methods = patching, .answer = change_order},
     {.path = "/api/xml", .methods = posting, .answer = execute},
     {.path = "/ws", .at_once = websocket},
 };
@@ -415,13 +674,31 @@ static_assert(std::ranges::all_of(routes, [](const Route& route) {
 }));
 constexpr Route page_route{.path = "", .at_once = page};
 
-const Route* find_route(const HttpHeader& header) {
+bool leads_to(const HttpHeader& header, const Route& route) {
   const std::string_view path = path_of(header);
-  const std::string_view up_to_segment = path.substr(0, path.rfind('/') + 1);
+  if (!route.path.ends_with('/')) return path == route.path;
+  return path.substr(0, path.rfind('/') + 1) == route.path && path != route.path;
+}
+bool allows(const Route& route, const HttpHeader& header) {
+  if (route.methods == reading)
+    return header.method() == http::verb::get || header.method() == http::verb::head;
+  return header.method_string() == route.methods;
+}
+
+const Route* find_route(const HttpHeader& header) {
   for (const Route& route : routes)
-    if (path == route.path ? !route.path.ends_with('/') : up_to_segment == route.path)
-      return &route;
-  return find_page_file(path) == nullptr ? nullptr : &page_route;
+    if (leads_to(header, route) && allows(route, header)) return &route;
+  const bool is_page = allows(page_route, header) && find_page_file(path_of(header)) != nullptr;
+  return is_page ? &page_route : nullptr;
+}
+
+// "GET, HEAD, POST": of the path, by any method. Empty: there is no such path.
+std::string methods_of(const HttpHeader& header) {
+  std::string methods;
+  for (const Route& route : routes)
+    if (leads_to(header, route)) (methods += methods.empty() ? "" : ", ") += route.methods;
+  if (find_page_file(path_of(header)) != nullptr) methods = reading;
+  return methods;
 }
 
 }  // namespace
@@ -443,18 +720,18 @@ HttpResponse http_error(const HttpHeader& header, http::status status, std::stri
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
 bool HttpRoutes::is_market_data(const HttpHeader& header) {
-  return path_of(header).starts_with("/api/") && path_of(header) != "/api/xml";
+  return path_of(header).starts_with("/api/") && header.method() != http::verb::post &&
+         header.method() != http::verb::patch && header.method() != http::verb::delete_;
 }
 
 std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
-  const Route* const route = find_route(header);
-  if (route == nullptr)
-    return http_error(header, not_found, "there is no such path; docs/http-api.md lists them");
-  const bool reads = header.method() == http::verb::get || header.method() == http::verb::head;
-  if (route->methods == posting ? header.method() != http::verb::post : !reads) {
-    HttpResponse response = http_error(header, http::status::method_not_allowed,
-                                       "this path takes " + std::string(route->methods));
-    response.set(http::field::allow, {route->methods.data(), route->methods.size()});
+  if (find_route(header) == nullptr) {
+    const std::string methods = methods_of(header);
+    if (methods.empty())
+      return http_error(header, not_found, "there is no such path; docs/http-api.md lists them");
+    HttpResponse response =
+        http_error(header, http::status::method_not_allowed, "this path takes " + methods);
+    response.set(http::field::allow, methods);
     return response;
   }
   // A page of another site must not trade or listen through a browser that can reach this server.
@@ -469,7 +746,7 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
 }
 
 std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
-  return path_of(header) == "/api/xml" ? protocol.frame_bytes_max : limits.body_bytes_max;
+  return find_route(header)->takes_body() ? protocol.frame_bytes_max : limits.body_bytes_max;
 }
 
 std::optional<HttpResponse> HttpRoutes::answer_at_once(const HttpHeader& header) {

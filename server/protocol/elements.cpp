@@ -64,6 +64,17 @@ Problem read_value(std::string_view text, Shares& value, std::string_view name) 
   return take(parse_shares(text, Rounding::towards_zero), value, name, describe_shares_error);
 }
 
+Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrder& order) {
+  OrderType type = OrderType::limit;
+  if (text)
+    if (Problem problem = read_value(*text, type, "type")) return problem;
+  const bool market = type == OrderType::market;
+  if (market && has_limit) return {conflicting_attributes, "a market order has no limit"};
+  if (!market && !has_limit) return {missing_attribute, "missing attribute 'limit'"};
+  if (market) order.lifetime = Lifetime::immediate_or_cancel;
+  return {};
+}
+
 template <class Order>
 Problem read_amount(std::string_view text, Order& order, std::string_view name) {
   const auto amount = parse_shares(text, Rounding::towards_zero);

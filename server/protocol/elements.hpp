@@ -64,7 +64,10 @@ Problem into(std::string_view text, Command& command, std::string_view name) {
   return read_value(text, command.*field, name);
 }
 
-// What is more than a field. Order: PlaceOrder or ReplaceOrder.
+// What is more than a field. Before the other attributes: the type, if it is given, decides whether
+// there is a limit.
+Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrder& order);
+// Order: PlaceOrder or ReplaceOrder.
 template <class Order>
 Problem read_amount(std::string_view text, Order& order, std::string_view name);
 template <class Order>  // after the amount, whose side it is rounded for

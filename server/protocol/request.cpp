@@ -254,21 +254,15 @@ class Reader {
     if (account_problem_) return account_problem_;
     if (ties_orders_ && tie_problem_ != nullptr) return {no_cancel_on_disconnect, tie_problem_};
     if (Problem problem = missing<PlaceOrder>(element)) return problem;
-    OrderType type = OrderType::limit;
-    constexpr std::size_t type_at = place<PlaceOrder>("type"),
-                          limit_at = place<PlaceOrder>("limit");
-    if (element.has(type_at))
-      if (Problem problem = read_value(resolved(element.values[type_at]), type, "type"))
-        return problem;
-    const bool market = type == OrderType::market;
-    if (market && element.has(limit_at))
-      return {conflicting_attributes, "a market order has no limit"};
-    if (!market && !element.has(limit_at)) return missing_problem("limit");
-    if (Problem problem = content_problem(node)) return problem;
     PlaceOrder order;
+    constexpr std::size_t type_at = place<PlaceOrder>("type");
+    std::optional<std::string_view> type;
+    if (element.has(type_at)) type = resolved(element.values[type_at]);
+    if (Problem problem = read_type(type, element.has(place<PlaceOrder>("limit")), order))
+      return problem;
+    if (Problem problem = content_problem(node)) return problem;
     order.account = *account_;
     order.symbol_must_exist = limits_.refuse_unknown_symbols;
-    if (market) order.lifetime = Lifetime::immediate_or_cancel;
     return add_command(element, order);
   }
 

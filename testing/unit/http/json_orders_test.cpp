@@ -1,0 +1,183 @@
+// Accounts, symbols and orders in JSON (docs/http-api.md), through real sockets.
+#include "auth/scrypt.hpp"
+#include "unit/http/http_fixture.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct JsonOrders : HttpFixture {
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  // The status, then the body.
+  std::string ask(http::verb verb, const std::string& target, const std::string& body = "",
+                  const Fields& fields = {}) {
+    const Exchanged got = request(verb, target, body, fields);
+    CHECK(got.content_type == "application/json");
+    CHECK(got.body.ends_with("\n"));
+    return std::to_string(got.status) + " " + got.body.substr(0, got.body.size() - 1);
+  }
+  std::string order(const std::string& members, const Fields& fields = {}) {
+    return ask(http::verb::post, "/api/orders", "{" + members + "}", fields);
+  }
+  void create_market() {
+    start();
+    const auto create = [&](const std::string& what, const std::string& body) {
+      return ask(http::verb::post, "/api/" + what, body);
+    };
+    CHECK(create("accounts", R"({"account": "1", "balance": "1000"})") == R"(201 {"account":"1"})");
+    CHECK(create("accounts", R"({"account": 2, "balance": 1000})") == R"(201 {"account":"2"})");
+    CHECK(create("symbols", R"({"symbol": "SPY", "holdings": {"2": "100", "1": "7"}})") ==
+          R"(201 {"symbol":"SPY"})");
+    CHECK(create("symbols", R"({"symbol": "QQQ"})") == R"(201 {"symbol":"QQQ"})");
+  }
+};
+
+const std::string buy_10 =
+    R"("account": "1", "symbol": "SPY", "side": "buy", "shares": "10", "limit": "5")";
+
+}  // namespace
+
+TEST_CASE_METHOD(JsonOrders,
+                 "orders in JSON are those of XML: placed, executed, replaced, canceled") {
+  create_market();
+  CHECK(order(buy_10 + R"(, "ref": "mine")") == R"(201 {"order":1})");
+  CHECK(order(buy_10 + R"(, "ref": "mine")") == R"(200 {"order":1,"repeated":true})");
+  CHECK(
+      order(R"("account": "2", "symbol": "SPY", "side": "sell", "shares": 4, "type": "market")") ==
+      R"(201 {"order":2})");
+  CHECK_THAT(transact(1, "<query id='1'/>").body,
+             contains_text("<open shares=\"6\"/><executed shares=\"4\" price=\"5\""));
+  await_view();
+  const Json found = get("/api/orders/ref:mine?account=1").json();
+  CHECK((found["order"] == 1 && found["open"] == "6"));
+  CHECK(get("/api/orders/ref:mine?account=2").status == 404);
+  CHECK(get("/api/orders/ref:mine").status == 400);
+  CHECK(ask(http::verb::patch, "/api/orders/ref:mine?account=1",
+            R"({"side": "buy", "shares": "12", "limit": "4"})") == R"(200 {"order":1})");
+  CHECK(ask(http::verb::patch, "/api/orders/1",
+            R"({"account": "1", "side": "buy", "shares": "11", "limit": "4"})") ==
+        R"(200 {"order":1})");
+  const Exchanged canceled = request(http::verb::delete_, "/api/orders/1?account=1");
+  CHECK(canceled.status == 200);
+  Json status = canceled.json();
+  CHECK(status["executions"][0].erase("time_us") == 1);
+  CHECK(
+      status ==
+      R"({"order": 1, "open": "0", "canceled": "7", "executions": [{"shares": "4", "price": "5"}]})"_json);
+  CHECK(ask(http::verb::delete_, "/api/orders/ref:mine?account=1") ==
+        R"(409 {"error":"order has nothing open","code":"nothing_open"})");
+}
+
+TEST_CASE_METHOD(JsonOrders, "an order in JSON has every term of orders") {
+  create_market();
+  CHECK(order(buy_10 + R"(, "tif": "fok")") ==
+        R"(409 {"error":"the order cannot be filled at once","code":"cannot_fill"})");
+  CHECK(order(buy_10 + R"(, "tif": "ioc")") == R"(201 {"order":1})");
+  CHECK(order(buy_10 + R"(, "post": true)") == R"(201 {"order":2})");
+  CHECK(
+      order(
+          R"("account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "5", "stp": "cancel-taking")") ==
+      R"(201 {"order":3})");
+  await_view();
+  CHECK(get("/api/orders/3").json()["canceled"] == "1");
+  CHECK(get("/api/orders/2").json()["open"] == "10");
+}
+
+TEST_CASE_METHOD(JsonOrders, "of a batch in JSON, each order succeeds or fails alone") {
+  create_market();
+  CHECK(
+      order(R"("account": "1", "orders": [
+      {"symbol": "SPY", "side": "buy", "shares": "1", "limit": "2"},
+      {"symbol": "SPY", "side": "buy", "shares": "1"},
+      {"symbol": "SPY", "side": "buy", "shares": "1", "limit": "9999"},
+      {"symbol": "QQQ", "side": "buy", "shares": "1", "limit": "3"}])") ==
+      R"(200 {"orders":[{"order":1},{"error":"missing attribute 'limit'","code":"missing_attribute"},)"
+      R"({"error":"insufficient funds","code":"insufficient_funds"},{"order":2}]})");
+  CHECK(metrics.batch == 5);  // one for the batch
+  const auto count = [&](const std::string& target) {
+    return Json::parse(request(http::verb::delete_, target).body)["orders"].size();
+  };
+  CHECK(count("/api/orders?account=1&sym=QQQ") == 1);
+  CHECK(count("/api/orders?account=1") == 1);
+  CHECK(ask(http::verb::delete_, "/api/orders?account=1") ==
+        R"(409 {"error":"no open orders","code":"no_open_orders"})");
+}
+
+TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a code") {
+  create_market();
+  const auto refused = [&](const std::string& members, const std::string& code) {
+    const std::string answer = order(members);
+    INFO(members << ": " << answer);
+    CHECK(answer.starts_with("400 "));
+    CHECK(answer.ends_with("\"code\":\"" + code + "\"}"));
+  };
+  const std::string order_of = R"("account": "1", "symbol": "SPY", "side": "buy")";
+  refused(R"("symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")", "missing_attribute");
+  refused(order_of + R"(, "limit": "1")", "missing_attribute");
+  refused(order_of + R"(, "shares": "1")", "missing_attribute");
+  refused(order_of + R"(, "shares": 1.5, "limit": "1")", "malformed_number");
+  refused(order_of + R"(, "shares": "1e3", "limit": "1")", "malformed_number");
+  refused(order_of + R"(, "shares": "-1", "limit": "1")", "number_out_of_range");
+  refused(order_of + R"(, "shares": "0", "limit": "1")", "number_out_of_range");
+  refused(order_of + R"(, "shares": "1", "limit": "0")", "number_out_of_range");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "price": "1")", "unexpected_content");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "tif": "day")", "unknown_value");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "post": true, "tif": "ioc")",
+          "conflicting_attributes");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "type": "market")",
+          "conflicting_attributes");
+  refused(R"("account": "1", "symbol": "S-P", "side": "buy", "shares": "1", "limit": "1")",
+          "malformed_symbol");
+  refused(R"("account": "x", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")",
+          "malformed_id");
+  refused(R"("account": "1", "symbol": "SPY", "side": "long", "shares": "1", "limit": "1")",
+          "unknown_value");
+  refused(R"("account": "1", "orders": [])", "unexpected_content");
+  refused(R"("account": "1", "orders": 7)", "unexpected_content");
+  for (const char* body : {"", "[]", "7", "{", "\xff"})
+    CHECK(ask(http::verb::post, "/api/orders", body) ==
+          R"(400 {"error":"the body is no JSON object","code":"malformed_json"})");
+  CHECK(order(R"("account": "9", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")") ==
+        R"(404 {"error":"unknown account","code":"unknown_account"})");
+  CHECK(ask(http::verb::delete_, "/api/orders/77?account=1").starts_with("404 "));
+  CHECK(ask(http::verb::delete_, "/api/orders/1").starts_with("400 "));
+  CHECK(ask(http::verb::delete_, "/api/orders/one?account=1").starts_with("400 "));
+  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})")
+            .starts_with("409 "));
+  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "5"})").starts_with("400 "));
+  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "5", "balance": "1", "x": 1})")
+            .starts_with("400 "));
+  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"9": "1"}})")
+            .starts_with("404 "));
+  const Exchanged other = request(http::verb::put, "/api/orders");
+  CHECK((other.status == 405 && other.fields[http::field::allow] == "POST, DELETE"));
+  CHECK(get("/api/orders").status == 405);
+}
+
+TEST_CASE_METHOD(JsonOrders, "with keys, JSON trades and creates with the right key alone") {
+  options.auth.required = options.protocol.keys = true;
+  keys.add(operator_id, hash_key("key-of-operator", 4));
+  start();
+  const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
+  const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";
+  CHECK(ask(http::verb::post, "/api/accounts", account).starts_with("403 "));
+  CHECK(ask(http::verb::post, "/api/accounts", account, {{"Authorization", "Bearer wrong-key"}})
+            .starts_with("403 "));
+  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})", as_operator)
+            .starts_with("400 "));
+  CHECK(ask(http::verb::post, "/api/accounts", account, as_operator) == R"(201 {"account":"1"})");
+  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})").starts_with("403 "));
+  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})", as_operator) ==
+        R"(201 {"symbol":"SPY"})");
+  const std::string members = R"("symbol": "SPY", "side": "buy", "shares": "1", "limit": "5")";
+  const Fields right{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
+      wrong{{"Authorization", "Basic MTpzZWNyZXQtb2YtMg=="}};           // 1:secret-of-2
+  CHECK(order(members, right) == R"(201 {"order":1})");
+  const std::string unknown = R"(404 {"error":"unknown account","code":"unknown_account"})";
+  CHECK(order(members, wrong) == unknown);
+  CHECK(order(R"("account": "1", )" + members) == unknown);
+  CHECK(order(R"("account": "2", )" + members, right).starts_with("400 "));
+  CHECK(ask(http::verb::delete_, "/api/orders/1?account=1") == unknown);
+  CHECK(ask(http::verb::delete_, "/api/orders/1", "", right).starts_with("200 "));
+}
