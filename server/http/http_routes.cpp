@@ -495,7 +495,7 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
 // POST /api/orders: one order, or {"orders": [...]}, each of which succeeds or fails alone.
 Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  const AddressTurns::Turn parsing = co_await at.turns.take(peer);
+  AddressTurns::Turn parsing = co_await at.turns.take(peer);
   const Json body = Json::parse(request.body(), nullptr, false);
   if (!body.is_object())
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
@@ -521,6 +521,7 @@ Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   }
   if (!batch && problems[0]) co_return problem_response(request, problems[0]);
   PendingRequest pending(at.context, peer);
+  parsing.end();  // the core may have to wait for its store
   if (!commands.empty())
     if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
       co_return std::move(*refused);
@@ -595,6 +596,7 @@ Answer change_order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
 // Of the operator.
 Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  AddressTurns::Turn parsing = co_await at.turns.take(peer);
   const Json body = Json::parse(request.body(), nullptr, false);
   if (body.is_discarded())
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
@@ -624,6 +626,7 @@ Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   }
   if (!credentials.empty()) credentials[0].commands = std::uint32_t(commands.size());
   PendingRequest pending(at.context, peer);
+  parsing.end();
   if (auto refused = co_await execute_all(at, request, pending, commands, credentials))
     co_return std::move(*refused);
   // of several holdings, the first that was refused
