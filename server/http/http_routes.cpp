@@ -310,6 +310,14 @@ Asker asker_of(const HttpHeader& header, std::string_view named) {
   return asker;
 }
 
+// By the member `account`, or else the parameter.
+Asker asker_of_body(const HttpHeader& header, const Json& body) {
+  const auto account = body.find("account");
+  if (account == body.end()) return asker_of(header, parameter(header, "account"));
+  return asker_of(
+      header, account->is_string() ? account->get_ref<const std::string&>() : std::string_view(""));
+}
+
 HttpResponse problem_response(const HttpHeader& header, const Problem& problem) {
   return http_error(header, bad_request, problem.sentence, code_of(problem.code));
 }
@@ -499,10 +507,7 @@ Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   const Json body = Json::parse(request.body(), nullptr, false);
   if (!body.is_object())
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-  const auto account = body.find("account");
-  const std::string named =
-      account != body.end() && account->is_string() ? account->get<std::string>() : "";
-  Asker asker = asker_of(request, account == body.end() ? std::string_view() : named);
+  Asker asker = asker_of_body(request, body);
   if (!asker.account && !asker.problem)
     asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
   if (asker.problem) co_return problem_response(request, asker.problem);
@@ -534,13 +539,9 @@ Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return json(request, json_text({{"orders", std::move(results)}}));
 }
 
-std::string_view account_parameter(const HttpHeader& header) {
-  return parameter(header, "account");
-}
-
 // DELETE /api/orders?sym=: all open orders of the account, or of the symbol.
 Answer delete_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  Asker asker = asker_of(request, account_parameter(request));
+  Asker asker = asker_of(request, parameter(request, "account"));
   if (asker.problem || !asker.account)
     co_return problem_response(
         request, asker.problem ? asker.problem
@@ -565,17 +566,14 @@ Answer change_order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   std::vector<Command> commands;
   Asker asker;
   if (request.method() == http::verb::delete_) {
-    asker = asker_of(request, account_parameter(request));
+    asker = asker_of(request, parameter(request, "account"));
     if (!asker.problem && asker.account)
       commands.emplace_back(CancelOrder{*asker.account, name.id, name.reference});
   } else {
     const Json body = Json::parse(request.body(), nullptr, false);
     if (!body.is_object())
       co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-    const auto account = body.find("account");
-    const std::string named =
-        account != body.end() && account->is_string() ? account->get<std::string>() : "";
-    asker = asker_of(request, account == body.end() ? account_parameter(request) : named);
+    asker = asker_of_body(request, body);
     ReplaceOrder replace;
     if (!asker.problem && asker.account) {
       if (const Problem problem = read_replacement(body, *asker.account, name, replace))
@@ -602,7 +600,7 @@ Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
   std::vector<Command> commands;
   std::vector<Credential> credentials;
-  std::string operator_key = asker_of(request, {}).operator_key;
+  std::string operator_key = asker_of(request, std::string_view()).operator_key;
   Json created = Json::object();
   if (at.core.has_keys())
     credentials.push_back({Credential::Use::operate, operator_id, std::move(operator_key), 0, 0});

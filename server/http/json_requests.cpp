@@ -81,6 +81,15 @@ struct Members {
   }
 };
 
+// Of an object whose members are all among these.
+Problem unexpected_member(const Json& object, std::initializer_list<std::string_view> known) {
+  if (!object.is_object()) return {unexpected_content, "expected an object"};
+  for (const auto& [name, value] : object.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
+  return {};
+}
+
 }  // namespace
 
 Problem read_order_name(std::string_view text, OrderName& name) {
@@ -120,11 +129,8 @@ Problem read_replacement(const Json& object, const AccountId& account, const Ord
 }
 
 Problem read_account(const Json& object, CreateAccount& create, std::string& key) {
-  if (!object.is_object()) return {unexpected_content, "expected an object"};
+  if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
   const auto id = object.find("account"), balance = object.find("balance");
-  for (const auto& [name, value] : object.items())
-    if (name != "account" && name != "balance" && name != "key")
-      return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
   if (id == object.end()) return {missing_attribute, "missing member 'account'"};
   if (balance == object.end()) return {missing_attribute, "missing member 'balance'"};
   if (Problem problem = read_value(text_of(*id).value_or(""), create.account, "account"))
@@ -139,10 +145,7 @@ Problem read_account(const Json& object, CreateAccount& create, std::string& key
 }
 
 Problem read_symbol(const Json& object, std::vector<Command>& commands) {
-  if (!object.is_object()) return {unexpected_content, "expected an object"};
-  for (const auto& [name, value] : object.items())
-    if (name != "symbol" && name != "holdings")
-      return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
+  if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
   const auto name = object.find("symbol");
   if (name == object.end()) return {missing_attribute, "missing member 'symbol'"};
   SymbolName symbol;

@@ -22,7 +22,7 @@ class Follower {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  // On this thread, up to the newest event. Nobody trades.
+  // On this thread, up to the newest event. No client trades.
   void catch_up(unsigned http_port);
   // Likewise, up to the newest one that the server shows now. Throws std::runtime_error with the
   // message of a refusal.

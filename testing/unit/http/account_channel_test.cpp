@@ -248,7 +248,7 @@ TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key al
   CHECK(receive(socket)["balance"] == "10");
 }
 
-TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up nobody") {
+TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up no other") {
   options.http.websocket_backlog_bytes_max = 100'000;
   options.http.websocket_idle_ms = 600'000;
   start();

@@ -46,7 +46,7 @@ class Add(Event):
 
 @dataclass(slots=True)
 class Execute(Event):
-    """Somebody executed a resting order."""
+    """A resting order was executed."""
 
     order: str
     shares: int
