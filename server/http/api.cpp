@@ -5,17 +5,15 @@
 #include <utility>
 
 #include "base/bursts.hpp"
+#include "http/json_requests.hpp"
 
 namespace exchange {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A sentence may repeat what a client sent, which need not be UTF-8.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
-std::string text(const Json& json) { return dump(json) + "\n"; }
 
 // An object, written member by member. As one Json a long list would take five times the memory,
 // and to dump and destroy it would be a long burst without a rest.
@@ -130,7 +128,7 @@ Json symbol_json(const MarketView::Symbol& symbol) {
 }  // namespace
 
 std::string error_json(std::string_view sentence, std::string_view code) {
-  return text({{"error", sentence}, {"code", code}});
+  return json_text(error_object(sentence, code));
 }
 
 std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count) {
@@ -299,7 +297,7 @@ std::string account_message(const MarketView& view, const AccountId& id,
 }
 
 std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest) {
-  return text(
+  return json_text(
       {{"type", "subscribed"}, {"account", account.view()}, {"from", from}, {"newest", newest}});
 }
 
@@ -314,7 +312,7 @@ std::string events_message(const MarketView& view, const AccountId& account,
 }
 
 std::string unsubscribed_message(std::string_view member, std::string_view value) {
-  return text({{"type", "unsubscribed"}, {std::string(member), value}});
+  return json_text({{"type", "unsubscribed"}, {std::string(member), value}});
 }
 
 std::string error_message(std::string_view sentence, std::string_view code,
@@ -323,7 +321,7 @@ std::string error_message(std::string_view sentence, std::string_view code,
   if (!account.empty()) message["account"] = account;
   message["error"] = sentence;
   message["code"] = code;
-  return text(message);
+  return json_text(message);
 }
 
 SubscriberRequest read_subscriber_request(const std::string& message) {

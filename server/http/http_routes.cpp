@@ -280,25 +280,21 @@ Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 }
 
 // Who asks: the account of `Authorization: Basic`, which has its key, or the one that the request
-// names. Bearer is the operator's key.
+// names. Without a problem there is an account.
 struct Asker {
   std::optional<AccountId> account;
-  std::string key, operator_key;
+  std::string key;
   Problem problem;
 };
 
 Asker asker_of(const HttpHeader& header, std::string_view named) {
   Asker asker;
-  const std::string_view field = field_of(header, http::field::authorization);
-  constexpr std::string_view bearer = "Bearer ";
-  if (field.starts_with(bearer)) asker.operator_key = field.substr(bearer.size());
-  if (auto given = read_basic_credentials(field)) {
+  if (auto given = read_basic_credentials(field_of(header, http::field::authorization))) {
     asker.account = given->account;
     asker.key = std::move(given->key);
   }
   if (named.data() == nullptr) {
-    if (!asker.account && asker.operator_key.empty())
-      asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+    if (!asker.account) asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
     return asker;
   }
   AccountId id;
@@ -316,6 +312,13 @@ Asker asker_of_body(const HttpHeader& header, const Json& body) {
   if (account == body.end()) return asker_of(header, parameter(header, "account"));
   return asker_of(
       header, account->is_string() ? account->get_ref<const std::string&>() : std::string_view(""));
+}
+
+// That of `Authorization: Bearer`.
+std::string operator_key_of(const HttpHeader& header) {
+  constexpr std::string_view bearer = "Bearer ";
+  const std::string_view field = field_of(header, http::field::authorization);
+  return field.starts_with(bearer) ? std::string(field.substr(bearer.size())) : std::string();
 }
 
 HttpResponse problem_response(const HttpHeader& header, const Problem& problem) {
@@ -373,9 +376,6 @@ HttpResponse outcome_response(const HttpHeader& header, const Outcome& outcome,
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
     HttpRoutes& at, const HttpHeader& header, PeerAddress peer, const OrderName& name) {
   Asker asker = asker_of(header, parameter(header, "account"));
-  if (!asker.account && !asker.problem)
-    asker.problem = {ErrorCode::missing_attribute,
-                     "the account is missing: /api/orders/ref:REF?account=1"};
   if (asker.problem) co_return std::pair(0, problem_response(header, asker.problem));
   QueryOrder query{.account = *asker.account, .reference = name.reference};
   query.from = listed_executions_max;  // only its number is wanted
@@ -508,8 +508,6 @@ Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   if (!body.is_object())
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
   Asker asker = asker_of_body(request, body);
-  if (!asker.account && !asker.problem)
-    asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
   if (asker.problem) co_return problem_response(request, asker.problem);
   const bool batch = body.contains("orders");
   const Json one = Json::array({body});
@@ -542,11 +540,7 @@ Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 // DELETE /api/orders?sym=: all open orders of the account, or of the symbol.
 Answer delete_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   Asker asker = asker_of(request, parameter(request, "account"));
-  if (asker.problem || !asker.account)
-    co_return problem_response(
-        request, asker.problem ? asker.problem
-                               : Problem{ErrorCode::missing_attribute,
-                                         "the account is missing: /api/orders?account=1"});
+  if (asker.problem) co_return problem_response(request, asker.problem);
   CancelAll cancel{*asker.account, {}};
   if (const auto text = parameter(request, "sym"); text.data() != nullptr)
     if (const Problem problem = read_value(text, cancel.symbol.emplace(), "sym"))
@@ -563,29 +557,21 @@ Answer change_order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   OrderName name;
   if (const Problem problem = read_order_name(last_segment(request), name))
     co_return problem_response(request, problem);
+  const bool replaces = request.method() == http::verb::patch;
+  const Json body = replaces ? Json::parse(request.body(), nullptr, false) : Json::object();
+  if (!body.is_object())
+    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
+  Asker asker = asker_of_body(request, body);
+  if (asker.problem) co_return problem_response(request, asker.problem);
   std::vector<Command> commands;
-  Asker asker;
-  if (request.method() == http::verb::delete_) {
-    asker = asker_of(request, parameter(request, "account"));
-    if (!asker.problem && asker.account)
-      commands.emplace_back(CancelOrder{*asker.account, name.id, name.reference});
-  } else {
-    const Json body = Json::parse(request.body(), nullptr, false);
-    if (!body.is_object())
-      co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-    asker = asker_of_body(request, body);
+  if (replaces) {
     ReplaceOrder replace;
-    if (!asker.problem && asker.account) {
-      if (const Problem problem = read_replacement(body, *asker.account, name, replace))
-        co_return problem_response(request, problem);
-      commands.emplace_back(std::move(replace));
-    }
+    if (const Problem problem = read_replacement(body, *asker.account, name, replace))
+      co_return problem_response(request, problem);
+    commands.emplace_back(std::move(replace));
+  } else {
+    commands.emplace_back(CancelOrder{*asker.account, name.id, name.reference});
   }
-  if (asker.problem || commands.empty())
-    co_return problem_response(
-        request, asker.problem ? asker.problem
-                               : Problem{ErrorCode::missing_attribute,
-                                         "the account is missing: /api/orders/1?account=1"});
   PendingRequest pending(at.context, peer);
   if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
     co_return std::move(*refused);
@@ -600,7 +586,7 @@ Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
   std::vector<Command> commands;
   std::vector<Credential> credentials;
-  std::string operator_key = asker_of(request, std::string_view()).operator_key;
+  std::string operator_key = operator_key_of(request);
   Json created = Json::object();
   if (at.core.has_keys())
     credentials.push_back({Credential::Use::operate, operator_id, std::move(operator_key), 0, 0});
