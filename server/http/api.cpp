@@ -324,10 +324,8 @@ std::string error_message(std::string_view sentence, std::string_view code,
   return json_text(message);
 }
 
-SubscriberRequest read_subscriber_request(const std::string& message) {
+SubscriberRequest read_subscriber_request(const Json& json) {
   using Kind = SubscriberRequest::Kind;
-  const Json json = Json::parse(message, nullptr, false);
-  if (json.is_discarded()) return {Kind::not_json, {}};
   const SubscriberRequest unknown{Kind::unknown};
   if (!json.is_object() || json.size() != 1) return unknown;
   SubscriberRequest request{json.begin().key() == "subscribe"     ? Kind::subscribe

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "http/json_requests.hpp"
 #include "http/limits.hpp"
 #include "market_data/market_view.hpp"
 #include "store/store.hpp"
@@ -48,13 +49,13 @@ std::string error_message(std::string_view sentence, std::string_view code,
 // What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}; or instead of the
 // symbol an account: {"account": "1", "key": "...", "from": 7}, of which the last two are optional.
 struct SubscriberRequest {
-  enum class Kind { not_json, unknown, subscribe, unsubscribe };
+  enum class Kind { unknown, subscribe, unsubscribe };
   Kind kind;
   bool of_account = false;
   std::string name = {};  // of the symbol, or the account; as it was sent
   std::string key = {};
   std::optional<EventNumber> from = {};  // at least 1
 };
-SubscriberRequest read_subscriber_request(const std::string& message);
+SubscriberRequest read_subscriber_request(const Json& json);
 
 }  // namespace exchange

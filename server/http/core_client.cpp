@@ -9,26 +9,26 @@ namespace asio = boost::asio;
 
 constexpr std::string_view standby_refusal = "this server is a standby; another one is active";
 
-// Ends a request under way, for which close() waits.
-struct CoreClient::Leave {
-  void operator()(Guarded<State>* state) const {
-    state->with([](State& data) { --data.executing; });
-    state->notify();
-  }
-};
-
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
-  pending.sink = this;
-  if (!attached()) co_return standby_refusal;
   const AddressQuota::Share share = executing_.take(pending.keys.address);
   if (!share)
     co_return share.refusal() == AddressQuota::Refusal::address
         ? "too many requests of your address are under way"
         : "too many requests are under way";
-  const std::unique_ptr<Guarded<State>, Leave> lease(
-      state_.with([](State& data) { return !data.closed && ++data.executing; }) ? &state_
-                                                                                : nullptr);
+  const Lease lease = enter();
   if (!lease) co_return "the server is stopping";
+  co_return co_await execute(pending, lease);
+}
+
+CoreClient::Lease CoreClient::enter() {
+  const bool entered = state_.with([](State& data) { return !data.closed && ++data.executing; });
+  return Lease(entered ? &state_ : nullptr);
+}
+
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, const Lease&) {
+  if (!attached()) co_return standby_refusal;
+  pending.sink = this;
+  pending.executed.clear();
   Authenticator* const authenticator = pending.needs_no_key ? nullptr : authenticator_;
   if (authenticator != nullptr) co_await check_keys(pending.keys);
   if (pending.keys.refused) {

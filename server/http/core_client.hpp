@@ -1,5 +1,5 @@
 #pragma once
-// CoreClient is HTTP's way to the core, from the thread of answers: executes requests and reads
+// CoreClient is HTTP's way to the core, from one of its threads: executes requests and reads
 // orders, until close(), before the core ends. Owner: HttpServer. Thread: that of the context, but
 // where noted.
 
@@ -41,6 +41,7 @@ class CoreClient final : public CompletionSink {
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
+  boost::asio::io_context& context() { return context_; }
   // From now on requests go to `core`, which outlives close(); `health` is its. Before, the server
   // is a standby. Thread: that of the context.
   void attach(Core& core, std::shared_ptr<const Health> health) {
@@ -52,6 +53,13 @@ class CoreClient final : public CompletionSink {
   // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
   // sentence: the server stops or is a standby, or too many requests are under way.
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending);
+  // Until it is released, close() waits.
+  class Lease;
+  // Empty: the server stops.
+  Lease enter();
+  // The same for the holder of a lease, with no limit: it executes one request at a time, and also
+  // while close() waits.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending, const Lease& lease);
 
   bool has_keys() const { return authenticator_ != nullptr; }
   // Whether `key` is the account's; always if accounts have no keys. Nothing if it was not checked,
@@ -99,10 +107,8 @@ class CoreClient final : public CompletionSink {
  private:
   struct State {
     bool closed = false;
-    std::size_t executing = 0;
+    std::size_t executing = 0;  // leases
   };
-  struct Leave;
-  boost::asio::awaitable<std::string_view> run(PendingRequest& pending);
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 
@@ -118,6 +124,23 @@ class CoreClient final : public CompletionSink {
   // Confirmations that this server is the active one, one at a time, and the requests that wait.
   std::uint64_t confirmations_begun_ = 0, confirmations_ended_ = 0;
   std::set<Event*> awaiting_confirmation_;
+};
+
+class CoreClient::Lease {
+ public:
+  Lease() = default;
+  explicit operator bool() const { return bool(state_); }
+
+ private:
+  friend CoreClient;
+  struct Leave {
+    void operator()(Guarded<State>* state) const {
+      state->with([](State& data) { --data.executing; });
+      state->notify();
+    }
+  };
+  explicit Lease(Guarded<State>* state) : state_(state) {}
+  std::unique_ptr<Guarded<State>, Leave> state_;
 };
 
 }  // namespace exchange

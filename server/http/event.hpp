@@ -19,6 +19,7 @@ class Event {
     set_ = true;
     timer_.cancel();
   }
+  void clear() { set_ = false; }
   // Whether it was set before `deadline`.
   boost::asio::awaitable<bool> wait_until(Clock::time_point deadline) {
     timer_.expires_at(deadline);

@@ -1,7 +1,6 @@
 #include "http/http_routes.hpp"
 
 #include <algorithm>
-#include <boost/algorithm/string/case_conv.hpp>
 #include <charconv>
 #include <memory>
 
@@ -9,7 +8,7 @@
 #include "base/embedded_file.hpp"
 #include "http/api.hpp"
 #include "http/authority.hpp"
-#include "http/json_requests.hpp"
+#include "http/json_orders.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -21,37 +20,6 @@ namespace http = boost::beast::http;
 namespace {
 
 using Answer = asio::awaitable<HttpResponse>;
-
-constexpr const char* json_type = "application/json";
-constexpr const char* text_type = "text/plain; charset=utf-8";
-constexpr const char* xml_type = "application/xml; charset=utf-8";
-
-std::string_view target_of(const HttpHeader& header) {
-  return {header.target().data(), header.target().size()};
-}
-std::string_view path_of(const HttpHeader& header) {
-  return target_of(header).substr(0, target_of(header).find('?'));
-}
-
-// The value of a query parameter, which may be empty; null if it is absent. No value that is valid
-// here needs percent-encoding.
-std::string_view parameter(const HttpHeader& header, std::string_view name) {
-  std::string_view query = target_of(header);
-  query.remove_prefix(std::min(path_of(header).size() + 1, query.size()));
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    if (pair == name) return pair.substr(name.size());
-    if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
-      return pair.substr(name.size() + 1);
-  }
-  return {};
-}
-
-std::string_view last_segment(const HttpHeader& header) {
-  const std::string_view path = path_of(header);
-  return path.substr(path.rfind('/') + 1);
-}
 
 const EmbeddedFile* find_page_file(std::string_view path) {
   if (!path.starts_with('/')) return nullptr;
@@ -69,26 +37,11 @@ const char* content_type(std::string_view name) {
   return "text/javascript; charset=utf-8";
 }
 
-std::string_view field_of(const HttpHeader& header, http::field name) {
-  const auto value = header[name];
-  return {value.data(), value.size()};
-}
-
 // For an error, which may be XML or JSON.
 std::string_view printable(std::string_view value) {
   const bool plain =
       std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
   return plain ? value : "(not ASCII)";
-}
-
-HttpResponse respond(const HttpHeader& header, http::status status, const char* content_type,
-                     std::string body) {
-  HttpResponse response{status, header.version()};
-  response.set(http::field::content_type, content_type);
-  response.set(http::field::cache_control, "no-cache");
-  response.set("X-Content-Type-Options", "nosniff");
-  response.body() = std::move(body);
-  return response;
 }
 
 HttpResponse json(const HttpHeader& header, std::string body) {
@@ -104,13 +57,6 @@ std::size_t count_parameter(const HttpHeader& header, std::string_view name, std
   std::size_t count = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
   return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
-}
-
-// "not_found".
-std::string code_of_status(http::status status) {
-  std::string code;
-  for (const char c : http::obsolete_reason(status)) code += c == ' ' ? '_' : c;
-  return boost::to_lower_copy(code);
 }
 
 constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
@@ -279,113 +225,16 @@ Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return json(request, account_json(*at.view, *id, *found, page));
 }
 
-// Who asks: the account of `Authorization: Basic`, which has its key, or the one that the request
-// names. Without a problem there is an account.
-struct Asker {
-  std::optional<AccountId> account;
-  std::string key;
-  Problem problem;
-};
-
-Asker asker_of(const HttpHeader& header, std::string_view named) {
-  Asker asker;
-  if (auto given = read_basic_credentials(field_of(header, http::field::authorization))) {
-    asker.account = given->account;
-    asker.key = std::move(given->key);
-  }
-  if (named.data() == nullptr) {
-    if (!asker.account) asker.problem = {ErrorCode::missing_attribute, "missing member 'account'"};
-    return asker;
-  }
-  AccountId id;
-  asker.problem = read_value(named, id, "account");
-  if (!asker.problem && asker.account && !(*asker.account == id))
-    asker.problem = {ErrorCode::conflicting_attributes,
-                     "the account is not that of the Authorization field"};
-  asker.account = id;
-  return asker;
-}
-
-// By the member `account`, or else the parameter.
-Asker asker_of_body(const HttpHeader& header, const Json& body) {
-  const auto account = body.find("account");
-  if (account == body.end()) return asker_of(header, parameter(header, "account"));
-  return asker_of(
-      header, account->is_string() ? account->get_ref<const std::string&>() : std::string_view(""));
-}
-
-// That of `Authorization: Bearer`.
-std::string operator_key_of(const HttpHeader& header) {
-  constexpr std::string_view bearer = "Bearer ";
-  const std::string_view field = field_of(header, http::field::authorization);
-  return field.starts_with(bearer) ? std::string(field.substr(bearer.size())) : std::string();
-}
-
-HttpResponse problem_response(const HttpHeader& header, const Problem& problem) {
-  return http_error(header, bad_request, problem.sentence, code_of(problem.code));
-}
-
-http::status status_of(const Outcome& outcome) {
-  if (std::holds_alternative<Opened>(outcome) || std::holds_alternative<Created>(outcome))
-    return http::status::created;
-  const auto* const rejected = std::get_if<Rejected>(&outcome);
-  if (rejected == nullptr) return http::status::ok;
-  switch (rejected->reason) {
-    case Reason::unknown_account:
-    case Reason::unknown_order:
-    case Reason::unknown_symbol: return not_found;
-    case Reason::operator_key: return http::status::forbidden;
-    case Reason::key_unchecked: return unavailable;
-    default: return http::status::conflict;
-  }
-}
-
-// Executes the commands; the outcomes, or the response that refuses all.
-asio::awaitable<std::optional<HttpResponse>> execute_all(HttpRoutes& at, const HttpHeader& header,
-                                                         PendingRequest& pending,
-                                                         std::vector<Command>& commands,
-                                                         std::vector<Credential>& credentials) {
-  pending.commands = commands;
-  pending.keys.begin_batch(credentials, commands);
-  std::string_view refusal = "the store is unavailable";
-  if (at.core.health().store_available()) refusal = co_await at.core.execute(pending);
-  if (refusal.empty()) co_return std::nullopt;
-  co_return http_error(header, unavailable, refusal);
-}
-
-// Of an account.
-asio::awaitable<std::optional<HttpResponse>> execute_as(HttpRoutes& at, const HttpHeader& header,
-                                                        PendingRequest& pending, Asker asker,
-                                                        std::vector<Command>& commands) {
-  std::vector<Credential> credentials;
-  if (at.core.has_keys())
-    credentials.push_back({Credential::Use::login, *asker.account, std::move(asker.key), 0,
-                           std::uint32_t(commands.size())});
-  co_return co_await execute_all(at, header, pending, commands, credentials);
-}
-
-HttpResponse outcome_response(const HttpHeader& header, const Outcome& outcome,
-                              const Json& more = Json::object()) {
-  const http::status status = status_of(outcome);
-  Json json = outcome_json(outcome);
-  if (!std::holds_alternative<Rejected>(outcome)) json.update(more);
-  return respond(header, status, json_type, json_text(json));
-}
-
 // The number of the order that the account calls so; 0 with the response that refuses it.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
-    HttpRoutes& at, const HttpHeader& header, PeerAddress peer, const OrderName& name) {
-  Asker asker = asker_of(header, parameter(header, "account"));
-  if (asker.problem) co_return std::pair(0, problem_response(header, asker.problem));
-  QueryOrder query{.account = *asker.account, .reference = name.reference};
-  query.from = listed_executions_max;  // only its number is wanted
-  std::vector<Command> commands{std::move(query)};
-  PendingRequest pending(at.context, peer);
-  if (auto refused = co_await execute_as(at, header, pending, std::move(asker), commands))
-    co_return std::pair(0, std::move(refused));
-  if (const auto* status = std::get_if<Status>(&pending.outcomes[0]))
-    co_return std::pair(status->order, std::nullopt);
-  co_return std::pair(0, outcome_response(header, pending.outcomes[0]));
+    HttpRoutes& at, const HttpRequest& request, PeerAddress peer) {
+  HttpJsonRequest asked = read_http_json(request, JsonVerb::query, at.protocol);
+  if (!asked.request.problem)  // only its number is wanted
+    std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
+  HttpResponse response =
+      co_await execute_http_json(at.core, at.metrics, request, peer, std::move(asked));
+  if (response.result() != http::status::ok) co_return std::pair(0, std::move(response));
+  co_return std::pair(Json::parse(response.body())["order"].get<OrderId>(), std::nullopt);
 }
 
 // Whether the view has all that the order refers to.
@@ -409,7 +258,7 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
                          code_of(ErrorCode::malformed_id));
   if (name.reference) {
-    auto [found, refused] = co_await find_reference(at, request, peer, name);
+    auto [found, refused] = co_await find_reference(at, request, peer);
     if (refused) co_return std::move(*refused);
     name.id = found;
   }
@@ -499,135 +348,13 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return response;
 }
 
-// --- orders, accounts and symbols in JSON ---
-
-// POST /api/orders: one order, or {"orders": [...]}, each of which succeeds or fails alone.
-Answer post_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  AddressTurns::Turn parsing = co_await at.turns.take(peer);
-  const Json body = Json::parse(request.body(), nullptr, false);
-  if (!body.is_object())
-    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-  Asker asker = asker_of_body(request, body);
-  if (asker.problem) co_return problem_response(request, asker.problem);
-  const bool batch = body.contains("orders");
-  const Json one = Json::array({body});
-  const Json& orders = batch ? body["orders"] : one;
-  if (!orders.is_array() || orders.empty() || orders.size() > at.protocol.elements_max)
-    co_return problem_response(request,
-                               {ErrorCode::unexpected_content, "orders must be a list of orders"});
-  std::vector<Command> commands;
-  std::vector<Problem> problems;
-  for (const Json& order : orders) {
-    PlaceOrder place;
-    problems.push_back(read_order(order, *asker.account, at.protocol, place));
-    if (!problems.back()) commands.emplace_back(std::move(place));
-  }
-  if (!batch && problems[0]) co_return problem_response(request, problems[0]);
-  PendingRequest pending(at.context, peer);
-  parsing.end();  // the core may have to wait for its store
-  if (!commands.empty())
-    if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
-      co_return std::move(*refused);
-  if (!batch) co_return outcome_response(request, pending.outcomes[0]);
-  Json results = Json::array();
-  std::size_t executed = 0;
-  for (const Problem& problem : problems)
-    results.push_back(problem ? error_object(problem.sentence, code_of(problem.code))
-                              : outcome_json(pending.outcomes[executed++]));
-  co_return json(request, json_text({{"orders", std::move(results)}}));
-}
-
-// DELETE /api/orders?sym=: all open orders of the account, or of the symbol.
-Answer delete_orders(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  Asker asker = asker_of(request, parameter(request, "account"));
-  if (asker.problem) co_return problem_response(request, asker.problem);
-  CancelAll cancel{*asker.account, {}};
-  if (const auto text = parameter(request, "sym"); text.data() != nullptr)
-    if (const Problem problem = read_value(text, cancel.symbol.emplace(), "sym"))
-      co_return problem_response(request, problem);
-  std::vector<Command> commands{std::move(cancel)};
-  PendingRequest pending(at.context, peer);
-  if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
-    co_return std::move(*refused);
-  co_return outcome_response(request, pending.outcomes[0]);
-}
-
-// DELETE and PATCH /api/orders/{id}.
-Answer change_order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  OrderName name;
-  if (const Problem problem = read_order_name(last_segment(request), name))
-    co_return problem_response(request, problem);
-  const bool replaces = request.method() == http::verb::patch;
-  const Json body = replaces ? Json::parse(request.body(), nullptr, false) : Json::object();
-  if (!body.is_object())
-    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-  Asker asker = asker_of_body(request, body);
-  if (asker.problem) co_return problem_response(request, asker.problem);
-  std::vector<Command> commands;
-  if (replaces) {
-    ReplaceOrder replace;
-    if (const Problem problem = read_replacement(body, *asker.account, name, replace))
-      co_return problem_response(request, problem);
-    commands.emplace_back(std::move(replace));
-  } else {
-    commands.emplace_back(CancelOrder{*asker.account, name.id, name.reference});
-  }
-  PendingRequest pending(at.context, peer);
-  if (auto refused = co_await execute_as(at, request, pending, std::move(asker), commands))
-    co_return std::move(*refused);
-  co_return outcome_response(request, pending.outcomes[0]);
-}
-
-// Of the operator.
-Answer create(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
-  AddressTurns::Turn parsing = co_await at.turns.take(peer);
-  const Json body = Json::parse(request.body(), nullptr, false);
-  if (body.is_discarded())
-    co_return http_error(request, bad_request, "the body is no JSON object", "malformed_json");
-  std::vector<Command> commands;
-  std::vector<Credential> credentials;
-  std::string operator_key = operator_key_of(request);
-  Json created = Json::object();
-  if (at.core.has_keys())
-    credentials.push_back({Credential::Use::operate, operator_id, std::move(operator_key), 0, 0});
-  if (path_of(request) == "/api/accounts") {
-    CreateAccount account;
-    std::string key;
-    if (const Problem problem = read_account(body, account, key))
-      co_return problem_response(request, problem);
-    if (at.core.has_keys() && key.empty())
-      co_return problem_response(
-          request, {ErrorCode::missing_attribute,
-                    "missing member 'key': this exchange wants one for each account"});
-    created["account"] = account.account.view();
-    if (at.core.has_keys())
-      credentials.push_back({Credential::Use::create, account.account, std::move(key), 0, 1});
-    commands.emplace_back(std::move(account));
-  } else {
-    if (const Problem problem = read_symbol(body, commands))
-      co_return problem_response(request, problem);
-    created["symbol"] = body["symbol"];
-  }
-  if (!credentials.empty()) credentials[0].commands = std::uint32_t(commands.size());
-  PendingRequest pending(at.context, peer);
-  parsing.end();
-  if (auto refused = co_await execute_all(at, request, pending, commands, credentials))
-    co_return std::move(*refused);
-  // of several holdings, the first that was refused
-  const auto refused = std::find_if(
-      pending.outcomes.begin(), pending.outcomes.end(),
-      [](const Outcome& outcome) { return std::holds_alternative<Rejected>(outcome); });
-  co_return outcome_response(
-      request, refused == pending.outcomes.end() ? pending.outcomes[0] : *refused, created);
-}
-
 // --- the table ---
 
 constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "DELETE",
                            patching = "PATCH";
 
 // Where a request goes. A path that ends with a slash is followed by one more segment. One of the
-// functions is set. A path has a row for each group of methods.
+// functions, or `json`, is set. A path has a row for each group of methods.
 struct Route {
   std::string_view path;
   std::string_view methods = reading;
@@ -635,6 +362,7 @@ struct Route {
   // From a view that is up to date, by a caller who has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, PeerAddress) = nullptr;
+  std::optional<JsonVerb> json = {};
   bool takes_body() const { return methods == posting || methods == patching; }
 };
 
@@ -643,21 +371,23 @@ constexpr Route routes[] = {
     {.path = "/readyz", .at_once = readiness},
     {.path = "/metrics", .answer = metrics},
     {.path = "/api/symbols", .of_market = symbols},
-    {.path = "/api/symbols", .methods = posting, .answer = create},
+    {.path = "/api/symbols", .methods = posting, .json = JsonVerb::create_symbol},
     {.path = "/api/books/", .of_market = book},
     {.path = "/api/trades", .of_market = trades},
-    {.path = "/api/accounts", .methods = posting, .answer = create},
+    {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
     {.path = "/api/accounts/", .answer = account},
-    {.path = "/api/orders", .methods = posting, .answer = post_orders},
-    {.path = "/api/orders", .methods = deleting, .answer = delete_orders},
+    {.path = "/api/orders", .methods = posting, .json = JsonVerb::place},
+    {.path = "/api/orders", .methods = deleting, .json = JsonVerb::cancel_all},
     {.path = "/api/orders/", .answer = order},
-    {.path = "/api/orders/", .methods = deleting, .answer = change_order},
-    {.path = "/api/orders/", .methods = patching, .answer = change_order},
+    {.path = "/api/orders/", .methods = deleting, .json = JsonVerb::cancel},
+    {.path = "/api/orders/", .methods = patching, .json = JsonVerb::replace},
     {.path = "/api/xml", .methods = posting, .answer = execute},
     {.path = "/ws", .at_once = websocket},
 };
 static_assert(std::ranges::all_of(routes, [](const Route& route) {
-  return (route.at_once != nullptr) + (route.of_market != nullptr) + (route.answer != nullptr) == 1;
+  return (route.at_once != nullptr) + (route.of_market != nullptr) + (route.answer != nullptr) +
+             route.json.has_value() ==
+         1;
 }));
 constexpr Route page_route{.path = "", .at_once = page};
 
@@ -690,25 +420,14 @@ std::string methods_of(const HttpHeader& header) {
 
 }  // namespace
 
-HttpResponse http_error(const HttpHeader& header, http::status status, std::string_view sentence,
-                        std::string_view code) {
-  const std::string_view path = path_of(header);
-  if (path == "/api/xml") {
-    std::string document;
-    append_results(document, Request{.error = std::string(sentence)}, {}, {}, false);
-    return respond(header, status, xml_type, std::move(document));
-  }
-  if (path.starts_with("/api/"))
-    return respond(header, status, json_type,
-                   error_json(sentence, code.empty() ? code_of_status(status) : code));
-  return respond(header, status, text_type, std::string(sentence) + "\n");
-}
-
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
 bool HttpRoutes::is_market_data(const HttpHeader& header) {
-  return path_of(header).starts_with("/api/") && header.method() != http::verb::post &&
-         header.method() != http::verb::patch && header.method() != http::verb::delete_;
+  return path_of(header).starts_with("/api/") && !executes(header);
+}
+
+bool HttpRoutes::executes(const HttpHeader& header) {
+  return header.method() != http::verb::get && header.method() != http::verb::head;
 }
 
 std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
@@ -742,8 +461,24 @@ std::optional<HttpResponse> HttpRoutes::answer_at_once(const HttpHeader& header)
   return route.at_once(*this, header);
 }
 
+bool HttpRoutes::executes_at_once(const HttpRequest& request) const {
+  constexpr std::size_t small_bytes_max = 16'384;  // some 0.1 ms to parse
+  return find_route(request)->json && request.body().size() <= small_bytes_max;
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, PeerAddress peer) {
+  HttpJsonRequest asked = read_http_json(request, *find_route(request)->json, protocol);
+  co_return co_await execute_http_json(entry, metrics, request, peer, std::move(asked));
+}
+
 asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
   const Route& route = *find_route(request);
+  if (route.json) {
+    AddressTurns::Turn parsing = co_await turns.take(peer);
+    HttpJsonRequest asked = read_http_json(request, *route.json, protocol);
+    parsing.end();  // the core may have to wait for its store
+    co_return co_await execute_http_json(core, metrics, request, peer, std::move(asked));
+  }
   if (route.of_market == nullptr) co_return co_await route.answer(*this, request, peer);
   const std::string reason = co_await stale(*this);
   if (!reason.empty()) co_return http_error(request, unavailable, reason);

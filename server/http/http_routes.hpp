@@ -1,17 +1,16 @@
 #pragma once
 // HttpRoutes makes the response to each request: at once on the thread of connections where state
-// alone decides it, else on the thread of answers. The table of paths is in http_routes.cpp. Owner:
-// HttpServer.
+// alone decides it, or the core does, else on the thread of answers. The table of paths is in
+// http_routes.cpp. Owner: HttpServer.
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <optional>
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
 #include "http/address_turns.hpp"
 #include "http/core_client.hpp"
+#include "http/http_message.hpp"
 #include "http/limits.hpp"
 #include "http/prometheus.hpp"
 #include "http/readiness.hpp"
@@ -20,20 +19,12 @@
 
 namespace exchange {
 
-using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
-using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
-using HttpHeader = boost::beast::http::request_header<>;
-
-// An error as the path's kind of document: JSON under /api, a <results> document for /api/xml, else
-// text. `code`: for programs; empty: the name of the status.
-HttpResponse http_error(const HttpHeader& header, boost::beast::http::status status,
-                        std::string_view sentence, std::string_view code = {});
-
 struct HttpRoutes {
   const HttpLimits& limits;
   const ProtocolLimits& protocol;
   const std::optional<MarketView>& view;  // none: the server has none yet
-  CoreClient& core;
+  CoreClient& core;                       // of the thread of answers
+  CoreClient& entry;                      // of the thread of connections
   Readiness& readiness;
   const Store& store;
   Metrics& metrics;
@@ -50,10 +41,17 @@ struct HttpRoutes {
   // The response to a request that refuse() accepted, if it needs no more than state: health, and
   // the files of the dashboard. It never waits. Any thread.
   std::optional<HttpResponse> answer_at_once(const HttpHeader& header);
-  // The response to another request, from `peer`. Thread of answers.
+  // Whether the core alone makes the response to another request, so that it need not go to the
+  // thread of answers: small orders in JSON. Any thread.
+  bool executes_at_once(const HttpRequest& request) const;
+  // To such a request, from `peer`. Thread of connections.
+  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, PeerAddress peer);
+  // The response to any other. Thread of answers.
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
 
   static bool is_websocket(const HttpHeader& header);
+  // Whether a request may change something.
+  static bool executes(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
 };
 

@@ -127,17 +127,20 @@ class HttpServer::State {
         feed_(feed),
         readiness_(options.limits, store),
         core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
+        entry_(context_, store, authenticator, options.limits.connections_max),
         routes_{.limits = options.limits,
                 .protocol = options.protocol,
                 .view = view_,
                 .core = core_client_,
+                .entry = entry_,
                 .readiness = readiness_,
                 .store = store,
                 .metrics = metrics,
                 .certificate = certificate,
                 .context = answers_},
         accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
-        channel_(context_, answers_, view_, accounts_, routes_.turns, options.limits, metrics),
+        channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, options.limits,
+                 options.protocol, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
@@ -172,26 +175,34 @@ class HttpServer::State {
     feed_.follow([this] { asio::post(answers_, [this] { apply(); }); });
   }
   void attach(Core& core) {
-    std::promise<void> attached;
-    asio::post(answers_, [&] {
+    on_thread_of(context_, [&] { entry_.attach(core, core.health()); });
+    on_thread_of(answers_, [&] {
       core_client_.attach(core, core.health());
       readiness_.become(Readiness::Role::active, core.health(), monotonic_ns());
-      attached.set_value();
     });
-    attached.get_future().wait();
   }
   void stop() {
     readiness_.become(Readiness::Role::stopping, std::make_shared<Health>(), monotonic_ns());
-    core_client_.close();
-    feed_.end();
     asio::post(context_, [this] {
       channel_.close(beast::websocket::close_reason(beast::websocket::close_code::going_away,
                                                     "the server is stopping"),
                      true);
     });
+    entry_.close();
+    core_client_.close();
+    feed_.end();
   }
 
  private:
+  // Returns once it is done.
+  static void on_thread_of(asio::io_context& context, std::function<void()> work) {
+    std::promise<void> done;
+    asio::post(context, [&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
   static void run(asio::io_context& context) {
     while (!context.stopped()) {
       try {
@@ -282,12 +293,14 @@ class HttpServer::State {
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
-        response =
-            co_await asio::co_spawn(answers_, answer(parser.release(), peer), asio::use_awaitable);
+        if (routes_.executes_at_once(parser.get()))
+          response = co_await routes_.execute_at_once(parser.release(), peer);
+        else
+          response = co_await asio::co_spawn(answers_, answer(parser.release(), peer),
+                                             asio::use_awaitable);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
-          // it was executed: an error would deny that
-          if (header.method() == http::verb::post) break;
+          if (HttpRoutes::executes(header)) break;  // it was executed: an error would deny that
         }
         stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
@@ -473,7 +486,8 @@ class HttpServer::State {
                         .bytes_per_address_max = limits_.buffered_bytes_max / 2,
                         .small_bytes_max = 65'536}};  // connections are limited already
   AddressTurns handshakes_{context_, limits_.tls_handshakes_max};
-  CoreClient core_client_;
+  CoreClient core_client_;  // of the thread of answers
+  CoreClient entry_;        // of the thread of connections
   HttpRoutes routes_;
   AccountChannel accounts_;
   MarketChannel channel_;

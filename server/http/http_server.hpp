@@ -1,14 +1,15 @@
 #pragma once
 // HttpServer answers HTTP on two threads of its own (Boost.Beast): dashboard, health, metrics,
-// market data as JSON and over WebSocket, and requests as POST /api/xml (docs/http-api.md).
+// market data and orders as JSON and over WebSocket, and requests as POST /api/xml
+// (docs/http-api.md).
 //
-// The thread of connections accepts, reads and writes, and answers health and the files of the
-// dashboard. All that it does takes microseconds, but for TLS handshakes, of which each address has
-// a few at a time: so no request delays a health check. The thread of answers does the rest, one
-// piece of work for each address in turn, in bursts and at a low priority. It owns a MarketView
-// that MarketFeed updates, so readers cost the core nothing; only requests and single orders pass
-// through CoreClient.
-// Owner: Server. Thread: main.
+// The thread of connections accepts, reads and writes, sends small orders in JSON to the core, and
+// answers health and the files of the dashboard. All that it does takes a fraction of a
+// millisecond, but for TLS handshakes, of which each address has a few at a time: so no request
+// delays a health check. The thread of answers does the rest, one piece of work for each address in
+// turn, in bursts and at a low priority. It owns a MarketView that MarketFeed updates, so readers
+// cost the core nothing; only requests and single orders pass through CoreClient. Owner: Server.
+// Thread: main.
 
 #include <cstdint>
 #include <memory>

@@ -6,6 +6,7 @@ namespace exchange {
 namespace {
 
 using enum ErrorCode;
+namespace http = boost::beast::http;
 
 // Of an attribute.
 constexpr std::string_view member_of(std::string_view attribute) {
@@ -21,31 +22,44 @@ std::optional<std::string> text_of(const Json& value) {
   return {};
 }
 
+using Names = std::initializer_list<std::string_view>;
+bool has(Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+Problem unexpected(const std::string& name) {
+  return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
+}
+Problem missing_member(std::string_view name) {
+  return {missing_attribute, "missing member '" + std::string(name) + "'"};
+}
+// Of an object whose members are all among these.
+Problem unexpected_member(const Json& object, Names known) {
+  if (!object.is_object()) return {unexpected_content, "expected an object"};
+  for (const auto& [name, value] : object.items())
+    if (!has(known, name)) return unexpected(name);
+  return {};
+}
+
 // The members of an object, at the places of their attributes in the table.
 template <class AnyCommand>
 struct Members {
   std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
 
-  bool has(std::string_view attribute) const { return text(attribute).has_value(); }
-  const std::optional<std::string>& text(std::string_view attribute) const {
-    std::size_t at = 0;
-    while (attributes_of<AnyCommand>[at].name != attribute) ++at;
-    return texts[at];
-  }
-  // `beside`: members that are no attribute, or not read here.
-  Problem read(const Json& object, std::initializer_list<std::string_view> beside = {}) {
+  // `beside`: members that are no attributes. `without`: attributes that are no members.
+  Problem read(const Json& object, Names beside, Names without = {}) {
     if (!object.is_object()) return {unexpected_content, "expected an object"};
     for (const auto& [name, value] : object.items()) {
-      if (std::find(beside.begin(), beside.end(), name) != beside.end()) continue;
+      if (has(beside, name)) continue;
       bool known = false;
       Problem problem;
-      for_each_attribute<AnyCommand>([&](auto place) {
-        if (member_of(attributes_of<AnyCommand>[place].name) != name) return;
+      for_each_attribute<AnyCommand>([&](auto at) {
+        constexpr std::string_view attribute = attributes_of<AnyCommand>[at].name;
+        if (member_of(attribute) != name || has(without, attribute)) return;
         known = true;
-        texts[place] = text_of(value);
-        if (!texts[place]) problem = {malformed_number, name + " must be a string, as \"9.5\""};
+        texts[at] = text_of(value);
+        if (!texts[at]) problem = {malformed_number, name + " must be a string, as \"9.5\""};
       });
-      if (!known) return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
+      if (!known) return unexpected(name);
       if (problem) return problem;
     }
     return {};
@@ -53,103 +67,140 @@ struct Members {
   Problem missing() const {
     for (std::size_t i = 0; i < texts.size(); ++i)
       if (attributes_of<AnyCommand>[i].presence == Presence::required && !texts[i])
-        return {
-            missing_attribute,
-            "missing member '" + std::string(member_of(attributes_of<AnyCommand>[i].name)) + "'"};
+        return missing_member(member_of(attributes_of<AnyCommand>[i].name));
     return {};
   }
   Problem into(AnyCommand& command) const {
     Problem problem;
-    for_each_attribute<AnyCommand>([&](auto place) {
-      constexpr auto& attribute = attributes_of<AnyCommand>[place];
-      if (problem || attribute.read == nullptr || !texts[place]) return;
-      problem = attribute.read(*texts[place], command, member_of(attribute.name));
+    for_each_attribute<AnyCommand>([&](auto at) {
+      constexpr auto& attribute = attributes_of<AnyCommand>[at];
+      if (problem || attribute.read == nullptr || !texts[at]) return;
+      problem = attribute.read(*texts[at], command, member_of(attribute.name));
     });
     return problem;
   }
   // The sign of the amount is the side.
   Problem take_side(const Json& object) {
     const auto side = object.find("side");
-    if (side == object.end()) return {missing_attribute, "missing member 'side'"};
+    if (side == object.end()) return missing_member("side");
     if (*side != "buy" && *side != "sell") return {unknown_value, "side must be buy or sell"};
-    std::size_t at = 0;
-    while (attributes_of<AnyCommand>[at].name != "amount") ++at;
-    if (!texts[at]) return {missing_attribute, "missing member 'shares'"};
-    if (texts[at]->starts_with('-')) return {number_out_of_range, "shares is negative"};
-    if (*side == "sell") texts[at]->insert(0, "-");
+    std::optional<std::string>& amount = texts[place<AnyCommand>("amount")];
+    if (!amount) return missing_member("shares");
+    if (amount->starts_with('-')) return {number_out_of_range, "shares is negative"};
+    if (*side == "sell") amount->insert(0, "-");
     return {};
   }
 };
 
-// Of an object whose members are all among these.
-Problem unexpected_member(const Json& object, std::initializer_list<std::string_view> known) {
-  if (!object.is_object()) return {unexpected_content, "expected an object"};
-  for (const auto& [name, value] : object.items())
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
-  return {};
-}
-
-}  // namespace
-
-Problem read_order_name(std::string_view text, OrderName& name) {
-  constexpr std::string_view prefix = "ref:";
-  if (text.starts_with(prefix))
-    return read_value(text.substr(prefix.size()), name.reference, "ref");
-  return read_value(text, name.id, "id");
-}
-
-Problem read_order(const Json& object, const AccountId& account, const ProtocolLimits& limits,
+// The account is that of the request.
+Problem read_order(const Json& object, Names beside, const ProtocolLimits& limits,
                    PlaceOrder& order) {
   Members<PlaceOrder> members;
-  if (Problem problem = members.read(object, {"side", "account"})) return problem;
+  if (Problem problem = members.read(object, beside)) return problem;
   if (Problem problem = members.take_side(object)) return problem;
   if (Problem problem = members.missing()) return problem;
-  const auto& type = members.text("type");
+  const auto& type = members.texts[place<PlaceOrder>("type")];
   if (Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
-                                  members.has("limit"), order))
+                                  members.texts[place<PlaceOrder>("limit")].has_value(), order))
     return problem;
-  order.account = account;
   order.symbol_must_exist = limits.refuse_unknown_symbols;
   return members.into(order);
 }
 
-Problem read_replacement(const Json& object, const AccountId& account, const OrderName& name,
-                         ReplaceOrder& replace) {
-  Members<ReplaceOrder> members;
-  if (Problem problem = members.read(object, {"side", "account"})) return problem;
-  if (members.has("id") || members.has("ref"))
-    return {conflicting_attributes, "the path names the order"};
-  if (Problem problem = members.take_side(object)) return problem;
-  if (Problem problem = members.missing()) return problem;
-  replace.account = account;
-  replace.order = name.id;
-  replace.reference = name.reference;
-  return members.into(replace);
-}
-
-Problem read_account(const Json& object, CreateAccount& create, std::string& key) {
-  if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
-  const auto id = object.find("account"), balance = object.find("balance");
-  if (id == object.end()) return {missing_attribute, "missing member 'account'"};
-  if (balance == object.end()) return {missing_attribute, "missing member 'balance'"};
-  if (Problem problem = read_value(text_of(*id).value_or(""), create.account, "account"))
+// One order, or {"orders": [...]}, each of which succeeds or fails alone.
+Problem read_place(const Json& object, const ProtocolLimits& limits, JsonRequest& request,
+                   std::vector<Command>& commands) {
+  const auto list = object.find("orders");
+  if (list == object.end()) {
+    PlaceOrder order;
+    order.account = *request.account;
+    if (Problem problem =
+            read_order(object, {"side", "account", "cancel_on_disconnect"}, limits, order))
+      return problem;
+    commands.emplace_back(std::move(order));
+    return {};
+  }
+  if (Problem problem = unexpected_member(object, {"orders", "account", "cancel_on_disconnect"}))
     return problem;
-  if (Problem problem = read_value(text_of(*balance).value_or(""), create.balance, "balance"))
-    return problem;
-  if (const auto given = object.find("key"); given != object.end()) {
-    key = given->is_string() ? given->get<std::string>() : "";
-    if (!is_key(key)) return {malformed_key, "key must have 8 to 128 bytes"};
+  if (!list->is_array() || list->empty() || list->size() > limits.elements_max)
+    return {unexpected_content, "orders must be a list of orders"};
+  std::vector<Problem>& problems = request.problems_of_list.emplace();
+  for (const Json& one : *list) {
+    PlaceOrder order;
+    order.account = *request.account;
+    problems.push_back(read_order(one, {"side"}, limits, order));
+    if (!problems.back()) commands.emplace_back(std::move(order));
   }
   return {};
 }
 
-Problem read_symbol(const Json& object, std::vector<Command>& commands) {
+// ReplaceOrder, CancelOrder or QueryOrder.
+template <class AnyCommand>
+Problem read_of_order(const Json& object, const JsonRequest& request, AnyCommand command,
+                      std::vector<Command>& commands) {
+  Members<AnyCommand> members;
+  constexpr bool has_side = requires { command.side; };
+  const Problem problem = has_side
+                              ? members.read(object, {"side", "account", "order"}, {"id", "ref"})
+                              : members.read(object, {"account", "order"}, {"id", "ref"});
+  if (problem) return problem;
+  const auto order = object.find("order");
+  if (order == object.end()) return missing_member("order");
+  OrderName name;
+  if (Problem wrong = read_order_name(text_of(*order).value_or(""), name)) return wrong;
+  if constexpr (has_side) {
+    if (Problem wrong = members.take_side(object)) return wrong;
+    if (Problem wrong = members.missing()) return wrong;
+  }
+  command.account = *request.account;
+  command.order = name.id;
+  command.reference = std::move(name.reference);
+  if (Problem wrong = members.into(command)) return wrong;
+  commands.emplace_back(std::move(command));
+  return {};
+}
+
+Problem read_cancel_all(const Json& object, const JsonRequest& request,
+                        std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "symbol"})) return problem;
+  CancelAll cancel{*request.account, {}};
+  if (const auto symbol = object.find("symbol"); symbol != object.end())
+    if (Problem problem = read_value(text_of(*symbol).value_or(""), cancel.symbol, "symbol"))
+      return problem;
+  commands.emplace_back(std::move(cancel));
+  return {};
+}
+
+Problem read_account(const Json& object, const ProtocolLimits& limits, JsonRequest& request,
+                     std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
+  CreateAccount create;
+  const auto read = [&object](std::string_view name, auto& value) -> Problem {
+    const auto given = object.find(name);
+    if (given == object.end()) return missing_member(name);
+    return read_value(text_of(*given).value_or(""), value, name);
+  };
+  if (Problem problem = read("account", create.account)) return problem;
+  if (Problem problem = read("balance", create.balance)) return problem;
+  if (const auto given = object.find("key"); given != object.end()) {
+    request.key = given->is_string() ? given->get<std::string>() : "";
+    if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
+  } else if (limits.keys) {
+    return {missing_attribute, "missing member 'key': this exchange wants one for each account"};
+  }
+  request.created["account"] = create.account.view();
+  commands.emplace_back(std::move(create));
+  return {};
+}
+
+// As many commands as <symbol> has.
+Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
   const auto name = object.find("symbol");
-  if (name == object.end()) return {missing_attribute, "missing member 'symbol'"};
+  if (name == object.end()) return missing_member("symbol");
   SymbolName symbol;
   if (Problem problem = read_value(text_of(*name).value_or(""), symbol, "symbol")) return problem;
+  request.created["symbol"] = symbol.view();
   const auto holdings = object.find("holdings");
   if (holdings == object.end() || holdings->empty()) {
     commands.emplace_back(CreateSymbol{symbol});
@@ -157,35 +208,70 @@ Problem read_symbol(const Json& object, std::vector<Command>& commands) {
   }
   if (!holdings->is_object()) return {unexpected_content, "holdings must be an object"};
   for (const auto& [account, shares] : holdings->items()) {
-    PlaceShares place{symbol, {}, {}};
-    if (Problem problem = read_value(account, place.account, "account")) return problem;
-    if (Problem problem = read_value(text_of(shares).value_or(""), place.shares, "shares"))
+    PlaceShares given{symbol, {}, {}};
+    if (Problem problem = read_value(account, given.account, "account")) return problem;
+    if (Problem problem = read_value(text_of(shares).value_or(""), given.shares, "shares"))
       return problem;
-    commands.emplace_back(std::move(place));
+    commands.emplace_back(std::move(given));
   }
   return {};
 }
 
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+Problem read_whose(const Json& object, const std::optional<AccountId>& usual,
+                   const char* tie_problem, JsonRequest& request) {
+  request.account = usual;
+  if (const auto named = object.find("account"); named != object.end()) {
+    if (Problem problem =
+            read_value(text_of(*named).value_or(""), request.account.emplace(), "account"))
+      return problem;
+  } else if (!usual) {
+    return missing_member("account");
+  }
+  const auto ties = object.find("cancel_on_disconnect");
+  if (ties == object.end()) return {};
+  if (!ties->is_boolean()) return {unknown_value, "cancel_on_disconnect must be true or false"};
+  request.ties_orders = *ties;
+  if (request.ties_orders && tie_problem != nullptr) return {no_cancel_on_disconnect, tie_problem};
+  return {};
 }
 
-Json error_object(std::string_view sentence, std::string_view code) {
-  return {{"error", sentence}, {"code", code}};
+Problem read(JsonVerb verb, const Json& object, const std::optional<AccountId>& usual,
+             const ProtocolLimits& limits, const char* tie_problem, JsonRequest& request,
+             std::vector<Command>& commands) {
+  if (!object.is_object()) return {unexpected_content, "expected an object"};
+  if (verb == JsonVerb::create_account || verb == JsonVerb::create_symbol) {
+    request.created = Json::object();
+    return verb == JsonVerb::create_account ? read_account(object, limits, request, commands)
+                                            : read_symbol(object, request, commands);
+  }
+  if (Problem problem = read_whose(object, usual, tie_problem, request)) return problem;
+  switch (verb) {
+    case JsonVerb::place: return read_place(object, limits, request, commands);
+    case JsonVerb::replace: return read_of_order(object, request, ReplaceOrder{}, commands);
+    case JsonVerb::cancel: return read_of_order(object, request, CancelOrder{}, commands);
+    case JsonVerb::query:
+      return read_of_order(object, request, QueryOrder{.of_any_account = limits.open_queries},
+                           commands);
+    default: return read_cancel_all(object, request, commands);
+  }
 }
-
-namespace {
 
 Json status_json(const Status& status) {
+  constexpr std::size_t listed_max = 1'000;  // each is some 70 bytes
   Json json{{"order", status.order},
             {"open", to_string(status.open)},
             {"canceled", to_string(status.canceled)}};
+  const std::size_t listed = std::min(listed_max, status.executions.size());
   Json executions = Json::array();
-  for (const Execution& execution : status.executions)
+  for (const Execution& execution : std::span(status.executions).first(listed))
     executions.push_back({{"shares", to_string(execution.shares)},
                           {"price", to_string(execution.price)},
                           {"time_us", execution.time.microseconds}});
   json["executions"] = std::move(executions);
+  if (listed < status.executions.size())
+    json["next"] = status.skipped + listed + 1;
+  else if (status.next != 0)
+    json["next"] = status.next;
   return json;
 }
 
@@ -211,8 +297,74 @@ struct OutcomeJson {
   Json operator()(const NotInMemory&) const { ENSURE(!"the order reader has replaced it"); }
 };
 
+Json outcome_json(const Outcome& outcome) { return std::visit(OutcomeJson{}, outcome); }
+
+http::status status_of(const Outcome& outcome) {
+  if (std::holds_alternative<Opened>(outcome) || std::holds_alternative<Created>(outcome))
+    return http::status::created;
+  const auto* const rejected = std::get_if<Rejected>(&outcome);
+  if (rejected == nullptr) return http::status::ok;
+  switch (rejected->reason) {
+    case Reason::unknown_account:
+    case Reason::unknown_order:
+    case Reason::unknown_symbol: return http::status::not_found;
+    case Reason::operator_key: return http::status::forbidden;
+    case Reason::key_unchecked: return http::status::service_unavailable;
+    default: return http::status::conflict;
+  }
+}
+
 }  // namespace
 
-Json outcome_json(const Outcome& outcome) { return std::visit(OutcomeJson{}, outcome); }
+Problem read_order_name(std::string_view text, OrderName& name) {
+  constexpr std::string_view prefix = "ref:";
+  if (text.starts_with(prefix))
+    return read_value(text.substr(prefix.size()), name.reference, "ref");
+  if (read_value(text, name.id, "order"))
+    return {malformed_id, "order must be a whole number from 1, or ref:REF"};
+  return {};
+}
+
+JsonRequest read_json_request(JsonVerb verb, const Json& members,
+                              const std::optional<AccountId>& usual, const ProtocolLimits& limits,
+                              const char* tie_problem, std::vector<Command>& commands) {
+  JsonRequest request;
+  const std::size_t before = commands.size();
+  request.problem = read(verb, members, usual, limits, tie_problem, request, commands);
+  if (request.problem) commands.erase(commands.begin() + std::ptrdiff_t(before), commands.end());
+  request.commands = commands.size() - before;
+  return request;
+}
+
+JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
+  if (problem) return problem_response(problem);
+  if (problems_of_list) {
+    Json results = Json::array();
+    std::size_t executed = 0;
+    for (const Problem& one : *problems_of_list)
+      results.push_back(one ? error_object(one.sentence, code_of(one.code))
+                            : outcome_json(outcomes[executed++]));
+    return {http::status::ok, {{"orders", std::move(results)}}};
+  }
+  // of several holdings, the first that was refused
+  const auto refused = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return std::holds_alternative<Rejected>(outcome);
+  });
+  const Outcome& outcome = refused == outcomes.end() ? outcomes[0] : *refused;
+  const bool names_created = creates() && refused == outcomes.end();
+  return {status_of(outcome), names_created ? created : outcome_json(outcome)};
+}
+
+JsonResponse problem_response(const Problem& problem) {
+  return {http::status::bad_request, error_object(problem.sentence, code_of(problem.code))};
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json error_object(std::string_view sentence, std::string_view code) {
+  return {{"error", sentence}, {"code", code}};
+}
 
 }  // namespace exchange

@@ -1,14 +1,18 @@
 #pragma once
 // Requests in JSON as commands (docs/http-api.md), by the tables of attributes that the elements of
 // XML have too (protocol/elements.hpp), and outcomes as JSON. A member has the name of its
-// attribute, but for `symbol` (sym), and `side` with `shares` (amount, whose sign is the side).
-// Decimals are strings, or whole numbers. Pure.
+// attribute, but for `symbol` (sym), `side` with `shares` (amount, whose sign is the side), and
+// `order` (id, or ref). Decimals are strings, or whole numbers. Pure.
 
+#include <boost/beast/http/status.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
+#include "base/described.hpp"
 #include "protocol/credentials.hpp"
 #include "protocol/elements.hpp"
 #include "protocol/limits.hpp"
@@ -17,6 +21,37 @@ namespace exchange {
 
 using Json = nlohmann::ordered_json;
 
+// What is asked. The names are those of messages of the WebSocket.
+BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
+                              create_account, create_symbol)
+
+struct JsonResponse {
+  boost::beast::http::status status;
+  Json json;  // an object
+};
+
+// One request, whose commands are some of a batch.
+struct JsonRequest {
+  Problem problem;                   // then it has no commands
+  std::optional<AccountId> account;  // whose orders; none if it creates
+  std::string key;                   // of the account that it creates
+  bool ties_orders = false;          // cancel_on_disconnect
+  std::size_t commands = 0;
+
+  bool creates() const { return created.is_object(); }
+  // After execution: the outcomes of its commands, or the problem.
+  JsonResponse response(std::span<const Outcome> outcomes) const;
+
+  Json created;                                          // the names of what it creates
+  std::optional<std::vector<Problem>> problems_of_list;  // one for each order of a list
+};
+
+// Reads the members of a request, and appends its commands. `usual`: the account, if the members
+// name none. `tie_problem`: why no orders can end with this connection, or null.
+JsonRequest read_json_request(JsonVerb verb, const Json& members,
+                              const std::optional<AccountId>& usual, const ProtocolLimits& limits,
+                              const char* tie_problem, std::vector<Command>& commands);
+
 // How a request names an order: "12", or "ref:mine".
 struct OrderName {
   OrderId id = 0;  // unless there is a reference
@@ -24,19 +59,7 @@ struct OrderName {
 };
 Problem read_order_name(std::string_view text, OrderName& name);
 
-// Each reads an object. The account is not in it, but for read_account().
-Problem read_order(const Json& object, const AccountId& account, const ProtocolLimits& limits,
-                   PlaceOrder& order);
-// `account` and `name` are those of the request.
-Problem read_replacement(const Json& object, const AccountId& account, const OrderName& name,
-                         ReplaceOrder& replace);
-// {"account", "balance", "key"}; `key` is empty if it has none.
-Problem read_account(const Json& object, CreateAccount& create, std::string& key);
-// {"symbol", "holdings": {"ACCOUNT": "SHARES"}}: as many commands as <symbol> has.
-Problem read_symbol(const Json& object, std::vector<Command>& commands);
-
-// What a command led to: an object that names the order, or {"error", "code"}.
-Json outcome_json(const Outcome& outcome);
+JsonResponse problem_response(const Problem& problem);
 // With a new line behind it. What is no UTF-8 is replaced.
 std::string json_text(const Json& json);
 Json error_object(std::string_view sentence, std::string_view code);

@@ -124,6 +124,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   std::set<SymbolNumber> symbols;
   std::map<std::string, AccountChannel::SubscriptionPointer> accounts;  // null: none has begun yet
   AccountChannel::ConnectionPointer events;                             // of the accounts
+  std::optional<OrderEntry> orders;                                     // from the first request on
   bool may_subscribe() const {
     return symbols.size() + accounts.size() < limits_.websocket_subscriptions_max;
   }
@@ -196,6 +197,10 @@ asio::awaitable<void> MarketChannel::serve(AnyStream stream, Handshake handshake
   subscriber->accounts.clear();
   subscribers_.erase(subscriber);
   subscriber->end();  // a write to a client that does not read would keep the connection open
+  if (subscriber->orders) {
+    subscriber->orders->end();
+    co_await subscriber->orders->ended();  // it keeps its place
+  }
   if (problem) std::rethrow_exception(problem);
 }
 
@@ -217,17 +222,20 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 }
 
 asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
-  const SubscriberRequest request = read_subscriber_request(message);
-  using Kind = SubscriberRequest::Kind;
-  if (request.kind == Kind::not_json) {
-    send(subscriber, error_message("not JSON", "malformed_json"));
+  Json json = Json::parse(message, nullptr, false);
+  if (json.is_discarded()) {
+    send(subscriber, error_message("not JSON", code_of(ErrorCode::malformed_json)));
     subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
     co_return;
   }
-  if (request.kind == Kind::unknown) {
+  if (std::optional<OrderMessage> order = read_order_message(json))
+    co_return co_await handle_order(subscriber, std::move(*order));
+  const SubscriberRequest request = read_subscriber_request(json);
+  if (request.kind == SubscriberRequest::Kind::unknown) {
     send(subscriber,
          error_message(R"(expected {"subscribe": "SYMBOL"} or {"subscribe": {"account": "ID", )"
-                       R"("key": "KEY", "from": NUMBER}}, or "unsubscribe" for either)",
+                       R"("key": "KEY", "from": NUMBER}}, or "unsubscribe" for either, or a )"
+                       R"(request with an "id")",
                        "unknown_message"));
     co_return;
   }
@@ -235,6 +243,34 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
     co_await handle_account(subscriber, request);
   else
     co_await handle_symbol(subscriber, request);
+}
+
+asio::awaitable<void> MarketChannel::handle_order(Subscriber& subscriber, OrderMessage message) {
+  if (message.id.is_null()) {
+    send(subscriber, error_message(message.problem.sentence, code_of(message.problem.code)));
+    co_return;
+  }
+  if (!subscriber.orders) {
+    CoreClient::Lease lease = entry_.enter();
+    if (!lease) co_return;  // the server stops, and closes the connection
+    subscriber.orders.emplace(entry_, std::move(lease), protocol_, metrics_, subscriber.address);
+    spawn(subscriber, execute_orders(subscriber.shared_from_this()));
+  }
+  co_await subscriber.orders->has_room();
+  subscriber.orders->take(std::move(message));
+}
+
+asio::awaitable<void> MarketChannel::execute_orders(SubscriberPointer subscriber) {
+  const auto send_all = [this,
+                         subscriber](std::vector<std::string> texts) -> asio::awaitable<void> {
+    for (std::string& text : texts) {
+      co_await subscriber->has_room();
+      ++turn_;
+      send(*subscriber, std::move(text));
+    }
+  };
+  co_await subscriber->orders->run(send_all);
+  if (closed_) subscriber->close(*closed_);
 }
 
 std::string MarketChannel::too_many(std::string_view account) const {
@@ -393,7 +429,12 @@ void MarketChannel::deliver(const std::vector<std::pair<SymbolNumber, Message>>&
 }
 
 void MarketChannel::close(websocket::close_reason reason, bool stopping) {
-  for (const SubscriberPointer& subscriber : subscribers_) subscriber->close(reason);
+  for (const SubscriberPointer& subscriber : subscribers_) {
+    if (stopping && subscriber->orders && !subscriber->orders->has_ended())
+      subscriber->orders->end();  // its last responses go first
+    else
+      subscriber->close(reason);
+  }
   if (stopping) closed_ = std::move(reason);
 }
 

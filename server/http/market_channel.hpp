@@ -1,6 +1,7 @@
 #pragma once
-// MarketChannel sends market data over WebSocket: it knows the subscribers of each symbol and the
-// messages that each subscriber has not taken yet. Events of accounts come from AccountChannel.
+// MarketChannel serves WebSockets: it knows the subscribers of each symbol and the messages that
+// each subscriber has not taken yet. Events of accounts come from AccountChannel; requests go to an
+// OrderEntry of the connection.
 // Messages are made on the thread of answers, which has the view; connections and subscribers are
 // those of the thread of connections. What the one posts arrives at the other in that order, so a
 // subscriber gets its snapshot before the updates that follow it. Owner: HttpServer. Thread: that
@@ -23,6 +24,7 @@
 #include "http/address_turns.hpp"
 #include "http/api.hpp"
 #include "http/limits.hpp"
+#include "http/order_entry.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
 #include "net/any_stream.hpp"
@@ -33,16 +35,19 @@ class MarketChannel {
  public:
   using Handshake = boost::beast::http::request<boost::beast::http::string_body>;
   // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
-  // answers.
+  // answers, `entry` is that of connections.
   MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
                 const std::optional<MarketView>& view, AccountChannel& accounts,
-                AddressTurns& turns, const HttpLimits& limits, Metrics& metrics)
+                AddressTurns& turns, CoreClient& entry, const HttpLimits& limits,
+                const ProtocolLimits& protocol, Metrics& metrics)
       : connections_(connections),
         answers_(answers),
         view_(view),
         accounts_(accounts),
         turns_(turns),
+        entry_(entry),
         limits_(limits),
+        protocol_(protocol),
         metrics_(metrics) {}
 
   // Room for one more subscriber of this address, or an empty share.
@@ -50,7 +55,8 @@ class MarketChannel {
   // Answers the handshake and serves the subscriber to its end.
   boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake,
                                      AddressQuota::Share room);
-  // Closes all subscribers; those that come later too, if the server is `stopping`.
+  // Closes all subscribers; those that come later too, if the server is `stopping`, which ends
+  // their orders first.
   void close(boost::beast::websocket::close_reason reason, bool stopping);
 
   // After both threads have ended.
@@ -76,6 +82,8 @@ class MarketChannel {
   boost::asio::awaitable<void> handle(Subscriber& subscriber, std::string message);
   boost::asio::awaitable<void> handle_symbol(Subscriber& subscriber, SubscriberRequest request);
   boost::asio::awaitable<void> handle_account(Subscriber& subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> handle_order(Subscriber& subscriber, OrderMessage message);
+  boost::asio::awaitable<void> execute_orders(SubscriberPointer subscriber);
   // Begins to follow an account, while the connection goes on.
   boost::asio::awaitable<void> begin(SubscriberPointer subscriber, SubscriberRequest request);
   boost::asio::awaitable<void> send_events(SubscriberPointer subscriber);
@@ -98,7 +106,9 @@ class MarketChannel {
   const std::optional<MarketView>& view_;
   AccountChannel& accounts_;  // thread of answers
   AddressTurns& turns_;
+  CoreClient& entry_;
   const HttpLimits& limits_;
+  const ProtocolLimits& protocol_;
   Metrics& metrics_;
   AddressQuota room_{limits_.connections_max / 2, per_address_max(0, limits_.connections_max / 2)};
   std::optional<boost::beast::websocket::close_reason> closed_;  // the server stops

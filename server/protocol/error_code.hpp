@@ -13,7 +13,8 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(ErrorCode, std::uint8_t, bad_framing, malformed_xm
                               too_many_elements, missing_attribute, conflicting_attributes,
                               unexpected_content, unknown_value, malformed_id, malformed_symbol,
                               malformed_reference, malformed_key, malformed_number,
-                              number_out_of_range, no_cancel_on_disconnect, no_memory)
+                              number_out_of_range, no_cancel_on_disconnect, no_memory,
+                              malformed_json)
 
 inline std::string_view code_of(ErrorCode code) { return name_of(code); }
 

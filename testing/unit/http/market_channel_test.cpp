@@ -85,7 +85,8 @@ TEST_CASE_METHOD(
   };
   const std::string expected =
       R"(expected {"subscribe": "SYMBOL"} or {"subscribe": {"account": "ID", "key": "KEY", )"
-      R"("from": NUMBER}}, or "unsubscribe" for either: unknown_message)";
+      R"("from": NUMBER}}, or "unsubscribe" for either, or a request with an "id": )"
+      R"(unknown_message)";
   CHECK(error_of("[]") == expected);
   CHECK(error_of("7") == expected);
   CHECK(error_of("{}") == expected);
@@ -106,12 +107,12 @@ TEST_CASE_METHOD(
   CHECK(closed(socket) == websocket::close_code::bad_payload);
 
   Socket deep = follow();
-  send(deep, std::string(4'096, '['));
+  send(deep, std::string(16'384, '['));
   CHECK(receive(deep)["error"] == "not JSON");
   CHECK(closed(deep) == websocket::close_code::bad_payload);
 
   Socket long_one = follow();
-  send(long_one, std::string(4'097, ' '));
+  send(long_one, std::string(16'385, ' '));
   CHECK(closed(long_one) == websocket::close_code::too_big);
 
   Socket binary = follow();

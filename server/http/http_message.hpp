@@ -1,0 +1,33 @@
+#pragma once
+// HTTP requests and responses, as all paths read and make them. Pure. Any thread.
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <string>
+#include <string_view>
+
+namespace exchange {
+
+using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
+using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
+using HttpHeader = boost::beast::http::request_header<>;
+
+inline constexpr const char* json_type = "application/json";
+inline constexpr const char* text_type = "text/plain; charset=utf-8";
+inline constexpr const char* xml_type = "application/xml; charset=utf-8";
+
+std::string_view path_of(const HttpHeader& header);
+std::string_view last_segment(const HttpHeader& header);
+// The value of a query parameter, which may be empty; null if it is absent. No value that is valid
+// here needs percent-encoding.
+std::string_view parameter(const HttpHeader& header, std::string_view name);
+std::string_view field_of(const HttpHeader& header, boost::beast::http::field name);
+
+HttpResponse respond(const HttpHeader& header, boost::beast::http::status status,
+                     const char* content_type, std::string body);
+// An error as the path's kind of document: JSON under /api, a <results> document for /api/xml, else
+// text. `code`: for programs; empty: the name of the status.
+HttpResponse http_error(const HttpHeader& header, boost::beast::http::status status,
+                        std::string_view sentence, std::string_view code = {});
+
+}  // namespace exchange

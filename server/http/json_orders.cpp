@@ -1,0 +1,97 @@
+#include "http/json_orders.hpp"
+
+#include "auth/basic_credentials.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+// Of `Authorization: Bearer`.
+std::string operator_key_of(const HttpHeader& header) {
+  constexpr std::string_view bearer = "Bearer ";
+  const std::string_view field = field_of(header, http::field::authorization);
+  return field.starts_with(bearer) ? std::string(field.substr(bearer.size())) : std::string();
+}
+
+// Into the member, unless the parameter is absent.
+void take_parameter(const HttpHeader& header, std::string_view name, std::string_view member,
+                    Json& members) {
+  if (const auto text = parameter(header, name);
+      text.data() != nullptr && !members.contains(member))
+    members[std::string(member)] = text;
+}
+
+}  // namespace
+
+HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
+                               const ProtocolLimits& limits) {
+  HttpJsonRequest asked;
+  const bool has_body =
+      verb != JsonVerb::cancel && verb != JsonVerb::cancel_all && verb != JsonVerb::query;
+  Json members = has_body ? Json::parse(request.body(), nullptr, false) : Json::object();
+  if (!members.is_object()) {
+    asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
+    return asked;
+  }
+  if (verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query) {
+    if (members.contains("order")) {
+      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the order"};
+      return asked;
+    }
+    members["order"] = last_segment(request);
+  }
+  const bool creates = verb == JsonVerb::create_account || verb == JsonVerb::create_symbol;
+  if (!creates) take_parameter(request, "account", "account", members);
+  if (verb == JsonVerb::cancel_all) take_parameter(request, "sym", "symbol", members);
+  auto given = read_basic_credentials(field_of(request, http::field::authorization));
+  std::optional<AccountId> usual;
+  if (given) usual = given->account;
+  asked.request =
+      read_json_request(verb, members, usual, limits,
+                        "cancel_on_disconnect needs a WebSocket, or the XML port", asked.commands);
+  JsonRequest& read = asked.request;
+  if (!read.problem && read.account && usual && !(*read.account == *usual)) {
+    read.problem = {ErrorCode::conflicting_attributes,
+                    "the account is not that of the Authorization field"};
+    asked.commands.clear();
+  }
+  if (!limits.keys || asked.commands.empty()) return asked;
+  const auto count = std::uint32_t(asked.commands.size());
+  if (!read.creates()) {
+    asked.credentials.push_back({Credential::Use::login, *read.account,
+                                 given ? std::move(given->key) : std::string(), 0, count});
+    return asked;
+  }
+  asked.credentials.push_back(
+      {Credential::Use::operate, operator_id, operator_key_of(request), 0, count});
+  if (const auto* account = std::get_if<CreateAccount>(&asked.commands[0]))
+    asked.credentials.push_back(
+        {Credential::Use::create, account->account, std::move(read.key), 0, 1});
+  return asked;
+}
+
+asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
+                                                const HttpHeader& header, PeerAddress peer,
+                                                HttpJsonRequest asked) {
+  Metrics::add(metrics.requests);
+  if (asked.request.problem) Metrics::add(metrics.client_errors);
+  PendingRequest pending(core.context(), peer);
+  if (!asked.commands.empty()) {
+    pending.commands = asked.commands;
+    pending.keys.begin_batch(asked.credentials, asked.commands);
+    // Requests that wait for the store would take the connections that ask for its state.
+    std::string_view refusal = "the store is unavailable";
+    if (core.health().store_available()) refusal = co_await core.execute(pending);
+    if (!refusal.empty()) co_return http_error(header, http::status::service_unavailable, refusal);
+  }
+  co_return json_response(header, asked.request.response(pending.outcomes));
+}
+
+HttpResponse json_response(const HttpHeader& header, const JsonResponse& response) {
+  return respond(header, response.status, json_type, json_text(response.json));
+}
+
+}  // namespace exchange

@@ -1,0 +1,31 @@
+#pragma once
+// Accounts, symbols and orders in JSON over HTTP (docs/http-api.md): a request with its method,
+// path and parameters as one of json_requests.hpp, and its response.
+
+#include <boost/asio/awaitable.hpp>
+#include <vector>
+
+#include "http/core_client.hpp"
+#include "http/http_message.hpp"
+#include "http/json_requests.hpp"
+#include "metrics/metrics.hpp"
+
+namespace exchange {
+
+struct HttpJsonRequest {
+  JsonRequest request;
+  std::vector<Command> commands;
+  std::vector<Credential> credentials;  // only if accounts have keys
+};
+
+// The members of the body, of the path (`order`), and of the parameters `account` and `sym`. The
+// account may be that of the field Authorization, which has its key. Pure. Any thread.
+HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
+                               const ProtocolLimits& limits);
+// Executes it and makes the response. Thread: that of `core`.
+boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
+                                                       const HttpHeader& header, PeerAddress peer,
+                                                       HttpJsonRequest asked);
+HttpResponse json_response(const HttpHeader& header, const JsonResponse& response);
+
+}  // namespace exchange

@@ -1,0 +1,269 @@
+#include "http/order_entry.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+constexpr std::string_view login = "login";
+
+std::optional<JsonVerb> verb_of(std::string_view name) {
+  std::optional<JsonVerb> verb;
+  boost::mp11::mp_for_each<EnumeratorsOf<JsonVerb>>([&](auto one) {
+    if (name == one.name) verb = one.value;
+  });
+  return verb;
+}
+
+bool is_id(const Json& id) {
+  constexpr std::size_t bytes_max = 64;
+  if (id.is_number_integer()) return true;
+  return id.is_string() && !id.get_ref<const std::string&>().empty() &&
+         id.get_ref<const std::string&>().size() <= bytes_max;
+}
+
+std::string expected() {
+  std::string sentence = "expected \"id\", and one of \"login\"";
+  boost::mp11::mp_for_each<EnumeratorsOf<JsonVerb>>(
+      [&](auto one) { sentence += std::string(", \"") + one.name + "\""; });
+  return sentence;
+}
+
+JsonResponse refused(Reason reason, http::status status) {
+  return {status, error_object(describe(reason), code_of(reason))};
+}
+
+}  // namespace
+
+std::optional<OrderMessage> read_order_message(Json& message) {
+  if (!message.is_object()) return {};
+  OrderMessage read;
+  bool asks = false;
+  for (auto& [name, value] : message.items()) {
+    const auto verb = verb_of(name);
+    if (name != login && !verb) continue;
+    asks = true;
+    read.verb = verb;
+    read.members = std::move(value);
+  }
+  const auto id = message.find("id");
+  if (!asks && id == message.end()) return {};
+  if (id == message.end() || !is_id(*id)) {
+    read.problem = {ErrorCode::malformed_id,
+                    "id must be a whole number, or a string of 1 to 64 bytes"};
+    return read;
+  }
+  read.id = std::move(*id);
+  if (!asks || message.size() != 2) read.problem = {ErrorCode::unexpected_content, expected()};
+  return read;
+}
+
+asio::awaitable<void> OrderEntry::has_room() {
+  while (waiting_.size() >= waiting_max_ && !over_) co_await changed_.async_wait(use_tuple);
+}
+
+void OrderEntry::take(OrderMessage message) {
+  if (over_) return;
+  waiting_.push_back(std::move(message));
+  changed_.cancel();
+}
+
+void OrderEntry::end() {
+  over_ = true;
+  changed_.cancel();
+}
+
+asio::awaitable<void> OrderEntry::ended() {
+  while (!ended_) co_await changed_.async_wait(use_tuple);
+}
+
+asio::awaitable<void> OrderEntry::run(Send send) {
+  const auto finish = [](OrderEntry* entry) {
+    entry->ended_ = true;
+    entry->end();
+    entry->lease_ = {};
+  };
+  const std::unique_ptr<OrderEntry, decltype(finish)> at_end(this, finish);
+  while (!over_ || !waiting_.empty()) {
+    if (waiting_.empty()) {
+      co_await changed_.async_wait(use_tuple);
+      continue;
+    }
+    read_batch();
+    changed_.cancel();  // there is room
+    co_await execute();
+    std::vector<std::string> texts = responses();
+    pending_.forget_outcomes();
+    co_await send(std::move(texts));
+    pending_.stamps.end(Stage::write);  // but for the socket
+    if (!commands_.empty() && refusal_.empty()) metrics_.stage_times.record(pending_.stamps);
+  }
+  co_await cancel_tied_orders();
+}
+
+// A login, and what creates, end a batch: they count for the requests behind them.
+void OrderEntry::read_batch() {
+  batch_.clear();
+  commands_.clear();
+  credentials_.clear();
+  pending_.stamps.begin();
+  for (bool more = true; more && !waiting_.empty();) {
+    more = read(waiting_.front());
+    waiting_.pop_front();
+  }
+  pending_.stamps.end(Stage::parse);
+  Metrics::add(metrics_.requests, batch_.size());
+}
+
+// Returns whether others may be in the same batch.
+bool OrderEntry::read(OrderMessage& message) {
+  Read& read = batch_.emplace_back();
+  read.id = std::move(message.id);
+  const bool is_login = !message.problem && !message.verb;
+  if (message.problem)
+    read.request.problem = std::move(message.problem);
+  else if (is_login)
+    read_login(message.members, read);
+  if (!message.verb || read.request.problem) {
+    if (read.request.problem) Metrics::add(metrics_.client_errors);
+    return !is_login;
+  }
+  const char* const tie_problem =
+      tied_.count() < limits_.tied_orders_max
+          ? nullptr
+          : "too many orders of this connection end with it; use another connection";
+  const std::size_t first = commands_.size();
+  read.request =
+      read_json_request(*message.verb, message.members, account_, limits_, tie_problem, commands_);
+  if (read.request.problem) Metrics::add(metrics_.client_errors);
+  if (!limits_.keys || read.request.commands == 0) return true;
+  read.response = refuse_login(read.request);
+  if (read.response) {
+    commands_.resize(first);
+    read.request.commands = 0;
+  } else {
+    add_credential(read.request, first);
+  }
+  return !read.request.creates();
+}
+
+void OrderEntry::read_login(const Json& members, Read& into) {
+  Problem& problem = into.request.problem;
+  const auto text = [&](std::string_view name) -> std::optional<std::string> {
+    const auto found = members.find(name);
+    if (found == members.end()) return {};
+    return found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const bool is_operator = members.is_object() && members.contains("operator_key");
+  if (!members.is_object() || members.size() > (is_operator ? 1 : 2)) {
+    problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
+    return;
+  }
+  into.login = is_operator ? Credential::Use::operate : Credential::Use::login;
+  AccountId account = operator_id;
+  std::optional<std::string> key = text(is_operator ? "operator_key" : "key");
+  if (!is_operator) {
+    const auto id = text("account");
+    if (!id)
+      problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+    else if (!key && members.size() == 2)
+      problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
+    else
+      problem = read_value(*id, account, "account");
+    if (problem) return;
+    account_ = account;
+  }
+  into.request.account = account;
+  // An empty key would stand for the login before.
+  if (limits_.keys && key && is_key(*key))
+    credentials_.push_back(
+        {*into.login, account, std::move(*key), std::uint32_t(commands_.size()), 0});
+  else if (limits_.keys)
+    into.response = is_operator ? refused(Reason::operator_key, http::status::forbidden)
+                                : refused(Reason::unknown_account, http::status::not_found);
+}
+
+// With keys.
+std::optional<JsonResponse> OrderEntry::refuse_login(const JsonRequest& request) const {
+  const bool creates = request.creates();
+  if (pending_.keys.is_logged_in(creates ? operator_id : *request.account)) return {};
+  return creates ? refused(Reason::operator_key, http::status::forbidden)
+                 : refused(Reason::unknown_account, http::status::not_found);
+}
+
+void OrderEntry::add_credential(JsonRequest& request, std::size_t first) {
+  if (const auto* account = std::get_if<CreateAccount>(&commands_[first]))
+    credentials_.push_back({Credential::Use::create, account->account, std::move(request.key),
+                            std::uint32_t(first), 1});
+}
+
+asio::awaitable<void> OrderEntry::execute() {
+  refusal_ = {};
+  if (commands_.empty() && credentials_.empty()) co_return;
+  pending_.commands = commands_;
+  pending_.keys.begin_batch(credentials_, commands_);
+  refusal_ = "the store is unavailable";
+  if (core_.health().store_available()) refusal_ = co_await core_.execute(pending_, lease_);
+  pending_.stamps.end(Stage::deliver);
+}
+
+std::vector<std::string> OrderEntry::responses() {
+  std::vector<std::string> texts;
+  std::size_t first = 0;
+  for (const Read& read : batch_) {
+    const std::size_t count = read.request.commands;
+    std::span<const Outcome> outcomes;
+    if (refusal_.empty() && count > 0) {
+      outcomes = std::span(pending_.outcomes).subspan(first, count);
+      if (read.request.ties_orders || !tied_.empty())
+        tied_.note(std::span(commands_).subspan(first, count), outcomes, read.request.ties_orders);
+    }
+    first += count;
+    const JsonResponse response = this->response(read, outcomes);
+    Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};
+    json.update(response.json);
+    texts.push_back(json_text(json));
+  }
+  return texts;
+}
+
+JsonResponse OrderEntry::response(const Read& read, std::span<const Outcome> outcomes) const {
+  if (read.response) return *read.response;
+  if (read.request.problem) return problem_response(read.request.problem);
+  if (!refusal_.empty())
+    return {http::status::service_unavailable, error_object(refusal_, "service_unavailable")};
+  if (!read.login) return read.request.response(outcomes);
+  const AccountId& account = *read.request.account;
+  const bool is_operator = *read.login == Credential::Use::operate;
+  if (limits_.keys && pending_.keys.refused)
+    return refused(Reason::key_unchecked, http::status::service_unavailable);
+  if (limits_.keys && !pending_.keys.is_logged_in(account))
+    return is_operator ? refused(Reason::operator_key, http::status::forbidden)
+                       : refused(Reason::unknown_account, http::status::not_found);
+  Json json = Json::object();
+  if (!is_operator) json["account"] = account.view();
+  return {http::status::ok, std::move(json)};
+}
+
+// As the core is needed for it, it waits while the store is unavailable.
+asio::awaitable<void> OrderEntry::cancel_tied_orders() {
+  constexpr std::size_t at_once_max = 1'000;
+  pending_.of_disconnect = pending_.needs_no_key = true;
+  std::string_view problem;
+  while (!tied_.empty() && problem.empty()) {
+    commands_.clear();
+    tied_.take(commands_, at_once_max);
+    pending_.commands = commands_;
+    pending_.keys.begin_batch({}, commands_);
+    problem = co_await core_.execute(pending_, lease_);
+    pending_.forget_outcomes();
+  }
+}
+
+}  // namespace exchange

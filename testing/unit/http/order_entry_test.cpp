@@ -1,0 +1,264 @@
+// Requests on a WebSocket (docs/http-api.md, "Orders over the WebSocket"), through real sockets.
+#include "auth/scrypt.hpp"
+#include "unit/http/follow.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct Enter : Follow {
+  // A connection on a market of two accounts.
+  Socket enter() {
+    start();
+    post(small_market);
+    Socket socket = follow();
+    log_in(socket, "1");
+    return socket;
+  }
+  static void log_in(Socket& socket, const std::string& account) {
+    CHECK(ask(socket, "login", Json{{"account", account}}.dump()) ==
+          R"(200 {"account":")" + account + "\"}");
+  }
+  static std::string request(const Json& id, const std::string& verb, const std::string& members) {
+    return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
+  }
+  // The status and the members of the next response, without the times of executions.
+  static std::string response(Socket& socket, const Json& id) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));
+    INFO(json.dump());
+    CHECK((json["type"] == "response" && json["id"] == id));
+    const unsigned status = json["status"];
+    for (const char* member : {"type", "id", "status"}) json.erase(member);
+    if (json.contains("executions"))
+      for (auto& execution : json["executions"]) CHECK(execution.erase("time_us") == 1);
+    return std::to_string(status) + " " + json.dump();
+  }
+  static std::string ask(Socket& socket, const std::string& verb, const std::string& members) {
+    send(socket, request(7, verb, members));
+    return response(socket, 7);
+  }
+  static std::string buy(int shares, int limit, const std::string& more = "") {
+    return R"({"symbol": "SPY", "side": "buy", "shares": ")" + std::to_string(shares) +
+           R"(", "limit": ")" + std::to_string(limit) + "\"" + more + "}";
+  }
+  static constexpr const char* tied = R"(, "cancel_on_disconnect": true)";
+  // What is open of the order, once the cancels at the end of a connection are committed.
+  std::string open_of(int account, int order, std::uint64_t canceled) {
+    while (metrics.canceled_orders[CancelCause::disconnect] < canceled) std::this_thread::yield();
+    const std::string body = transact(account, "<query id='" + std::to_string(order) + "'/>").body;
+    const std::size_t at = body.find("<open shares=\"");
+    return at == std::string::npos ? "0" : body.substr(at + 14, body.find('"', at + 14) - at - 14);
+  }
+};
+
+const std::string unknown_account = R"(404 {"error":"unknown account","code":"unknown_account"})";
+
+}  // namespace
+
+TEST_CASE_METHOD(Enter, "one WebSocket places, queries, replaces and cancels orders") {
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(10, 5, R"(, "ref": "mine")")) == R"(201 {"order":1})");
+  CHECK(ask(socket, "place", buy(10, 5, R"(, "ref": "mine")")) ==
+        R"(200 {"order":1,"repeated":true})");
+  CHECK(
+      ask(socket, "place",
+          R"({"account": "2", "symbol": "SPY", "side": "sell", "shares": 4, "type": "market"})") ==
+      R"(201 {"order":2})");
+  CHECK(ask(socket, "query", R"({"order": "ref:mine"})") ==
+        R"(200 {"order":1,"open":"6","canceled":"0","executions":[{"shares":"4","price":"5"}]})");
+  CHECK(ask(socket, "replace", R"({"order": 1, "side": "buy", "shares": "12", "limit": "4"})") ==
+        R"(200 {"order":1})");
+  CHECK(ask(socket, "cancel", R"({"order": "1"})") ==
+        R"(200 {"order":1,"open":"0","canceled":"8","executions":[{"shares":"4","price":"5"}]})");
+  CHECK(ask(socket, "query", R"({"order": 1, "from": 2})") ==
+        R"(200 {"order":1,"open":"0","canceled":"8","executions":[]})");
+  CHECK(
+      ask(socket, "place",
+          R"({"account": "1", "orders": [{"symbol": "SPY", "side": "buy", "shares": 1, "limit": 1},)"
+          R"( {"symbol": "SPY", "side": "buy", "limit": 1}]})") ==
+      R"(200 {"orders":[{"order":4},{"error":"missing member 'shares'","code":"missing_attribute"}]})");
+  CHECK(ask(socket, "cancel_all", R"({"symbol": "SPY"})") ==
+        R"(200 {"orders":[{"order":4,"open":"0","canceled":"1","executions":[]}]})");
+  CHECK(ask(socket, "cancel_all", "{}") ==
+        R"(409 {"error":"no open orders","code":"no_open_orders"})");
+  CHECK(ask(socket, "create_account", R"({"account": "3", "balance": "1"})") ==
+        R"(201 {"account":"3"})");
+  CHECK(ask(socket, "create_symbol", R"({"symbol": "QQQ", "holdings": {"3": 5}})") ==
+        R"(201 {"symbol":"QQQ"})");
+}
+
+TEST_CASE_METHOD(Enter, "requests of a WebSocket are executed in their order without waiting") {
+  Socket socket = enter();
+  constexpr int count = 1'000;
+  for (int i = 0; i < count; ++i) {  // each needs the one before
+    send(socket, request("place " + std::to_string(i), "place",
+                         buy(1, 1, R"(, "ref": "r)" + std::to_string(i) + "\"")));
+    send(socket, request(i, "cancel", R"({"order": "ref:r)" + std::to_string(i) + "\"}"));
+  }
+  for (int i = 1; i <= count; ++i) {
+    REQUIRE(response(socket, "place " + std::to_string(i - 1)) ==
+            R"(201 {"order":)" + std::to_string(i) + "}");
+    REQUIRE(response(socket, i - 1) == R"(200 {"order":)" + std::to_string(i) +
+                                           R"(,"open":"0","canceled":"1","executions":[]})");
+  }
+  CHECK(metrics.batch < 1 + 2 * count);  // some shared a commit
+}
+
+TEST_CASE_METHOD(Enter, "a request of a WebSocket is refused with its id, a status and a code") {
+  Socket socket = enter();
+  const auto refused = [&](const std::string& verb, const std::string& members) {
+    const std::string got = ask(socket, verb, members);
+    CHECK(got.starts_with("400 "));
+    return nlohmann::json::parse(got.substr(4))["code"].get<std::string>();
+  };
+  CHECK(refused("place", "7") == "unexpected_content");
+  CHECK(refused("place", R"({"symbol": "SPY"})") == "missing_attribute");
+  CHECK(refused("place", buy(1, 1, R"(, "cancel_on_disconnect": "true")")) == "unknown_value");
+  CHECK(refused("place", R"({"orders": [{}], "symbol": "SPY"})") == "unexpected_content");
+  CHECK(refused("place", R"({"orders": []})") == "unexpected_content");
+  CHECK(refused("cancel", "{}") == "missing_attribute");
+  CHECK(refused("cancel", R"({"id": 1})") == "unexpected_content");
+  CHECK(refused("cancel", R"({"order": "one"})") == "malformed_id");
+  CHECK(refused("cancel", R"({"order": 1, "side": "buy"})") == "unexpected_content");
+  CHECK(refused("query", R"({"order": 1, "from": 0})") == "malformed_number");
+  CHECK(refused("cancel_all", R"({"symbol": "S-P"})") == "malformed_symbol");
+  CHECK(refused("login", "[]") == "unexpected_content");
+  CHECK(refused("login", R"({"account": 1})") == "malformed_id");
+  CHECK(refused("login", R"({"key": "secret-of-1"})") == "missing_attribute");
+  CHECK(refused("subscribe", R"("SPY")") == "unexpected_content");
+  CHECK(ask(socket, "place", buy(1, 9'999'999)) ==
+        R"(409 {"error":"insufficient funds","code":"insufficient_funds"})");
+  CHECK(ask(socket, "cancel", R"({"order": 77})").starts_with("404 "));
+  for (const char* message :
+       {R"({"place": {}})", R"({"id": 1.5, "place": {}})", R"({"id": "", "place": {}})",
+        R"({"id": null, "login": {}})", R"({"id": [], "query": {}})", R"({"id": true})"}) {
+    send(socket, message);
+    const Json reply = receive(socket);
+    CHECK((reply["type"] == "error" && reply["code"] == "malformed_id"));
+  }
+  for (const char* message : {R"({"id": 7})", R"({"id": 7, "place": {}, "cancel": {}})",
+                              R"({"id": 7, "x": 1, "place": {}})"}) {
+    send(socket, message);
+    CHECK(response(socket, 7).ends_with(R"("code":"unexpected_content"})"));
+  }
+  CHECK(metrics.batch == 1);
+}
+
+TEST_CASE_METHOD(Enter, "a request without an account, and without a login, names none") {
+  start();
+  Socket socket = follow();
+  CHECK(ask(socket, "cancel_all", "{}") ==
+        R"(400 {"error":"missing member 'account'","code":"missing_attribute"})");
+  CHECK(ask(socket, "cancel_all", R"({"account": "1"})") == unknown_account);
+}
+
+TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is closed or lost") {
+  const bool reset = GENERATE(false, true);
+  std::optional<Socket> socket(enter());
+  CHECK(ask(*socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
+  CHECK(ask(*socket, "place", buy(10, 5)) == R"(201 {"order":2})");
+  CHECK(ask(*socket, "place",
+            R"({"account": "2", "symbol": "SPY", "side": "sell", "shares": 4, )"
+            R"("limit": 9, "cancel_on_disconnect": true})") == R"(201 {"order":3})");
+  CHECK(ask(*socket, "place", buy(10, 5, tied)) == R"(201 {"order":4})");
+  CHECK(ask(*socket, "cancel", R"({"order": 4})").starts_with("200"));
+  // not answered when the connection ends, and executed
+  send(*socket, request(9, "place", buy(3, 3, tied)));
+  if (reset) {
+    socket->next_layer().set_option(asio::socket_base::linger(true, 0));
+    response(*socket, 9);
+  } else {
+    socket->close(websocket::close_code::normal);
+  }
+  socket.reset();
+  CHECK(open_of(1, 1, 3) == "0");
+  CHECK(open_of(1, 2, 3) == "10");
+  CHECK(open_of(2, 3, 3) == "0");
+  CHECK(open_of(1, 5, 3) == "0");
+  CHECK(metrics.canceled_orders[CancelCause::disconnect] == 3);
+}
+
+TEST_CASE_METHOD(Enter, "orders end with a WebSocket when the server stops") {
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
+  CHECK(ask(socket, "place", buy(10, 5)) == R"(201 {"order":2})");
+  server->http().stop();
+  CHECK(metrics.canceled_orders[CancelCause::disconnect] == 1);
+  CHECK(closed(socket) == websocket::close_code::going_away);
+  stop();
+  start();
+  CHECK(open_of(1, 1, 1) == "0");
+  CHECK(open_of(1, 2, 1) == "10");
+}
+
+TEST_CASE_METHOD(Enter, "so many orders end with one WebSocket, and none with HTTP") {
+  options.protocol.tied_orders_max = 2;
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(1, 1, tied)).starts_with("201"));
+  CHECK(ask(socket, "place", buy(1, 1, tied)).starts_with("201"));
+  CHECK(ask(socket, "place", buy(1, 1, tied)) ==
+        R"(400 {"error":"too many orders of this connection end with it; use another connection",)"
+        R"("code":"no_cancel_on_disconnect"})");
+  CHECK(ask(socket, "place", buy(1, 1)).starts_with("201"));
+  const Exchanged http =
+      Follow::request(http::verb::post, "/api/orders?account=1", buy(1, 1, tied));
+  CHECK((http.status == 400 && http.json()["code"] == "no_cancel_on_disconnect"));
+}
+
+TEST_CASE_METHOD(Enter, "a response lists so many executions, and names the next") {
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(100, 9)) == R"(201 {"order":1})");
+  const std::string one = "<order sym='SPY' amount='-0.01' limit='9'/>";
+  std::string many;
+  for (int i = 0; i < 1'001; ++i) many += one;
+  transact(2, many);
+  const auto query = [&](const std::string& members) {
+    const std::string got = ask(socket, "query", members);
+    REQUIRE(got.starts_with("200 "));
+    return nlohmann::json::parse(got.substr(4));
+  };
+  const auto first = query(R"({"order": 1})");
+  CHECK((first["executions"].size() == 1'000 && first["next"] == 1'001));
+  const auto rest = query(R"({"order": 1, "from": 1001})");
+  CHECK((rest["executions"].size() == 1 && !rest.contains("next")));
+}
+
+TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is logged in") {
+  options.auth.required = options.protocol.keys = true;
+  keys.add(operator_id, hash_key("key-of-operator", 4));
+  start();
+  Socket socket = follow();
+  const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";
+  CHECK(ask(socket, "create_account", account).starts_with("403 "));
+  CHECK(ask(socket, "login", R"({"operator_key": "wrong-key"})").starts_with("403 "));
+  CHECK(ask(socket, "login", R"({"operator_key": ""})").starts_with("403 "));
+  CHECK(ask(socket, "login", R"({"operator_key": "key-of-operator"})") == "200 {}");
+  CHECK(ask(socket, "create_account", R"({"account": "1", "balance": "1"})").starts_with("400 "));
+  CHECK(ask(socket, "cancel_all", R"({"account": "1"})") == unknown_account);
+  // a login counts for what is sent behind it, and a key once its account is created
+  send(socket, request(1, "create_account", account));
+  send(socket, request(2, "login", R"({"account": "1", "key": "secret-of-1"})"));
+  send(socket, request(3, "place", buy(1, 5)));
+  send(socket, request(4, "create_symbol", R"({"symbol": "QQQ"})"));
+  CHECK(response(socket, 1) == R"(201 {"account":"1"})");
+  CHECK(response(socket, 2) == R"(200 {"account":"1"})");
+  CHECK(response(socket, 3) == R"(201 {"order":1})");
+  CHECK(response(socket, 4) == R"(201 {"symbol":"QQQ"})");
+
+  Socket other = follow();
+  CHECK(ask(other, "place", buy(1, 5)).starts_with("400 "));
+  for (const char* login :
+       {R"({"account": "1", "key": "secret-of-2"})", R"({"account": "1"})",
+        R"({"account": "1", "key": ""})", R"({"account": "9", "key": "secret-of-9"})",
+        R"({"account": "1", "key": 7})"})
+    CHECK(ask(other, "login", login) == unknown_account);
+  CHECK(ask(other, "cancel", R"({"account": "1", "order": 1})") == unknown_account);
+  CHECK(ask(other, "create_symbol", R"({"symbol": "DIA"})").starts_with("403 "));
+  CHECK(ask(other, "login", R"({"account": "1", "key": "secret-of-1"})") ==
+        R"(200 {"account":"1"})");
+  CHECK(ask(other, "cancel", R"({"order": 1})").starts_with("200 "));
+  CHECK(metrics.canceled_orders[CancelCause::client] == 1);
+}
