@@ -453,7 +453,7 @@ class HttpServer::State {
     while (!serializer.is_done()) {
       const auto [error, bytes] = co_await http::async_write_some(stream, serializer, use_tuple);
       if (error) co_return true;
-      yield_cpu();
+      if (!serializer.is_done()) yield_cpu();
     }
     co_return false;
   }
