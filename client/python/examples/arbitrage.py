@@ -2,23 +2,45 @@
 
 import argparse
 import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
 from decimal import Decimal
 
-from exchange_client import AsyncExchange, MarketUpdate, Refused
+from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, MarketUpdate, Refused
 
 
-async def fill(exchange: AsyncExchange, symbol: str, amount: int, limit: Decimal) -> str:
-    """Takes what is there at once, and no more."""
+class Fills:
+    """What was executed of each order, from the events of the account."""
+
+    def __init__(self) -> None:
+        self.executed: defaultdict[int, Decimal] = defaultdict(Decimal)  # shares, by order
+        self.closed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+
+    async def follow(self, events: AsyncIterator[AccountSnapshot | AccountEvent]) -> None:
+        async for event in events:
+            if isinstance(event, AccountEvent) and event.order is not None:
+                self.executed[event.order] += event.shares if event.kind == "executed" else 0
+                if not event.open:
+                    self.closed[event.order].set()
+
+    async def of(self, order: int) -> Decimal:
+        """Once nothing of it is open."""
+        await self.closed[order].wait()
+        del self.closed[order]
+        return self.executed.pop(order)
+
+
+async def fill(exchange: AsyncExchange, fills: Fills, symbol: str, amount: int, at: Decimal) -> str:
     trade = exchange.buy if amount > 0 else exchange.sell
     try:
-        status = await exchange.query(await trade(symbol, abs(amount), limit, tif="ioc"))
-        return f"{'bought' if amount > 0 else 'sold'} {status.executed} {symbol}"
+        order = await trade(symbol, abs(amount), at, tif="ioc")  # what is there at once
     except Refused as error:
         return f"{symbol}: {error}"
+    return f"{'bought' if amount > 0 else 'sold'} {await fills.of(order.id)} {symbol}"
 
 
 async def watch(
-    exchange: AsyncExchange, symbols: tuple[str, str], shares: int, edge: Decimal
+    exchange: AsyncExchange, fills: Fills, symbols: tuple[str, str], shares: int, edge: Decimal
 ) -> None:
     books: dict[str, MarketUpdate] = {}
     usual: Decimal | None = None  # ratio, a slow average
@@ -36,7 +58,10 @@ async def watch(
         else:
             continue
         done = await asyncio.gather(
-            *(fill(exchange, symbol, *order) for symbol, order in zip(symbols, orders, strict=True))
+            *(
+                fill(exchange, fills, symbol, *order)
+                for symbol, order in zip(symbols, orders, strict=True)
+            )
         )
         print(f"ratio {ratio:.5f}, usually {usual:.5f}: {', '.join(done)}", flush=True)
 
@@ -60,7 +85,12 @@ async def main() -> None:
                 await exchange.create_symbol(symbol, {options.account: 1_000})
         except Refused as error:
             print(error)
-        await watch(exchange, tuple(options.symbols), options.shares, options.edge)
+        events, fills = exchange.events(), Fills()
+        await anext(events)  # the snapshot
+        await asyncio.gather(
+            fills.follow(events),
+            watch(exchange, fills, tuple(options.symbols), options.shares, options.edge),
+        )
 
 
 if __name__ == "__main__":

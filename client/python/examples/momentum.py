@@ -3,14 +3,31 @@
 import argparse
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 from decimal import Decimal
 
-from exchange_client import AsyncExchange, Refused
+from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, Order, Refused
+
+Events = AsyncIterator[AccountSnapshot | AccountEvent]
+
+
+async def executions(events: Events, order: Order) -> list[AccountEvent]:
+    """Those of an order; returns once nothing of it is open."""
+    found: list[AccountEvent] = []
+    async for event in events:
+        if isinstance(event, AccountEvent) and event.order == order.id:
+            if event.kind == "executed":
+                found.append(event)
+            if not event.open:
+                break
+    return found
 
 
 async def follow(exchange: AsyncExchange, symbol: str, shares: int, window: int) -> None:
     prices: deque[Decimal] = deque(maxlen=window)
     held = Decimal(0)
+    events = exchange.events()
+    await anext(events)  # the snapshot: what the account had before is not for this bot to sell
     async for market in exchange.market_data(symbol):
         if market.is_snapshot:
             prices.clear()  # after a lost connection, its trades are not all new
@@ -25,13 +42,15 @@ async def follow(exchange: AsyncExchange, symbol: str, shares: int, window: int)
                 order = await exchange.sell(symbol, held, market.bid.price, tif="ioc")
             else:
                 continue
-            status = await exchange.query(order)  # nothing is executed if it came too late
         except Refused as error:
             print("refused:", error, flush=True)
             continue
-        held += status.executed if order.amount > 0 else -status.executed
+        done = await executions(events, order)  # none if the order came too late
+        executed = sum((one.shares for one in done), Decimal(0))
+        held += executed if order.amount > 0 else -executed
+        cash = sum((one.shares * (one.price or 0) for one in done), Decimal(0))
         print(
-            f"{'bought' if order.amount > 0 else 'sold'} {status.executed} for {status.cash}"
+            f"{'bought' if order.amount > 0 else 'sold'} {executed} for {cash}"
             f"  (last {prices[-1]}, average {average:.4f})",
             flush=True,
         )
