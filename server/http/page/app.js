@@ -1,14 +1,15 @@
 // Wires the page: polls and feed in, panels out. The one place that knows what the state of the connection is.
 
-import {BatchChart, DepthChart, available, latencyChart, requestsChart, setDefaults, tradesChart} from "./charts.js";
+import {BatchChart, CandleChart, DepthChart, available, latencyChart, requestsChart, setDefaults, tradesChart} from "./charts.js";
 import {byId, setText} from "./dom.js";
 import {Feed} from "./feed.js";
 import {duration, figure, joined, span} from "./format.js";
 import {History} from "./history.js";
-import {Ladder, SymbolList, Tape, linkTo, showQuote} from "./market.js";
+import {Ladder, SymbolList, Tape, isTrading, linkTo, showQuote} from "./market.js";
 import {parse, value} from "./metrics.js";
 import {Tiles, showCommands, showFacts, showJournal, showOrders, showStages} from "./panels.js";
 import {Poll} from "./poll.js";
+import {Trade} from "./trade.js";
 
 const stale_s = 2.5;       // figures older than this are called old
 const feed_drop_s = 5;     // without an answer for so long, the WebSocket is not trusted either
@@ -38,7 +39,7 @@ function drawCharts() {
     return;
   }
   charts = {requests: requestsChart(byId("requests-chart")), trades: tradesChart(byId("trades-chart")), latency: latencyChart(byId("latency-chart")),
-            depth: new DepthChart(byId("depth")), batches: new BatchChart(byId("batches"))};
+            depth: new DepthChart(byId("depth")), batches: new BatchChart(byId("batches")), candles: new CandleChart(byId("candles"))};
 }
 
 // 3. Figures, once a second.
@@ -92,7 +93,10 @@ const feed = new Feed({
     feedLostAt_s = feed.state === "live" ? null : feedLostAt_s ?? now_s();
     drawMarketSoon();
   },
+  took: (message) => trade.took(message),
+  ordered: () => trade.ordered(),
 });
+const trade = new Trade({feed, symbols});
 
 let marketDrawn_ms = 0, depthDrawn_ms = 0, drawing = null;
 function drawMarketSoon(pause_ms = market_ms_min) {
@@ -110,6 +114,7 @@ function drawMarket() {
   for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
   if (book) ladder.show(book);
   symbols.follow(feed.state === "live" ? book : null);
+  trade.show(charts?.candles);
   showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
   if (!book) return;
   tape.show(book.trades);
@@ -168,17 +173,28 @@ function takeSymbols(texts, response) {
 function choose(symbol) {
   if (symbol !== null && location.hash !== linkTo(symbol)) window.history.replaceState(null, "", linkTo(symbol));
   symbols.chosen = symbol;
+  trade.select(symbol);
   feed.select(symbol);
   symbols.show();
   symbols.reveal();
+  for (const [id, trading] of [["to-dashboard", false], ["to-trade", true]]) {
+    byId(id).href = linkTo(symbol, trading);
+    if (trading === isTrading()) byId(id).setAttribute("aria-current", "page");
+    else byId(id).removeAttribute("aria-current");
+  }
 }
 
-function chosenInAddress() {
+// "#SPY", or in the Trade view "#trade/SPY".
+function followAddress() {
+  const [, trading, name] = /^#(trade\/)?(.*)$/s.exec(location.hash || "#");
+  document.body.dataset.view = trading ? "trade" : "dashboard";
+  let symbol = null;
   try {
-    return decodeURIComponent(location.hash.slice(1)) || null;
+    symbol = decodeURIComponent(name) || null;
   } catch {
-    return null;
+    // no symbol, then
   }
+  choose(symbol ?? symbols.chosen ?? symbols.busiest());
 }
 
 // 5. How it stands with the server.
@@ -235,7 +251,7 @@ const polls = [metricsPoll, symbolsPoll, readyPoll];
 function followVisibility() {
   if (document.hidden) {
     polls.forEach((poll) => poll.stop());
-    feed.stop();
+    if (!feed.account) feed.stop();  // else executions go on to arrive
   } else {
     polls.forEach((poll) => poll.start());
     feed.start();
@@ -249,7 +265,10 @@ function refit() {
   drawMarketSoon();
 }
 
-addEventListener("hashchange", () => choose(chosenInAddress() ?? symbols.busiest()));
+addEventListener("hashchange", () => {
+  followAddress();
+  refit();
+});
 addEventListener("online", () => polls.forEach((poll) => poll.hurry()));
 document.addEventListener("visibilitychange", followVisibility);
 document.addEventListener("themechange", drawCharts);
@@ -272,5 +291,6 @@ setInterval(() => {
 }, 500);
 
 drawCharts();
-choose(chosenInAddress());
+followAddress();
+trade.start();
 followVisibility();

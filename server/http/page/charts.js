@@ -3,10 +3,11 @@
 import {cumulated} from "./book.js";
 import {approximate} from "./decimal.js";
 import {rem} from "./dom.js";
-import {counted, duration, figure, joined, mark} from "./format.js";
+import {clock, counted, duration, figure, joined, mark} from "./format.js";
 import {kept_s} from "./history.js";
 
 const axis_rem = 4.2;  // of every time chart, so that their times stand above each other
+const candle_count_min = 30;
 const span_gap_s = 6;  // few requests are sampled when few come: so much of a gap is bridged
 
 export const available = () => typeof globalThis.Chart === "function";
@@ -196,6 +197,60 @@ function range(bids, asks) {
   const gap = bids.length && asks.length ? asks[0].x - bids[0].x : 0;
   const half = Math.max(Math.min(Math.max(...reaches), 3 * Math.min(...reaches) || Infinity), gap, middle * 1e-4, 1e-8) * 1.1;
   return {min: Math.max(0, middle - half), max: middle + half};
+}
+
+// Candles, the shares traded below them, and own executions. Bodies and wicks are bars that float.
+export class CandleChart extends Drawing {
+  configuration() {
+    const colours = ({raw}) => variable(raw?.close < raw?.open ? "--ask" : "--bid");
+    const bars = (label, more) => ({label, data: [], grouped: false, minBarLength: 1, ...more});
+    return {
+      type: "bar",
+      data: {datasets: [
+        {label: "own", type: "scatter", data: [], pointStyle: "triangle", rotation: ({raw}) => (raw?.side === "sell" ? 180 : 0), radius: rem() * 0.42,
+         backgroundColor: ({raw}) => variable(raw?.side === "sell" ? "--ask" : "--bid"), borderColor: variable("--text"), borderWidth: 1.5},
+        bars("body", {backgroundColor: colours}),
+        bars("wick", {backgroundColor: colours, barThickness: Math.max(1, rem() * 0.08)}),
+        bars("shares", {backgroundColor: faint(variable("--muted"), 0.35), yAxisID: "shares"}),
+      ]},
+      options: {
+        interaction: {mode: "nearest", axis: "x", intersect: false}, layout: {padding: {top: 4, right: 4}},
+        scales: {
+          x: {type: "linear", offset: false, grid: grid(), ticks: {maxRotation: 0, maxTicksLimit: 7, includeBounds: false, callback: (value) => clock(value * 1e6)}},
+          y: {position: "right", grid: grid(), ticks: {maxTicksLimit: 7, includeBounds: false}},
+          shares: {display: false, beginAtZero: true},
+        },
+        plugins: {tooltip: {
+          filter: ({dataset}) => dataset.label !== "wick" && dataset.label !== "shares",
+          callbacks: {
+            title: (items) => (items.length ? clock(items[0].raw.at * 1e6) : ""),
+            label: ({raw}) => (raw.side ? `own ${raw.side}: ${raw.text}` : [`open ${raw.open}, close ${raw.close}`, `high ${raw.high}, low ${raw.low}`, counted(raw.shares, "share", "shares", figure(raw.shares))]),
+          },
+        }},
+      },
+    };
+  }
+
+  place(candles, width_s, fills) {
+    const end = (candles.at(-1)?.start ?? 0) + 2 * width_s;
+    const room = Math.floor(this.canvas.clientWidth / (rem() * 0.55));
+    const count = Math.max(candle_count_min, Math.min(room, (end - (candles[0]?.start ?? 0)) / width_s));
+    const begin = end - count * width_s;
+    const bars = candles.filter(({start}) => start >= begin).map((candle) => ({...candle, x: candle.start + width_s / 2, at: candle.start}));
+    const own = fills.map(({time_us, price, side, shares}) => ({x: time_us / 1e6, at: time_us / 1e6, y: Number(price), side, text: `${shares} at ${price}`}))
+        .filter((point) => point.x >= begin && point.x <= end);
+    const [low, high] = [Math.min(...bars.map((bar) => bar.low)), Math.max(...bars.map((bar) => bar.high))];
+    const space = Math.max(high - low, high * 1e-4) / 10;
+    const {x, y, shares} = this.chart.options.scales;
+    Object.assign(x, {min: begin, max: end});
+    if (bars.length) Object.assign(y, {min: low - 3 * space, max: high + space});  // shares are drawn in the space below
+    shares.max = 5 * Math.max(1e-8, ...bars.map((bar) => bar.shares));
+    const {datasets} = this.chart.data;
+    [own, ...[(bar) => [bar.open, bar.close], (bar) => [bar.low, bar.high], (bar) => bar.shares].map((of) => bars.map((bar) => ({...bar, y: of(bar)})))]
+        .forEach((data, i) => { datasets[i].data = data; });
+    const thickness = Math.max(2, 0.7 * this.canvas.clientWidth / count);
+    datasets[1].barThickness = datasets[3].barThickness = thickness;
+  }
 }
 
 // Share of batches by the commands in them.

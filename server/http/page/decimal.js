@@ -1,23 +1,29 @@
-// Exact decimals of the exchange: up to 8 digits after the point, held as whole units of 1e-8 in a BigInt. Pure.
+// Exact decimals of the exchange: up to 8 digits after the point, held as whole units of 1e-8 in a BigInt. Cash has up to
+// 16, as shares times a price have. Pure.
 
-const places = 8;
-const shape = /^(-?)(\d+)(?:\.(\d{1,8}))?$/;
+const shape = /^(-?)(\d+)(?:\.(\d+))?$/;
 
-// Units of "127.5", or null where the text is no such decimal.
-export function units(text) {
+function parsed(text, places) {
   const parts = typeof text === "string" ? shape.exec(text) : null;
-  if (!parts) return null;
+  if (!parts || parts[3]?.length > places) return null;
   const magnitude = BigInt(parts[2] + (parts[3] ?? "").padEnd(places, "0"));
   return parts[1] ? -magnitude : magnitude;
 }
 
-// Shortest plain decimal of units: the inverse of units().
-export function decimal(value) {
+function printed(value, places) {
   const negative = value < 0n;
   const digits = (negative ? -value : value).toString().padStart(places + 1, "0");
   const fraction = digits.slice(-places).replace(/0+$/, "");
   return (negative ? "-" : "") + digits.slice(0, -places) + (fraction ? "." + fraction : "");
 }
+
+// Units of "127.5", or null where the text is no such decimal; of cash, units of 1e-16.
+export const units = (text) => parsed(text, 8);
+export const cashUnits = (text) => parsed(text, 16);
+
+// Shortest plain decimal of units: the inverse of units() and cashUnits().
+export const decimal = (value) => printed(value, 8);
+export const cashDecimal = (value) => printed(value, 16);
 
 // How many digits follow the point.
 export function decimals(text) {

@@ -1,20 +1,27 @@
-// The WebSocket subscription to one symbol: opened again with growing pauses, subscribed again after a gap.
+// The one WebSocket: a symbol's market data, an account's events, and its requests. Opened again with growing pauses,
+// subscribed again after a gap.
 
 import {Book} from "./book.js";
+import {Requests} from "./requests.js";
 
 const pause_s_max = 8;
 const snapshot_s_max = 5;  // without one the connection is taken for dead
+const account_s_max = 15;  // the server may wait for its tables
 
 export class Feed {
   #socket = null;
   #timer = null;
   #waiting = null;   // until the snapshot
+  #following = null; // until the first answer of the account
   #failures = 0;
   #running = false;
 
-  // changed() is called whenever book or state are new. state: "off", "connecting", "waiting", "live", "unknown" (no such symbol).
-  constructor({url, changed}) {
-    Object.assign(this, {url, changed, book: null, state: "off"});
+  // changed() is called whenever book, account or states are new, took(message) for each message of the book, ordered()
+  // when orders are sent or answered. state: "off", "connecting", "waiting", "live", "unknown" (no such symbol);
+  // accountState: "off", "waiting", "live", "refused".
+  constructor({url, changed, took = () => {}, ordered = () => {}}) {
+    Object.assign(this, {url, changed, took, book: null, state: "off", account: null, accountState: "off"});
+    this.requests = new Requests((message) => this.#send(message), ordered);
   }
 
   start() {
@@ -36,6 +43,16 @@ export class Feed {
     if (this.book) this.#send({unsubscribe: this.book.symbol});
     this.book = symbol === null ? null : new Book(symbol);
     this.#subscribe();
+    this.changed();
+  }
+
+  // Follows this account from now on; null for none. A new connection forgets the login of the one before.
+  follow(account) {
+    const before = this.account;
+    this.account = account;
+    this.requests.lose(true);
+    if (before && this.#running) this.#open();
+    else this.#login();
     this.changed();
   }
 
@@ -63,7 +80,11 @@ export class Feed {
       return this.#again();
     }
     const mine = (act) => (event) => { if (this.#socket === socket) act(event); };
-    socket.onopen = mine(() => this.#subscribe());
+    socket.onopen = mine(() => {
+      this.#login();
+      this.requests.resend();
+      this.#subscribe();
+    });
     socket.onmessage = mine((event) => this.#take(event.data));
     socket.onclose = mine(() => {
       this.#close();
@@ -74,11 +95,14 @@ export class Feed {
   #close() {
     clearTimeout(this.#timer);
     clearTimeout(this.#waiting);
-    this.#timer = this.#waiting = null;
+    clearTimeout(this.#following);
+    this.#timer = this.#waiting = this.#following = null;
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();
     this.book?.forget();
+    this.requests.lose();
+    if (this.accountState !== "refused") this.accountState = this.account ? "waiting" : "off";
   }
 
   #again() {
@@ -90,6 +114,32 @@ export class Feed {
 
   #send(message) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #login() {
+    this.accountState = this.account ? "waiting" : "off";
+    if (!this.account || this.#socket?.readyState !== WebSocket.OPEN) return;
+    const {account} = this;
+    this.requests.ask({login: {account: account.id, ...(account.key && {key: account.key})}}).then((response) => {
+      if (account === this.account && response.status >= 400) this.#takeAccount({...response, type: "error"});
+    });
+    this.#followAccount();
+  }
+
+  #followAccount() {
+    this.#send({subscribe: this.account.subscription});
+    clearTimeout(this.#following);
+    this.#following = setTimeout(() => this.drop(), account_s_max * 1000);
+  }
+
+  #takeAccount(message) {
+    clearTimeout(this.#following);
+    const taken = this.account.take(message);
+    if (taken === "drop") return this.drop();
+    if (taken === "resubscribe") return this.#followAccount();
+    this.accountState = taken === "refused" ? "refused" : "live";
+    this.#failures = 0;
+    this.changed();
   }
 
   #subscribe() {
@@ -110,6 +160,8 @@ export class Feed {
       // not JSON: null is dropped below
     }
     if (message === null || typeof message !== "object") return this.drop();
+    if (message.type === "response") return this.requests.take(message);
+    if (message.account !== undefined) return this.account?.id === message.account ? this.#takeAccount(message) : undefined;
     if (message.type === "error" && this.state === "waiting") {
       clearTimeout(this.#waiting);
       return this.#become("unknown");
@@ -125,6 +177,7 @@ export class Feed {
         this.#failures = 0;
         this.#become("live");
       }
+      this.took(message);
       this.changed();
     }
   }

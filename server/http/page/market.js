@@ -9,7 +9,10 @@ const symbols_shown_max = 150;
 const levels_shown_max = 30;  // a side
 const trades_shown_max = 40;
 
-export const linkTo = (symbol) => "#" + encodeURIComponent(symbol);
+export const isTrading = () => document.body.dataset.view === "trade";
+export const linkTo = (symbol, trading = isTrading()) => (trading ? "#trade/" : "#") + encodeURIComponent(symbol ?? "");
+
+export const isTyping = (element) => element.matches?.("input:not([type=radio]), select, textarea") ?? false;
 
 export class SymbolList {
   constructor({choose}) {
@@ -32,7 +35,7 @@ export class SymbolList {
       if (event.key === "Enter" || event.key === "Escape") this.show();
     });
     document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       event.preventDefault();
       this.search.focus();
     });
@@ -157,6 +160,7 @@ export class Ladder {
     rows.forEach((tr, i) => {
       const level = levels[i];
       tr.classList.toggle("level", level !== undefined);
+      tr.dataset.price = level?.priceText ?? "";
       const texts = level ? [grouped(level.priceText, widest.price), grouped(level.sharesText, widest.shares), whole(level.orders),
         grouped(decimal(totals[i]), widest.shares)] : ["", "", "", ""];
       if (tr.cells[0].textContent !== texts[0]) flashes.get(tr)?.cancel();  // it was of another level
@@ -197,6 +201,7 @@ export class Tape {
     listRows(this.table, ["", "", "number", "number"], shown, ({taker, time_us, price, shares}, tr) => {
       const side = taker === "buy" ? "buy" : "sell";
       if (tr.className !== side) tr.className = side;
+      tr.dataset.price = price;
       return [clock(time_us), side === "buy" ? "▲ buy" : "▼ sell", grouped(price, priceDecimals), grouped(shares, shareDecimals)];
     });
   }

@@ -151,7 +151,9 @@ class Page:
             self.go(address)
 
     def close(self):
-        self.browser.call("Target.disposeBrowserContext", {"browserContextId": self._context})
+        context, self._context = self._context, None
+        if context:
+            self.browser.call("Target.disposeBrowserContext", {"browserContextId": context})
 
     def call(self, method, parameters=None):
         return self.browser.call(method, parameters, self._session)
@@ -188,6 +190,18 @@ class Page:
             thrown = answer["exceptionDetails"]
             raise AssertionError(thrown.get("exception", {}).get("description") or thrown["text"])
         return answer["result"].get("value")
+
+    def press(self, *keys):
+        """One key after the other, by its name: "b", "Tab", "Enter"; a longer text is typed."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40}
+        for key in keys:
+            if key not in codes and len(key) > 1:
+                self.call("Input.insertText", {"text": key})
+                continue
+            event = {"key": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0].upper()))}
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+            self.call("Input.dispatchKeyEvent", {"type": "keyDown", "text": text, **event})
+            self.call("Input.dispatchKeyEvent", {"type": "keyUp", **event})
 
     def wait_for(self, expression, seconds=PATIENCE_S):
         """Returns once the expression is true; fails with the state of the page if it never is."""

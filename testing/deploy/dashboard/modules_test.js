@@ -1,11 +1,14 @@
 // Tests of the page's pure modules. Run inside a browser by test_modules.py: run() returns [{name, failure}].
 
+import {Account} from "/account.js";
 import {Book, cumulated, spread} from "/book.js";
-import {decimal, decimals, grouped, units} from "/decimal.js";
+import {cashDecimal as money, cashUnits, decimal, decimals, grouped, units} from "/decimal.js";
 import {bytes, clock, counted, duration, figure, mark, nothing, span} from "/format.js";
 import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
+import {Candles} from "/candles.js";
+import {Requests, refusalOf} from "/requests.js";
 
 const printed = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
 
@@ -27,13 +30,127 @@ const update = (sequence, bids, asks, trades = []) => ({type: "update", symbol: 
 const trade = (id, price = "10") => ({id, price, shares: "1", taker: "buy", time_us: 1});
 const shown = (side) => side.map((level) => `${level.priceText}x${level.sharesText}/${level.orders}`).join(" ");
 
+const accountSnapshot = (number, more = {}) => ({type: "account", number, account: "1", balance: "1000", positions: [{symbol: "SPY", shares: "5", reserved: "2"}], open_orders: 2,
+  orders: [{order: 3, symbol: "SPY", side: "buy", shares: "4", limit: "9.5", open: "4"}, {order: 4, symbol: "SPY", side: "sell", shares: "2", limit: "11", open: "2"}], ...more});
+const events = (...list) => ({type: "events", account: "1", events: list});
+const executed = (number, more) => ({number, event: "executed", order: 3, symbol: "SPY", side: "buy", role: "maker", ...more});
+
 const tests = {
+  "an account is what its snapshot says, and then what each event leaves"() {
+    const account = new Account("1", "secret");
+    equal(account.subscription, {account: "1", key: "secret"});
+    equal(account.take(accountSnapshot(8)), "taken");
+    equal([money(account.balance), money(account.reserved), decimal(account.shares("SPY")), decimal(account.reservedShares("SPY"))], ["1000", "38", "7", "2"]);
+    equal(account.take(events(executed(9, {shares: "1.5", price: "9.5", open: "2.5", balance: "1000", position: "6.5"}),
+                              {number: 10, event: "opened", order: 7, ref: "mine", symbol: "IBM", side: "buy", shares: "1", limit: "0.00000001", open: "1", balance: "999.9999999999999999", position: "0"},
+                              {number: 11, event: "replaced", order: 4, symbol: "SPY", side: "sell", shares: "3", limit: "12", open: "3", balance: "999.9999999999999999", position: "5.5"},
+                              {number: 12, event: "canceled", order: 3, symbol: "SPY", side: "buy", shares: "2.5", limit: "9.5", open: "0", reason: "client", balance: "1023.7499999999999999", position: "5.5"})), "taken");
+    equal([...account.orders.values()].map(({order, ref, shares, limit, open}) => [order, ref ?? null, decimal(shares), decimal(limit), decimal(open)]),
+          [[4, null, "3", "12", "3"], [7, "mine", "1", "0.00000001", "1"]]);
+    equal([money(account.balance), money(account.reserved), account.fills.map(({number}) => number), account.subscription.from], ["1023.7499999999999999", "0.00000001", [9], 13]);
+  },
+  "events that an account has had are passed over, and none is skipped"() {
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8));
+    const [nine, ten] = [9, 10].map((number) => executed(number, {shares: "1", price: "9.5", open: String(12 - number), balance: "1000", position: "6"}));
+    equal([account.take(events(nine)), account.take(events(nine, ten)), account.number, account.fills.length], ["taken", "taken", 10, 2]);
+    equal([account.take(events({...ten, number: 12})), account.number, account.subscription], ["drop", 10, {account: "1", from: 11}]);
+    equal([account.take({type: "subscribed", from: 11, newest: 11}), account.take(events({...ten, number: 11})), account.number], ["taken", "taken", 11]);
+  },
+  "an account of another store begins anew, and a refusal is kept for the reader"() {
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8));
+    equal([account.take({type: "error", code: "unknown_event"}), account.known, account.subscription], ["resubscribe", false, {account: "1"}]);
+    equal(account.take({type: "error", code: "service_unavailable"}), "drop");
+    equal([account.take({type: "error", code: "unknown_account"}), account.refusal.code], ["refused", "unknown_account"]);
+  },
+  "profit is cash and shares now, less those of the sign-in, exactly"() {
+    const account = new Account("1", "");
+    equal(account.profit, null);
+    account.take(accountSnapshot(8));
+    equal(money(account.profit), "0");  // without any price nothing has changed
+    account.notePrice("SPY", units("10"));
+    equal(money(account.profit), "0");
+    account.take(events(executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9"})));
+    equal(money(account.profit), "2");  // 4 shares for 9.5, now 10
+    account.notePrice("SPY", units("10.00000001"));
+    equal(money(account.profit), "2.00000011");  // 11 shares
+    account.take(events({number: 10, event: "shares_received", symbol: "IBM", side: "buy", shares: "100", balance: "1000", position: "100"}));
+    account.notePrice("IBM", units("7"));
+    equal(money(account.profit), "2.00000011");
+    account.notePrice("IBM", units("6.5"));
+    equal(money(account.profit), "−47.99999989".replace("−", "-"));
+    account.take(events(executed(11, {symbol: "KO", order: 9, shares: "1", price: "3", open: "0", balance: "997", position: "1"})));
+    equal(account.profit, null);  // no last price of it is known
+    account.notePrice("KO", units("3"));
+    equal(money(account.profit), "-47.99999989");
+  },
+  "an account goes on from what the tab kept, with the same events again"() {
+    const first = new Account("1", "");
+    first.take(accountSnapshot(8));
+    first.notePrice("SPY", units("10"));
+    const fill = executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9"});
+    first.take(events(fill));
+    const second = new Account("1", "", JSON.parse(JSON.stringify(first.keep())));
+    equal(second.subscription.from, 9);
+    second.take(events(fill));
+    second.notePrice("SPY", units("12"));
+    equal([second.number, second.fills.length, money(second.profit)], [9, 1, "24"]);  // 11 × 12 − 38 − 7 × 10
+  },
+  "candles are made of trades, each counted once"() {
+    const candles = new Candles();
+    const at = (id, seconds, price, shares = "1") => ({id, price, shares, time_us: seconds * 1e6});
+    candles.wait();
+    candles.add([at(4, 61.5, "12"), at(5, 65, "8")]);
+    candles.load([at(1, 59.9, "10"), at(3, 60, "11", "2.5"), at(4, 61.5, "12")]);
+    const shown = (width_s) => candles.of(width_s).map(({start, open, high, low, close, shares}) => [start, open, high, low, close, shares]);
+    equal(shown(60), [[0, 10, 10, 10, 10, 1], [60, 11, 12, 8, 8, 4.5]]);
+    equal(shown(5), [[55, 10, 10, 10, 10, 1], [60, 11, 12, 11, 12, 3.5], [65, 8, 8, 8, 8, 1]]);
+    equal(shown(1).map(([start]) => start), [59, 60, 61, 65]);
+    candles.add([at(5, 65, "8"), at(6, 64, "9")]);  // had before; and a clock that went back
+    equal(shown(5).at(-1), [65, 8, 9, 8, 9, 2]);
+    candles.load([at(1, 100, "1")]);  // of another store
+    equal(shown(60), [[60, 1, 1, 1, 1, 1]]);
+  },
+  "an order whose response was lost is sent again under its reference, other requests are unknown"() {
+    const sent = [], answers = [];
+    let changes = 0;
+    const requests = new Requests((message) => sent.push(message), () => ++changes);
+    const ask = (content, sent_ms) => requests.ask(content, sent_ms).then((response) => answers.push(response));
+    const order = {symbol: "SPY", side: "buy", shares: "1", limit: "2", ref: "web-1"};
+    ask({login: {account: "1"}});
+    ask({place: order}, 1000);
+    ask({cancel: {order: 7}});
+    requests.take({type: "response", id: 1, status: 200});
+    requests.lose();
+    requests.resend(20_000);
+    requests.lose();
+    requests.resend(40_000);
+    equal(sent.slice(1), [{id: 2, place: order}, {id: 3, cancel: {order: 7}}, {id: 2, place: order}, {id: 2, query: {order: "ref:web-1"}}]);
+    equal(requests.orders, [[order, 1000]]);
+    requests.take({type: "response", id: 2, status: 404, code: "unknown_order"});
+    requests.take({type: "response", id: 2, status: 201, order: 9});  // answered already
+    equal([requests.orders, changes], [[], 2]);
+    return Promise.resolve().then(() => Promise.resolve()).then(() =>
+      equal(answers.map(({id, code}) => [id, code ?? null]), [[1, null], [3, "lost"], [2, "not_received"]]));
+  },
+  "a refusal is put into words, beside its field"() {
+    const field = (code, error) => refusalOf({code, error})[0];
+    equal(["insufficient_funds", "insufficient_shares", "cannot_fill", "would_execute", "executed_more", "unknown_account"].map((code) => field(code)),
+          ["shares", "shares", "shares", "limit", "shares", "account"]);
+    equal([field("malformed_number", "limit is not a number"), field("missing_attribute", "missing member 'shares'"), field("unknown_value", "side must be buy or sell")],
+          ["limit", "shares", "side"]);
+    equal(refusalOf({code: "too_many_orders", error: "too many open orders: at most 7"}), [null, "Too many open orders: at most 7."]);
+    equal(refusalOf({code: "new_code"}), [null, "Refused."]);
+  },
+
   "decimals are exact, to the last digit of the largest"() {
     equal(units("92233720367.99999999"), 9223372036799999999n);
     equal(decimal(9223372036799999999n), "92233720367.99999999");
     equal(decimal(units("0.00000001") + units("127.5")), "127.50000001");
     equal(decimal(units("0.1") + units("0.2")), "0.3");
     equal(decimal(-1n), "-0.00000001");
+    equal([money(cashUnits("99.0000000000000001") + 1n), cashUnits("1.00000000000000001")], ["99.0000000000000002", null]);
     equal([units("127.5"), units("500"), units("0")], [12750000000n, 50000000000n, 0n]);
   },
   "what is no decimal has no units"() {
@@ -262,12 +379,12 @@ const tests = {
 };
 
 export function run() {
-  return Object.entries(tests).map(([name, test]) => {
+  return Promise.all(Object.entries(tests).map(async ([name, test]) => {
     try {
-      test();
+      await test();
       return {name, failure: null};
     } catch (error) {
       return {name, failure: String(error.stack ?? error)};
     }
-  });
+  }));
 }

@@ -372,7 +372,7 @@ class PageAlone(unittest.TestCase):
             for side in ("bid", "ask")
         ]
         plain = "text panel, muted panel, muted sunk, muted ground, bid panel, ask panel, bid sunk, ask sunk, good panel, good sunk, "
-        plain += "bad panel, bad sunk, warn panel, warn warn-ground, bad bad-ground, panel accent"
+        plain += "bad panel, bad sunk, warn panel, warn warn-ground, bad bad-ground, panel accent, panel bid, panel ask"
         for dark in (False, True):
             page = self.open(dark=dark)
             for colours in plain.split(", ") + on_bars:

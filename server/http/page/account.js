@@ -1,0 +1,119 @@
+// One account, kept from a snapshot and numbered events (docs/account-stream.md). Pure: knows no socket and no page.
+
+import {cashUnits, units} from "./decimal.js";
+
+export const news_max = 500;
+const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions"];  // asking again changes nothing
+
+export class Account {
+  // `kept`: what keep() returned in this tab before it was loaded again; the events since are applied to it anew.
+  constructor(id, key, kept = null) {
+    Object.assign(this, {id, key, refusal: null});
+    if (kept) this.#begin(kept.snapshot, new Map(kept.prices.map(([symbol, price]) => [symbol, BigInt(price)])));
+    else this.#forget();
+  }
+
+  // Executions, newest first; also in `news`, with the cancels that no request asked for.
+  get fills() { return this.news.filter(({event}) => event === "executed"); }
+  get known() { return this.number !== null; }
+
+  // What to subscribe to: a snapshot, or every event behind the last one.
+  get subscription() {
+    return {account: this.id, ...(this.key && {key: this.key}), ...(this.known && {from: this.number + 1})};
+  }
+
+  keep() { return {snapshot: this.snapshot, prices: [...this.began.prices].map(([symbol, price]) => [symbol, String(price)])}; }
+
+  // Takes a message of the stream: "taken", "refused", "resubscribe" (for a snapshot: this is another store), or "drop" (a
+  // gap, or the server cannot answer now).
+  take(message) {
+    if (message.type === "account") {
+      this.#begin(message);
+    } else if (message.type === "events") {
+      for (const event of message.events) {
+        if (event.number <= this.number) continue;  // had before
+        if (event.number !== this.number + 1) return "drop";
+        this.#apply(event);
+        this.number = event.number;
+      }
+    } else if (message.type === "error") {
+      if (message.code === "unknown_event") {
+        this.#forget();
+        return "resubscribe";
+      }
+      if (!refusals.includes(message.code)) return "drop";
+      this.refusal = message;
+      return "refused";
+    }
+    return "taken";
+  }
+
+  // The last price of a symbol, in units.
+  notePrice(symbol, price) {
+    if (price === null) return;
+    this.prices.set(symbol, price);
+    if (this.began.shares.has(symbol) && !this.began.prices.has(symbol)) this.began.prices.set(symbol, price);
+  }
+
+  #openOf(side, symbol = null) {
+    return [...this.orders.values()].filter((order) => order.side === side && (symbol === null || order.symbol === symbol));
+  }
+
+  get reserved() { return this.#openOf("buy").reduce((sum, {open, limit}) => sum + open * (limit ?? 0n), 0n); }
+  reservedShares(symbol) { return this.#openOf("sell", symbol).reduce((sum, {open}) => sum + open, 0n); }
+  freeShares(symbol) { return this.positions.get(symbol) ?? 0n; }
+  shares(symbol) { return this.freeShares(symbol) + this.reservedShares(symbol); }
+
+  // Cash and shares at the last prices, less those of the sign-in at the prices of then, in units of cash; null where a
+  // price is missing, or the snapshot was too long to have all. The price of then is the first that is known; shares that
+  // the account received count as there from the start.
+  get profit() {
+    if (!this.known || this.snapshot.next_order || this.snapshot.next_position) return null;
+    let profit = this.balance + this.reserved - this.began.cash;
+    for (const symbol of new Set([...this.positions.keys(), ...this.began.shares.keys()])) {
+      const [now, then] = [this.shares(symbol), this.began.shares.get(symbol) ?? 0n];
+      const price = this.prices.get(symbol);
+      if (price !== undefined) profit += now * price - then * (this.began.prices.get(symbol) ?? price);
+      else if (now !== then) return null;
+    }
+    return profit;
+  }
+
+  #forget() {
+    Object.assign(this, {number: null, snapshot: null, balance: 0n, positions: new Map(), orders: new Map(), news: [], prices: new Map(),
+                         began: {cash: 0n, shares: new Map(), prices: new Map()}});
+  }
+
+  #begin(snapshot, prices = new Map()) {
+    this.#forget();
+    Object.assign(this, {number: snapshot.number, snapshot, balance: cashUnits(snapshot.balance)});
+    for (const {symbol, shares} of snapshot.positions) this.positions.set(symbol, units(shares));
+    for (const order of snapshot.orders) this.#open(order);
+    const held = [...this.positions.keys()].map((symbol) => [symbol, this.shares(symbol)]);
+    this.began = {cash: this.balance + this.reserved, shares: new Map(held.filter(([, shares]) => shares > 0n)), prices};
+  }
+
+  #open({order, ref, symbol, side, shares, limit, open}) {
+    this.orders.set(order, {order, ref, symbol, side, shares: units(shares), limit: units(limit), open: units(open)});
+  }
+
+  #apply(event) {
+    const {order, symbol, shares} = event;
+    if (event.event === "opened" || event.event === "replaced") {
+      this.#open(event);
+    } else if (event.event === "executed") {
+      const own = this.orders.get(order);
+      if (own) own.open = units(event.open);
+      if (own?.open === 0n) this.orders.delete(order);
+    } else if (event.event === "canceled") {
+      this.orders.delete(order);
+    } else if (event.event === "shares_received") {
+      this.began.shares.set(symbol, (this.began.shares.get(symbol) ?? 0n) + units(shares));
+      this.notePrice(symbol, this.prices.get(symbol) ?? null);
+    }
+    const isNews = event.event === "executed" || (event.event === "canceled" && event.reason !== "client");
+    if (isNews) this.news = [event, ...this.news].slice(0, news_max);
+    this.balance = cashUnits(event.balance);
+    if (symbol) this.positions.set(symbol, units(event.position));
+  }
+}

@@ -1,0 +1,53 @@
+// Candles of one symbol, made of its trades as they come. Floats, for pixels alone. Pure.
+
+export const widths_s = [1, 5, 60];
+const kept_max = 600;  // of each width
+
+export class Candles {
+  #newest = 0;     // number of the last trade in them
+  #before = null;  // trades that came before the first ones were loaded
+
+  constructor() { this.#clear(); }
+
+  // Those of this width (seconds), oldest first: {start (seconds since the epoch), open, high, low, close, shares}.
+  // Where nothing was traded there is none.
+  of(width_s) { return this.candles.get(width_s); }
+
+  // Before trades are loaded: add() keeps what comes for afterwards.
+  wait() { this.#before = []; }
+
+  // What the server has, oldest first; what is known already is passed over.
+  load(trades) {
+    if (trades.length && trades.at(-1).id < this.#newest) this.#clear();  // of another store
+    const before = this.#before ?? [];
+    this.#before = null;
+    this.add(trades);
+    this.add(before);
+  }
+
+  add(trades) {
+    if (this.#before) return this.#before.push(...trades);
+    for (const trade of trades) {
+      if (trade.id <= this.#newest) continue;
+      this.#newest = trade.id;
+      for (const width_s of widths_s) this.#take(this.of(width_s), width_s, trade);
+    }
+  }
+
+  #take(candles, width_s, trade) {
+    const [price, shares] = [Number(trade.price), Number(trade.shares)];
+    const start = Math.floor(trade.time_us / 1e6 / width_s) * width_s;
+    const last = candles.at(-1);
+    if (last && start <= last.start) {  // clocks may go back: then it belongs to the last one
+      Object.assign(last, {high: Math.max(last.high, price), low: Math.min(last.low, price), close: price, shares: last.shares + shares});
+    } else {
+      candles.push({start, open: price, high: price, low: price, close: price, shares});
+      if (candles.length > kept_max) candles.shift();
+    }
+  }
+
+  #clear() {
+    this.#newest = 0;
+    this.candles = new Map(widths_s.map((width_s) => [width_s, []]));
+  }
+}

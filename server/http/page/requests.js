@@ -1,0 +1,77 @@
+// Requests over the WebSocket, until their responses come; and what a refusal means, in words. Pure.
+
+const again_ms = 30_000;  // an order older than this is not sent again: the market has moved
+
+export class Requests {
+  #last = 0;
+  #waiting = new Map();  // number: {content, sent_ms, resolve}
+
+  // send(message) may send nothing where there is no connection: resend() follows. changed() is called when orders are
+  // sent or answered.
+  constructor(send, changed = () => {}) { Object.assign(this, {send, changed}); }
+
+  // The response to, for example, {cancel: {order: 1}}. Where it was lost with the connection, its code is "lost", or, for
+  // an order, it is the response to its next sending, which its reference keeps from being executed twice.
+  ask(content, sent_ms = Date.now()) {
+    return new Promise((resolve) => {
+      const id = ++this.#last;
+      this.#waiting.set(id, {content, sent_ms, resolve});
+      if (content.place) this.changed();
+      this.send({id, ...content});
+    });
+  }
+
+  take(response) {
+    const asked = this.#waiting.get(response.id);
+    if (!asked) return;
+    this.#waiting.delete(response.id);
+    if (asked.content.place) this.changed();
+    asked.resolve(asked.isQuery && response.code === "unknown_order" ? {...response, code: "not_received"} : response);
+  }
+
+  // The connection ended. `all`: nothing is to be sent again.
+  lose(all = false) {
+    for (const [id, {content, resolve}] of this.#waiting) {
+      if (content.place && !all) continue;
+      this.#waiting.delete(id);
+      resolve({id, code: "lost"});
+    }
+    if (all) this.changed();
+  }
+
+  // On a new connection.
+  resend(now_ms = Date.now()) {
+    for (const [id, asked] of this.#waiting) {
+      const {place} = asked.content;
+      asked.isQuery = now_ms - asked.sent_ms > again_ms;
+      if (place) this.send(asked.isQuery ? {id, query: {order: `ref:${place.ref}`}} : {id, place});
+    }
+  }
+
+  // [order, when it was sent] of those not answered.
+  get orders() {
+    return [...this.#waiting.values()].filter(({content}) => content.place).map(({content, sent_ms}) => [content.place, sent_ms]);
+  }
+}
+
+const words = {
+  insufficient_funds: ["shares", "Not enough free cash."],
+  insufficient_shares: ["shares", "Not enough free shares."],
+  cannot_fill: ["shares", "It cannot be executed in full now."],
+  executed_more: ["shares", "That much of it was executed already."],
+  would_execute: ["limit", "It would be executed at once, so it was not posted."],
+  unknown_account: ["account", "There is no such account, or the key is not its key."],
+  malformed_id: ["account", "An account is 1 to 64 digits."],
+  nothing_open: [null, "Nothing of this order is open any more."],
+  no_open_orders: [null, "No order is open."],
+  lost: [null, "The connection broke before the answer: see the open orders for what holds."],
+  not_received: [null, "The connection broke before the order arrived. It was not sent again."],
+};
+const fields = /\b(shares|limit|side|stp|tif|type|account|key)\b/;
+
+// [the field that it belongs to, or null; a sentence] of a response that is an error.
+export function refusalOf({code, error = "refused"}) {
+  if (words[code]) return words[code];
+  const text = `${error[0].toUpperCase()}${error.slice(1)}`;
+  return [fields.exec(error)?.[1] ?? null, /[.?!]$/.test(text) ? text : `${text}.`];
+}

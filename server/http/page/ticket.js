@@ -1,0 +1,167 @@
+// The ticket of the Trade view: one order at a time, each with a reference of its own, so that it can be sent again.
+
+import {cashDecimal, decimal, decimals, grouped, units} from "./decimal.js";
+import {byId, make, setText} from "./dom.js";
+import {isTrading, isTyping} from "./market.js";
+import {refusalOf} from "./requests.js";
+
+const cash_decimals_max = 4;
+
+// Cash as far as one reads; all of it in the title.
+export function showCash(element, value, before = "") {
+  const exact = grouped(cashDecimal(value), 2);
+  const extra = Math.max(0, decimals(exact) - cash_decimals_max);
+  setText(element, before + (extra ? `${exact.slice(0, -extra)}…` : exact).replace("-", "−"));
+  element.title = extra ? exact : "";
+}
+
+export const sharesText = (value) => grouped(decimal(value));
+
+// Puts an error beside its field, or into `said` where the form has no such field.
+export function complain(form, said, [field, text]) {
+  accept(form, said);
+  const input = form.elements[field];
+  const isField = input instanceof HTMLElement && !input.disabled;
+  say(said, isField ? "" : text, true);
+  if (!isField) return;
+  const words = make("span", "error", text);
+  words.id = `${form.id}-${field}-error`;
+  words.setAttribute("role", "alert");
+  input.after(words);
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", words.id);
+  input.focus();
+}
+
+// Takes back what complain() said.
+export function accept(form, said) {
+  say(said, "");
+  for (const input of form.querySelectorAll("[aria-invalid]")) {
+    byId(input.getAttribute("aria-describedby"))?.remove();
+    input.removeAttribute("aria-invalid");
+    input.removeAttribute("aria-describedby");
+  }
+}
+
+export function say(said, text, isError = false) {
+  said.classList.toggle("error", isError);
+  setText(said, text);
+}
+
+const newReference = () => "web-" + [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+
+export class Ticket {
+  #symbol = null;
+  #sending = 0;  // orders without an answer
+
+  constructor(feed) {
+    Object.assign(this, {feed, form: byId("ticket"), said: byId("said")});
+    this.fields = this.form.elements;
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.form.addEventListener("input", () => this.show());
+    this.fields.limit.addEventListener("keydown", (event) => {
+      const up = {ArrowUp: true, ArrowDown: false}[event.key];
+      if (up === undefined) return;
+      event.preventDefault();
+      this.#step(up);
+    });
+    for (const table of [byId("ladder"), byId("tape")]) {
+      table.addEventListener("click", ({target}) => {
+        const price = target.closest("tr")?.dataset.price;
+        if (isTrading() && price) this.#fillLimit(price);
+      });
+    }
+    document.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  select(symbol) {
+    if (symbol === this.#symbol) return;
+    this.#symbol = symbol;
+    this.fields.limit.value = "";
+    accept(this.form, this.said);
+    this.show();
+  }
+
+  show() {
+    const {side, kind, shares, limit} = this.fields;
+    const {account, accountState} = this.feed;
+    limit.disabled = kind.value === "market";
+    setText(byId("ticket-symbol"), this.#symbol ?? "");
+    const verb = side.value === "buy" ? "Buy" : "Sell";
+    const live = accountState === "live" && this.#symbol !== null;
+    const button = byId("send");
+    button.disabled = !live || this.#sending > 0;
+    button.className = `main ${side.value}`;
+    setText(button, this.#sending ? "Sending …" : live ? `${verb} ${shares.value.trim()} ${this.#symbol}` : account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`);
+    const cost = kind.value === "market" ? null : (units(shares.value) ?? 0n) * (units(limit.value) ?? 0n);
+    if (cost) showCash(byId("cost"), cost, side.value === "buy" ? "Reserves cash: " : "Brings at least: ");
+    else setText(byId("cost"), kind.value === "market" ? "At the best prices there are, whatever they are." : "");
+    if (this.#sending && !live) say(this.said, "The connection is lost. The order is sent again as soon as there is one; it cannot be executed twice.");
+  }
+
+  // Sends an order of this tab, or sends it again.
+  async place(place, sent_ms) {
+    ++this.#sending;
+    this.show();
+    const response = await this.feed.requests.ask({place}, sent_ms);
+    --this.#sending;
+    if (response.order) {
+      accept(this.form, this.said);
+      this.fields.shares.value = "";  // so that a second Enter sends nothing
+      say(this.said, `Order ${response.order} ${response.repeated || response.status === 200 ? "had arrived before the connection broke" : "is accepted"}.`);
+      this.show();
+    } else {
+      this.show();
+      complain(this.form, this.said, refusalOf(response));
+    }
+  }
+
+  #submit() {
+    const {side, kind, shares, limit, stp} = this.fields;
+    accept(this.form, this.said);
+    const place = {symbol: this.#symbol, side: side.value, shares: shares.value.trim(), ref: newReference()};
+    if (kind.value === "market") place.type = "market";
+    else place.limit = limit.value.trim();
+    if (kind.value === "post") place.post = true;
+    if (kind.value === "ioc" || kind.value === "fok") place.tif = kind.value;
+    if (stp.value !== "none") place.stp = stp.value;
+    this.place(place);
+  }
+
+  // The next price of the book from that in the field.
+  #step(up) {
+    const {bids = [], asks = []} = this.feed.book ?? {};
+    const now = units(this.fields.limit.value);
+    const prices = [...asks.toReversed(), ...bids];  // falling
+    const next = now === null ? (this.fields.side.value === "buy" ? asks[0] : bids[0]) ?? prices[0]
+      : up ? prices.findLast(({price}) => price > now) : prices.find(({price}) => price < now);
+    if (next) this.#fillLimit(next.priceText);
+  }
+
+  #fillLimit(price) {
+    const {kind, limit, shares} = this.fields;
+    if (kind.value === "market") kind.value = "limit";
+    limit.value = price;
+    this.show();
+    if (!shares.value) shares.focus();
+    else if (document.activeElement !== limit) limit.focus();
+  }
+
+  #key(event) {
+    if (!isTrading() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.form.contains(event.target)) {
+      this.form.reset();
+      accept(this.form, this.said);
+      this.show();
+    }
+    const side = {b: "buy", s: "sell"}[event.key];
+    if (!side || isTyping(event.target)) return;
+    event.preventDefault();
+    this.fields.side.value = side;
+    this.show();
+    this.fields.shares.focus();
+  }
+}

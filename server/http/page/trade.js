@@ -1,0 +1,303 @@
+// The Trade view: sign-in, ticket, chart, own orders, executions and positions. All of it follows the feed.
+
+import {Account} from "./account.js";
+import {Candles} from "./candles.js";
+import {decimal, decimals, grouped, units} from "./decimal.js";
+import {byId, listRows, make, setText, setTexts} from "./dom.js";
+import {clock, counted, nothing} from "./format.js";
+import {isTrading} from "./market.js";
+import {refusalOf} from "./requests.js";
+import {Ticket, accept, complain, say, sharesText, showCash} from "./ticket.js";
+
+const orders_shown_max = 200;
+const news_shown_max = 100;
+const said_pause_ms = 1000;  // executions of this time are one text for screen readers
+
+// What this tab keeps while it is loaded again; nothing where storage is forbidden or full.
+function keep(name, value) {
+  try {
+    sessionStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // then a reload asks to sign in
+  }
+}
+function kept(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(name));
+  } catch {
+    return null;
+  }
+}
+
+// Why what was open of an order is canceled though no request asked for it.
+const endings = {immediate: "not filled at once", stp: "met own order", disconnect: "connection ended"};
+const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"} ${symbol}`;
+
+const decimalsOf = (prices) => Math.max(0, ...prices.map((price) => decimals(price ?? "")));
+
+// The table, or what stands in its place where it has no rows.
+function showTable(name, rows) {
+  byId(`no-${name}`).hidden = rows.length > 0;
+  byId(name).parentElement.hidden = rows.length === 0;
+}
+
+export class Trade {
+  #symbol = null;
+  #width_s = 5;
+  #loaded = false;     // whether the candles have what the server has
+  #said = 0;           // number of the newest execution that was said
+  #saying = null;
+  #rows = new Map();   // order: its body in the table
+  #kept = [];          // the snapshot and count of prices that the tab keeps
+
+  constructor({feed, symbols}) {
+    Object.assign(this, {feed, symbols, candles: new Candles(), ticket: new Ticket(feed), signIn: byId("sign-in"), own: byId("own")});
+    this.signIn.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const {account, key} = this.signIn.elements;
+      accept(this.signIn, byId("signed-said"));
+      this.#follow(new Account(account.value.trim(), key.value));
+    });
+    byId("sign-out").addEventListener("click", () => this.#signOut());
+    byId("cancel-all").addEventListener("click", ({target}) =>
+      this.#ask({cancel_all: {}}, target, ({orders}) => `${counted(orders.length, "order is", "orders are")} canceled.`));
+    byId("widths").addEventListener("change", ({target}) => {
+      this.#width_s = Number(target.value);
+      this.feed.changed();
+    });
+  }
+
+  // Signs in again after the page was loaded again, and asks about the orders that had no answer.
+  start() {
+    const tab = kept("trade");
+    if (!tab) return;
+    const orders = kept("orders") ?? [];
+    this.#follow(new Account(tab.account, tab.key, tab.base));
+    for (const [place, sent_ms] of orders) this.ticket.place(place, sent_ms);
+  }
+
+  select(symbol) {
+    if (symbol !== this.#symbol) this.candles = new Candles();
+    this.#symbol = symbol;
+    this.ticket.select(symbol);
+  }
+
+  // A message of the market data that the book has taken.
+  took({type, trades}) {
+    if (type === "update" && isTrading()) return this.candles.add(trades);
+    this.#loaded = false;
+    this.candles.wait();
+  }
+
+  #loadCandles({symbol, trades}) {
+    const {candles} = this;
+    this.#loaded = true;
+    fetch(`api/trades?sym=${encodeURIComponent(symbol)}&limit=500`, {cache: "no-store"})
+        .then((response) => response.json())
+        .then((answer) => candles.load(answer.trades.reverse()))
+        .catch(() => candles.load(trades.toReversed()))  // the few of the book, then
+        .then(() => this.feed.changed());
+  }
+
+  ordered() { keep("orders", this.feed.requests.orders); }
+
+  show(chart) {
+    if (this.feed.accountState === "refused") this.#refuse();
+    const account = this.feed.account?.known ? this.feed.account : null;
+    this.signIn.hidden = account !== null;
+    byId("holdings").hidden = account === null;
+    if (account) {
+      this.#notePrices(account);
+      this.#sayFills(account);
+    }
+    if (!isTrading()) return;
+    if (this.feed.book?.known && !this.#loaded) this.#loadCandles(this.feed.book);
+    if (account) this.#showHoldings(account);
+    this.ticket.show();
+    this.#showOrders(account);
+    this.#showFills(account);
+    this.#showPositions(account);
+    this.#showChart(chart, account);
+  }
+
+  // 1. Signing in and out.
+  #follow(account) {
+    this.#kept = [];
+    this.#said = account?.number ?? 0;
+    this.feed.follow(account);
+  }
+
+  #signOut() {
+    keep("trade", null);
+    this.#follow(null);
+    this.signIn.reset();
+    this.signIn.hidden = false;
+    this.signIn.elements.account.focus();
+  }
+
+  #refuse() {
+    const {id, refusal} = this.feed.account;
+    this.#signOut();
+    this.signIn.elements.account.value = id;
+    complain(this.signIn, byId("signed-said"), refusalOf(refusal));
+  }
+
+  #notePrices(account) {
+    for (const symbol of new Set([...account.positions.keys(), ...account.began.shares.keys()])) account.notePrice(symbol, units(this.#last(symbol)));
+    const now = [account.snapshot, account.began.prices.size];
+    if (now.every((one, i) => one === this.#kept[i])) return;
+    this.#kept = now;
+    keep("trade", {account: account.id, key: account.key, base: account.keep()});
+  }
+
+  #last(symbol) {
+    return (symbol === this.feed.book?.symbol && this.feed.book.trades[0]?.price) || this.symbols.fact(symbol)?.last;
+  }
+
+  // 2. What the account has.
+  #showHoldings(account) {
+    const {profit, reserved} = account;
+    setText(byId("who"), account.id);
+    byId("who").dataset.number = account.number;
+    setText(byId("account-state"), this.feed.accountState === "live" ? "live" : "connecting …");
+    showCash(byId("free-cash"), account.balance);
+    showCash(byId("reserved-cash"), reserved, "reserved: ");
+    setText(byId("position-symbol"), this.#symbol ?? "");
+    setText(byId("free-shares"), sharesText(account.freeShares(this.#symbol)));
+    setText(byId("reserved-shares"), `reserved: ${sharesText(account.reservedShares(this.#symbol))}`);
+    byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
+    if (profit === null) setText(byId("profit"), nothing);
+    else showCash(byId("profit"), profit, profit > 0n ? "+" : "");
+  }
+
+  #showPositions(account) {
+    const rows = [...account?.positions.keys() ?? []].map((symbol) => [symbol, account.shares(symbol), this.#last(symbol)]).filter(([, shares]) => shares > 0n);
+    showTable("positions", rows);
+    listRows(byId("positions"), ["", "number", "number"], rows, ([symbol, shares, last], tr) => {
+      showCash(tr.cells[2], shares * (units(last) ?? 0n));
+      return [symbol, sharesText(shares), last ? tr.cells[2].textContent : nothing];
+    });
+  }
+
+  // 3. Executions.
+  #showFills(account) {
+    const news = account?.news ?? [];
+    showTable("fills", news);
+    const places = decimalsOf(news.map(({price}) => price));
+    listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, news_shown_max), (one, tr) => {
+      tr.className = one.side;
+      tr.dataset.number = one.number;
+      return [clock(one.time_us), orderText(one), grouped(one.shares), one.price ? grouped(one.price, places) : "canceled", one.role ?? endings[one.reason] ?? one.reason];
+    });
+  }
+
+  #sayFills(account) {
+    if (this.#saying !== null || !(account.news[0]?.number > this.#said)) return;
+    this.#saying = setTimeout(() => {
+      this.#saying = null;
+      if (this.feed.account !== account) return;
+      const fresh = account.news.filter(({number}) => number > this.#said);
+      if (!fresh.length) return;
+      const {number, order, side, shares, symbol, price} = fresh[0];
+      const last = price ? `${side === "buy" ? "bought" : "sold"} ${grouped(shares)} ${symbol} at ${grouped(price)}` : `order ${order} is canceled`;
+      setText(byId("fills-said"), fresh.length === 1 ? `New: ${last}.` : `${fresh.length} events, the last: ${last}.`);
+      this.#said = number;
+    }, said_pause_ms);
+  }
+
+  // 4. Open orders.
+  #showOrders(account) {
+    const all = account ? [...account.orders.values()].reverse() : [];
+    const shown = all.slice(0, orders_shown_max);
+    showTable("own", shown);
+    const limits = shown.map(({limit}) => (limit === null ? null : decimal(limit)));
+    byId("cancel-all").hidden = all.length === 0;
+    setText(byId("cancel-all"), `Cancel all ${all.length}`);
+    const there = new Set(shown.map(({order}) => order));
+    for (const [order, body] of this.#rows) {
+      if (there.has(order)) continue;
+      body.remove();
+      this.#rows.delete(order);
+    }
+    shown.forEach((order, i) => {
+      const body = this.#rows.get(order.order) ?? this.#orderRow(order);
+      if (this.own.tBodies[i] !== body) this.own.insertBefore(body, this.own.tBodies[i] ?? null);
+      const [row] = body.rows;
+      row.className = order.side;
+      const part = order.open === order.shares ? "" : ` of ${sharesText(order.shares)}`;
+      setTexts(row, [orderText(order), sharesText(order.open) + part, limits[i] ? grouped(limits[i], decimalsOf(limits)) : "market"]);
+    });
+  }
+
+  // Of an order that is open: `order` is changed in place as long as it is.
+  #orderRow(order) {
+    const action = (text, act) => {
+      const button = make("button", "", text);
+      button.type = "button";
+      button.setAttribute("aria-label", `${text} order ${order.order}`);
+      button.addEventListener("click", () => act(button));
+      return button;
+    };
+    const buttons = make("td", "actions", action("Change", () => this.#change(order.order, body)),
+                         action("Cancel", (button) => this.#ask({cancel: {order: order.order}}, button, `Order ${order.order} is canceled.`)));
+    const body = make("tbody", "", make("tr", "", make("td"), make("td", "number"), make("td", "number"), buttons));
+    this.#rows.set(order.order, body);
+    return body;
+  }
+
+  // A line below the order, with its fields.
+  #change(number, body) {
+    const {side, shares, limit} = this.feed.account.orders.get(number);
+    const input = (name, value) => {
+      const field = make("input");
+      Object.assign(field, {name, value: decimal(value), inputMode: "decimal", maxLength: 40, autocomplete: "off"});
+      return make("label", "", `${name === "shares" ? "Shares in all" : "Limit"} `, field);
+    };
+    const close = () => {
+      body.rows[1]?.remove();
+      body.rows[0].querySelector("button").focus();
+    };
+    const back = make("button", "", "Leave");
+    back.type = "button";
+    back.addEventListener("click", close);
+    const form = make("form", "", input("shares", shares), input("limit", limit), make("button", "main", "Change"), back);
+    form.id = `change-${number}`;
+    form.noValidate = true;
+    form.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const {shares, limit} = form.elements;
+      const replace = {order: number, side, shares: shares.value.trim(), limit: limit.value.trim()};
+      if (await this.#ask({replace}, form.elements[2], `Order ${number} is changed.`, form) && body.isConnected) close();
+    });
+    body.rows[1]?.remove();
+    body.append(make("tr", "change", make("td", "", form)));
+    body.rows[1].cells[0].colSpan = 4;
+    form.elements.shares.select();
+  }
+
+  // Whether it went well; else the page says why.
+  async #ask(content, button, done, form = null) {
+    const said = byId("own-said");
+    if (this.feed.accountState !== "live") return say(said, "Not connected: nothing was sent.", true);
+    button.disabled = true;
+    const response = await this.feed.requests.ask(content);
+    button.disabled = false;
+    if (response.status < 400) {
+      say(said, typeof done === "string" ? done : done(response));
+      return true;
+    }
+    if (form?.isConnected) complain(form, said, refusalOf(response));
+    else say(said, refusalOf(response)[1], true);
+    return false;
+  }
+
+  // 5. The chart.
+  #showChart(chart, account) {
+    const candles = this.candles.of(this.#width_s);
+    const missing = !chart ? "The chart needs Chart.js, which did not arrive." : candles.length ? "" : "No trade yet.";
+    byId("candles-empty").hidden = missing === "";
+    setText(byId("candles-empty").firstElementChild, missing);
+    chart?.show(candles, this.#width_s, (account?.fills ?? []).filter(({symbol}) => symbol === this.#symbol));
+  }
+}
