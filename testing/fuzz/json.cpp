@@ -1,0 +1,123 @@
+// A message of the WebSocket, or the body of a request over HTTP, through the reader of requests in
+// JSON, the engine and the responses.
+// - A request that is refused has a sentence, and appends no command.
+// - A command is whole: it is the same once it was written as XML and read again, and once it was
+//   journaled. So nothing comes in by JSON that XML would refuse.
+// - The response is one line of JSON in UTF-8, with its error as a sentence and a code.
+// Input: the message.
+
+#include <algorithm>
+
+#include "engine/exchange.hpp"
+#include "fuzz/fuzz.hpp"
+#include "http/api.hpp"
+#include "http/json_orders.hpp"
+#include "http/order_entry.hpp"
+#include "journal/journal_record.hpp"
+#include "judge/model/elements.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange::fuzz {
+namespace {
+
+const ProtocolLimits limits;
+constexpr Timestamp now{1'700'000'000'000'000};
+
+// Two accounts with cash and shares, so that some orders are executed.
+Exchange make_market() {
+  Exchange exchange;
+  for (const char* id : {"1", "2"}) {
+    exchange.apply(CreateAccount{AccountId(id), Cash::whole(1'000)}, now);
+    exchange.apply(PlaceShares{SymbolName("SPY"), AccountId(id), Shares::whole(100)}, now);
+  }
+  return exchange;
+}
+
+std::string document_of(const Command& command) {
+  const auto account_of = [](const auto& one) {
+    if constexpr (requires { one.account; })
+      return one.account;
+    else
+      return AccountId();
+  };
+  std::vector<std::string> echoes;
+  return request_document({command}, std::visit(account_of, command), echoes);
+}
+
+void check_command(const Command& command) {
+  const std::string written = document_of(command);
+  std::string text = written + " ";
+  XmlDocument document;
+  std::vector<RequestElement> elements;
+  std::vector<Command> commands;
+  const Request request =
+      read_request(text.data(), written.size(), limits, document, elements, commands);
+  HOLDS(request.error.empty() && commands.size() == 1, written);
+  HOLDS(commands[0] == command, written);
+  if (std::holds_alternative<QueryOrder>(command)) return;
+  JournalWriter writer;
+  writer.begin(now);
+  writer.add(command);
+  const JournalRecord record = decode_journal_record(writer.finish({}));
+  HOLDS(record.commands.size() == 1 && record.commands[0] == command, written);
+}
+
+void check_response(const JsonResponse& response) {
+  const std::string text = json_text(response.json);
+  HOLDS(std::count(text.begin(), text.end(), '\n') == 1 && text.ends_with('\n'), text);
+  const Json read = Json::parse(text, nullptr, false);  // refuses what is no UTF-8
+  HOLDS(read.is_object(), text);
+  const bool refused = unsigned(response.status) >= 400;
+  HOLDS(refused == read.contains("error") && refused == read.contains("code"), text);
+}
+
+void check_request(JsonVerb verb, const Json& members, const std::optional<AccountId>& usual,
+                   const char* tie_problem) {
+  std::vector<Command> commands{CreateSymbol{SymbolName("BEFORE")}};
+  const JsonRequest request =
+      read_json_request(verb, members, usual, limits, tie_problem, commands);
+  HOLDS(commands.size() == 1 + request.commands, members.dump());
+  commands.erase(commands.begin());
+  HOLDS(!request.problem || (commands.empty() && !request.problem.sentence.empty()),
+        request.problem.sentence);
+  HOLDS(request.problem || request.problems_of_list || !commands.empty(), members.dump());
+  Exchange exchange = make_market();
+  std::vector<Outcome> outcomes;
+  for (const Command& command : commands) {
+    check_command(command);
+    Outcome outcome = exchange.apply(command, now);
+    // as the order reader answers for what is not in memory
+    if (std::holds_alternative<NotInMemory>(outcome)) outcome = Rejected{Reason::unknown_order};
+    outcomes.push_back(std::move(outcome));
+  }
+  HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
+  check_response(request.response(outcomes));
+}
+
+}  // namespace
+}  // namespace exchange::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace exchange;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Json json = Json::parse(text, nullptr, false);
+  HttpRequest http;
+  http.body() = text;
+  http.target("/api/orders/ref:mine?account=1");
+  for (const JsonVerb verb : {JsonVerb::place, JsonVerb::replace, JsonVerb::create_account}) {
+    const HttpJsonRequest asked = read_http_json(http, verb, fuzz::limits);
+    HOLDS(asked.commands.size() == asked.request.commands, std::string(text));
+    if (json.is_discarded()) HOLDS(asked.request.problem, std::string(text));
+  }
+  if (json.is_discarded()) return 0;
+  const SubscriberRequest subscription = read_subscriber_request(json);
+  if (std::optional<OrderMessage> message = read_order_message(json)) {
+    HOLDS(subscription.kind == SubscriberRequest::Kind::unknown, std::string(text));
+    HOLDS(message->problem || !message->id.is_null(), std::string(text));
+    if (!message->problem && message->verb) {
+      fuzz::check_request(*message->verb, message->members, AccountId("1"), nullptr);
+      fuzz::check_request(*message->verb, message->members, {}, "no connection");
+    }
+  }
+  return 0;
+}
