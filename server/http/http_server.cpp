@@ -16,6 +16,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <charconv>
 #include <ctime>
 #include <future>
 #include <optional>
@@ -70,6 +71,10 @@ HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
                     (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
 }
 
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 // A target in absolute form goes before Host (RFC 9112 3.2.2).
 void split_absolute_target(HttpHeader& header) {
   const std::string target(header.target().data(), header.target().size());
@@ -77,6 +82,25 @@ void split_absolute_target(HttpHeader& header) {
   if (!absolute) return;
   header.set(http::field::host, {absolute->authority.data(), absolute->authority.size()});
   header.target({absolute->target.data(), absolute->target.size()});
+}
+
+// Clients may encode any character: "ref%3Amine". Those that are part of a valid path or value are
+// decoded (RFC 3986 6.2.2.2), others stay as they came.
+void decode_target(HttpHeader& header) {
+  const std::string_view target(header.target().data(), header.target().size());
+  if (target.find('%') == std::string_view::npos) return;
+  std::string decoded;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    unsigned code = 0;
+    const std::string_view hex = target.substr(i + 1, 2);
+    const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+    const bool encoded = target[i] == '%' && hex.size() == 2 && end == hex.data() + 2 &&
+                         (is_alphanumeric(char(code)) ||
+                          std::string_view("-._~:").find(char(code)) != std::string_view::npos);
+    decoded += encoded ? char(code) : target[i];
+    if (encoded) i += 2;
+  }
+  header.target(decoded);
 }
 
 // RFC 9110 5.6.7.
@@ -96,10 +120,8 @@ bool has_websocket_key(const HttpHeader& header) {
   if (std::distance(keys.first, keys.second) != 1) return false;
   const auto key = keys.first->value();
   return key.size() == digits + 2 && key.ends_with("==") &&
-         std::all_of(key.begin(), key.begin() + digits, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '+' || c == '/';
-         });
+         std::all_of(key.begin(), key.begin() + digits,
+                     [](char c) { return is_alphanumeric(c) || c == '+' || c == '/'; });
 }
 
 // A parser's error as a status and a sentence; nothing if the connection just ended.
@@ -386,6 +408,7 @@ class HttpServer::State {
     std::size_t body_bytes_max = 0;
     if (!error) {
       split_absolute_target(header);
+      decode_target(header);
       if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {

@@ -1,5 +1,7 @@
 #include "http/json_orders.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
+
 #include "auth/basic_credentials.hpp"
 
 namespace exchange {
@@ -13,7 +15,8 @@ namespace {
 std::string operator_key_of(const HttpHeader& header) {
   constexpr std::string_view bearer = "Bearer ";
   const std::string_view field = field_of(header, http::field::authorization);
-  return field.starts_with(bearer) ? std::string(field.substr(bearer.size())) : std::string();
+  return boost::algorithm::istarts_with(field, bearer) ? std::string(field.substr(bearer.size()))
+                                                       : std::string();
 }
 
 // Into the member, unless the parameter is absent.
