@@ -1,6 +1,7 @@
 #include "http/json_requests.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace exchange {
 namespace {
@@ -15,11 +16,25 @@ constexpr std::string_view member_of(std::string_view attribute) {
   return attribute;
 }
 
-// The value as the text that the attribute has in XML.
+// The value as the text that the attribute has in XML: a string.
 std::optional<std::string> text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer() || value.is_boolean()) return value.dump();
   return {};
+}
+// Likewise of a number: a string, or a whole number that every language has exactly, as 5 or 5.0.
+std::optional<std::string> number_text(const Json& value) {
+  constexpr double exact_max = (std::uint64_t(1) << 53) - 1;
+  if (!value.is_number()) return text_of(value);
+  const double number = value.get<double>();
+  if (std::abs(number) > exact_max || std::trunc(number) != number) return {};
+  return std::to_string(std::int64_t(number));
+}
+constexpr bool is_number(std::string_view attribute) {
+  return attribute == "amount" || attribute == "limit" || attribute == "from";
+}
+std::optional<std::string> text_of(const Json& value, std::string_view attribute) {
+  if (attribute == "post" && value.is_boolean()) return value.dump();
+  return is_number(attribute) ? number_text(value) : text_of(value);
 }
 
 using Names = std::initializer_list<std::string_view>;
@@ -56,8 +71,11 @@ struct Members {
         constexpr std::string_view attribute = attributes_of<AnyCommand>[at].name;
         if (member_of(attribute) != name || has(without, attribute)) return;
         known = true;
-        texts[at] = text_of(value);
-        if (!texts[at]) problem = {malformed_number, name + " must be a string, as \"9.5\""};
+        texts[at] = text_of(value, attribute);
+        if (texts[at]) return;
+        problem = is_number(attribute)
+                      ? Problem{malformed_number, name + " must be a string, as \"9.5\""}
+                      : Problem{unexpected_content, name + " is of the wrong type"};
       });
       if (!known) return unexpected(name);
       if (problem) return problem;
@@ -147,7 +165,7 @@ Problem read_of_order(const Json& object, const JsonRequest& request, AnyCommand
   const auto order = object.find("order");
   if (order == object.end()) return missing_member("order");
   OrderName name;
-  if (Problem wrong = read_order_name(text_of(*order).value_or(""), name)) return wrong;
+  if (Problem wrong = read_order_name(number_text(*order).value_or(""), name)) return wrong;
   if constexpr (has_side) {
     if (Problem wrong = members.take_side(object)) return wrong;
     if (Problem wrong = members.missing()) return wrong;
@@ -175,13 +193,13 @@ Problem read_account(const Json& object, const ProtocolLimits& limits, JsonReque
                      std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
   CreateAccount create;
-  const auto read = [&object](std::string_view name, auto& value) -> Problem {
-    const auto given = object.find(name);
-    if (given == object.end()) return missing_member(name);
-    return read_value(text_of(*given).value_or(""), value, name);
-  };
-  if (Problem problem = read("account", create.account)) return problem;
-  if (Problem problem = read("balance", create.balance)) return problem;
+  const auto account = object.find("account"), balance = object.find("balance");
+  if (account == object.end()) return missing_member("account");
+  if (balance == object.end()) return missing_member("balance");
+  if (Problem problem = read_value(text_of(*account).value_or(""), create.account, "account"))
+    return problem;
+  if (Problem problem = read_value(number_text(*balance).value_or(""), create.balance, "balance"))
+    return problem;
   if (const auto given = object.find("key"); given != object.end()) {
     request.key = given->is_string() ? given->get<std::string>() : "";
     if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
@@ -202,15 +220,17 @@ Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Comman
   if (Problem problem = read_value(text_of(*name).value_or(""), symbol, "symbol")) return problem;
   request.created["symbol"] = symbol.view();
   const auto holdings = object.find("holdings");
-  if (holdings == object.end() || holdings->empty()) {
+  const bool has_holdings = holdings != object.end();
+  if (has_holdings && !holdings->is_object())
+    return {unexpected_content, "holdings must be an object"};
+  if (!has_holdings || holdings->empty()) {
     commands.emplace_back(CreateSymbol{symbol});
     return {};
   }
-  if (!holdings->is_object()) return {unexpected_content, "holdings must be an object"};
   for (const auto& [account, shares] : holdings->items()) {
     PlaceShares given{symbol, {}, {}};
     if (Problem problem = read_value(account, given.account, "account")) return problem;
-    if (Problem problem = read_value(text_of(shares).value_or(""), given.shares, "shares"))
+    if (Problem problem = read_value(number_text(shares).value_or(""), given.shares, "shares"))
       return problem;
     commands.emplace_back(std::move(given));
   }

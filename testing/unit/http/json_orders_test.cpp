@@ -26,7 +26,7 @@ struct JsonOrders : HttpFixture {
       return ask(http::verb::post, "/api/" + what, body);
     };
     CHECK(create("accounts", R"({"account": "1", "balance": "1000"})") == R"(201 {"account":"1"})");
-    CHECK(create("accounts", R"({"account": 2, "balance": 1000})") == R"(201 {"account":"2"})");
+    CHECK(create("accounts", R"({"account": "2", "balance": 1000.0})") == R"(201 {"account":"2"})");
     CHECK(create("symbols", R"({"symbol": "SPY", "holdings": {"2": "100", "1": "7"}})") ==
           R"(201 {"symbol":"SPY"})");
     CHECK(create("symbols", R"({"symbol": "QQQ"})") == R"(201 {"symbol":"QQQ"})");
@@ -117,7 +117,15 @@ TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a c
   refused(order_of + R"(, "limit": "1")", "missing_attribute");
   refused(order_of + R"(, "shares": "1")", "missing_attribute");
   refused(order_of + R"(, "shares": 1.5, "limit": "1")", "malformed_number");
+  refused(order_of + R"(, "shares": 9007199254740992, "limit": "1")", "malformed_number");
+  refused(order_of + R"(, "shares": true, "limit": "1")", "malformed_number");
   refused(order_of + R"(, "shares": "1e3", "limit": "1")", "malformed_number");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "ref": 1)", "unexpected_content");
+  refused(order_of + R"(, "shares": "1", "limit": "1", "post": 1)", "unexpected_content");
+  refused(R"("account": "1", "symbol": true, "side": "buy", "shares": "1", "limit": "1")",
+          "unexpected_content");
+  refused(R"("account": 1, "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")",
+          "malformed_id");
   refused(order_of + R"(, "shares": "-1", "limit": "1")", "number_out_of_range");
   refused(order_of + R"(, "shares": "0", "limit": "1")", "number_out_of_range");
   refused(order_of + R"(, "shares": "1", "limit": "0")", "number_out_of_range");
@@ -150,6 +158,9 @@ TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a c
             .starts_with("400 "));
   CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"9": "1"}})")
             .starts_with("404 "));
+  for (const char* const body : {R"({"symbol": 5})", R"({"symbol": "A", "holdings": null})",
+                                 R"({"symbol": "A", "holdings": []})"})
+    CHECK(ask(http::verb::post, "/api/symbols", body).starts_with("400 "));
   const Exchanged other = request(http::verb::put, "/api/orders");
   CHECK((other.status == 405 && other.fields[http::field::allow] == "POST, DELETE"));
   CHECK(get("/api/orders").status == 405);
