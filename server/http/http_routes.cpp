@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <span>
 
 #include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
@@ -21,13 +22,13 @@ namespace {
 
 using Answer = asio::awaitable<HttpResponse>;
 
-const EmbeddedFile* find_page_file(std::string_view path) {
-  if (!path.starts_with('/')) return nullptr;
-  const auto files = dashboard_files();
-  const auto found = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& file) {
-    return path.substr(1) == (file.name == "index.html" ? "" : file.name);
-  });
+const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
+  const auto found = std::ranges::find(files, name, &EmbeddedFile::name);
   return found == files.end() ? nullptr : &*found;
+}
+const EmbeddedFile* find_page_file(std::string_view path) {
+  if (!path.starts_with('/') || path == "/index.html") return nullptr;
+  return find_file(dashboard_files(), path == "/" ? "index.html" : path.substr(1));
 }
 
 const char* content_type(std::string_view name) {
@@ -105,6 +106,12 @@ HttpResponse page(HttpRoutes&, const HttpHeader& header) {
   response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
   response.set("Referrer-Policy", "no-referrer");
   return response;
+}
+
+// What tools read (docs/http-api.md, "Descriptions for tools").
+HttpResponse description(HttpRoutes&, const HttpHeader& header) {
+  const EmbeddedFile& file = *find_file(description_files(), last_segment(header));
+  return json(header, std::string(file.content));
 }
 
 // Without the handshake, which HttpServer answers.
@@ -370,6 +377,8 @@ constexpr Route routes[] = {
     {.path = "/healthz", .at_once = liveness},
     {.path = "/readyz", .at_once = readiness},
     {.path = "/metrics", .answer = metrics},
+    {.path = "/api/openapi.json", .at_once = description},
+    {.path = "/api/asyncapi.json", .at_once = description},
     {.path = "/api/symbols", .of_market = symbols},
     {.path = "/api/symbols", .methods = posting, .json = JsonVerb::create_symbol},
     {.path = "/api/books/", .of_market = book},
@@ -419,6 +428,12 @@ std::string methods_of(const HttpHeader& header) {
 }
 
 }  // namespace
+
+std::vector<HttpRoutes::Path> HttpRoutes::paths() {
+  std::vector<Path> paths;
+  for (const Route& route : routes) paths.push_back({route.path, route.methods});
+  return paths;
+}
 
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 

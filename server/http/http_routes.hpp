@@ -5,6 +5,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
@@ -48,6 +50,14 @@ struct HttpRoutes {
   boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, PeerAddress peer);
   // The response to any other. Thread of answers.
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
+
+  // Of each row of the table. A path that ends with a slash is followed by one more segment; those
+  // of the dashboard are not among them.
+  struct Path {
+    std::string_view path;
+    std::string_view methods;  // "GET, HEAD"
+  };
+  static std::vector<Path> paths();
 
   static bool is_websocket(const HttpHeader& header);
   // Whether a request may change something.

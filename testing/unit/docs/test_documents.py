@@ -122,16 +122,6 @@ class Documents(unittest.TestCase):
         readers = text_of("server/http/page/*.js", "client/*.cpp", "*.py", "ops/*")
         self.assertEqual(set(), set(METRIC.findall(readers)) - given)
 
-    def test_the_table_of_http_paths_is_that_of_the_server(self):
-        rows = (ROOT / "server/http/http_routes.cpp").read_text()
-        page = (ROOT / "docs/http-api.md").read_text()
-        (table,) = re.findall(r"^## Paths\n(.*?)^## ", page, re.M | re.S)
-        described = set(re.findall(r"^\| `(/[^?{`]*)[^`]*` \| ([A-Z]+) \|", table, re.M))
-        names = {"posting": "POST", "deleting": "DELETE", "patching": "PATCH", "": "GET"}
-        routes = re.findall(r'\{\.path = "(/[^"]+)"(?:, \.methods = (\w+))?', rows)
-        served = {(path, names[methods]) for path, methods in routes}
-        self.assertEqual(served, described - {("/", "GET")})
-
     def test_the_index_has_every_page(self):
         index = (ROOT / "docs/README.md").read_text()
         pages = {page.name for page in self.pages if page.parent == ROOT / "docs"} - {"README.md"}

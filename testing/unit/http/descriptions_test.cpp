@@ -1,0 +1,111 @@
+// The descriptions for tools (docs/http-api.md) say what the tables of the server say.
+#include <boost/algorithm/string/case_conv.hpp>
+#include <fstream>
+#include <set>
+
+#include "http/http_routes.hpp"
+#include "http/json_requests.hpp"
+#include "protocol/elements.hpp"
+#include "unit/http/http_fixture.hpp"
+
+namespace exchange::testing {
+namespace {
+
+using Names = std::set<std::string>;
+
+std::string file(const std::string& name) {
+  std::ifstream in(PROJECT_ROOT "/server/http/descriptions/" + name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+Json openapi() { return Json::parse(file("openapi.json")); }
+Json schema(const std::string& name) { return openapi()["components"]["schemas"][name]; }
+
+Names members_of(const Json& schema) {
+  Names names;
+  for (const auto& [name, value] : schema.at("properties").items()) names.insert(name);
+  return names;
+}
+
+// Of an element of XML: its attributes as members.
+template <class Command>
+Names members(Names beside) {
+  for (const auto& attribute : attributes_of<Command>)
+    beside.insert(attribute.name == "sym"      ? "symbol"
+                  : attribute.name == "amount" ? "shares"
+                                               : std::string(attribute.name));
+  return beside;
+}
+Names without(Names names, const Names& others) {
+  for (const std::string& other : others) REQUIRE(names.erase(other) == 1);
+  return names;
+}
+
+template <class Value>
+Json words_of() {
+  Json list = Json::array();
+  for (const auto& one : words<Value>) list.push_back(one.word);
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("the description has the paths and methods of the table, and no other") {
+  std::set<std::pair<std::string, std::string>> described, real{{"/", "GET, HEAD"}};
+  const Json paths = openapi()["paths"];
+  for (const auto& [path, item] : paths.items())
+    for (const auto& [method, operation] : item.items())
+      if (method != "parameters")
+        described.emplace(path.substr(0, path.find('{')),
+                          method == "get" ? "GET, HEAD" : boost::to_upper_copy(method));
+  for (const HttpRoutes::Path& route : HttpRoutes::paths()) real.emplace(route.path, route.methods);
+  CHECK(described == real);
+}
+
+TEST_CASE("the description has the members and words of an order, and those of other requests") {
+  const Json order = schema("LimitOrder"), market = schema("MarketOrder");
+  const Names all = members<PlaceOrder>({"side", "account"});
+  CHECK(members_of(order) == all);
+  CHECK(members_of(market) == without(all, {"limit"}));
+  CHECK(members_of(schema("ListedLimitOrder")) == without(all, {"account"}));
+  CHECK(members_of(schema("ListedMarketOrder")) == without(all, {"account", "limit"}));
+  CHECK(order["properties"]["tif"]["enum"] == words_of<Lifetime>());
+  CHECK(schema("SelfTrade")["enum"] == words_of<SelfTrade>());
+  Json types = order["properties"]["type"]["enum"];
+  types.push_back(market["properties"]["type"]["enum"][0]);
+  CHECK(types == words_of<OrderType>());
+  CHECK(members_of(schema("Replacement")) ==
+        without(members<ReplaceOrder>({"side", "account"}), {"id", "ref"}));
+  CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
+}
+
+TEST_CASE("the description of the WebSocket has a message for each request") {
+  const Json messages = Json::parse(file("asyncapi.json"))["components"]["messages"];
+  for (std::size_t i = 0; i < enumerators<JsonVerb>; ++i)
+    CHECK(messages.contains(std::string(name_of(JsonVerb(i)))));
+}
+
+TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the limits of pages") {
+  for (const char* const name : {"openapi.json", "asyncapi.json"}) {
+    const Exchanged got = get(std::string("/api/") + name);
+    CHECK((got.status == 200 && got.content_type == "application/json"));
+    CHECK(got.body == file(name));
+  }
+  const Json paths = openapi()["paths"];
+  for (const auto& [path, item] : paths.items())
+    for (const Json& parameter : item.value("/get/parameters"_json_pointer, Json::array())) {
+      if (!parameter.contains("schema") || !parameter["schema"].contains("default")) continue;
+      const auto status = [&](std::uint64_t count) {
+        std::string target = path;
+        for (const auto& [from, to] : {std::pair("{symbol}", "SPY"), std::pair("{id}", "1")})
+          if (const auto at = target.find(from); at != std::string::npos)
+            target.replace(at, std::string(from).size(), to);
+        target += "?" + parameter["name"].get<std::string>() + "=" + std::to_string(count);
+        return get(target + (path == "/api/trades" ? "&sym=SPY" : "")).status;
+      };
+      const std::uint64_t max = parameter["schema"]["maximum"];
+      INFO(path << " " << parameter["name"]);
+      CHECK((status(0) == 400 && status(1) == 200 && status(max) == 200 && status(max + 1) == 400));
+    }
+}
+
+}  // namespace exchange::testing
