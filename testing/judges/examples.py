@@ -1,0 +1,133 @@
+"""The examples of the descriptions, sent to a server: examples.py ADDRESS [--keys]
+
+Takes openapi.json and asyncapi.json from the server itself, and validates them, each response to an example, and each message of the WebSocket
+that comes. The server is new: accounts and symbols come from the examples."""
+
+import json
+import sys
+import time
+import urllib.parse
+
+from exchange_server import OPERATOR_KEY
+from interfaces import ask, basic, bearer
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+from websockets.sync.client import connect
+
+ADDRESS, WITH_KEYS = sys.argv[1], "--keys" in sys.argv
+NAMES = ("openapi.json", "asyncapi.json")
+API, MESSAGES = DOCUMENTS = [ask(ADDRESS, "GET", f"/api/{name}")[1] for name in NAMES]
+REGISTRY = Registry().with_resources(
+    (name, Resource(document, DRAFT202012)) for name, document in zip(NAMES, DOCUMENTS)
+)
+# In an order in which each finds what it needs.
+OPERATIONS = (
+    "createAccount createSymbol placeOrders getSymbols getBook getTrades getAccount getOrder replaceOrder"
+    " cancelOrder cancelOrders getOpenApi getAsyncApi"
+).split()
+# No JSON.
+OTHERS = set("openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics".split())
+
+
+def validate(instance, pointer):
+    """Against what `pointer` names: asyncapi.json#/components/schemas/Event."""
+    Draft202012Validator({"$ref": pointer}, registry=REGISTRY).validate(instance)
+
+
+def resolved(part):
+    """`part` of openapi.json, or what it refers to."""
+    resolver = REGISTRY.resolver("openapi.json")
+    return resolver.lookup(part["$ref"]).contents if "$ref" in part else part
+
+
+def send_examples(path, method, operation, parameters):
+    """Each example of its body, with the example of each parameter."""
+    query = {}
+    for parameter in map(resolved, parameters):
+        if "example" in parameter and parameter["in"] == "path":
+            value = urllib.parse.quote(parameter["example"], safe="")
+            path = path.replace("{%s}" % parameter["name"], value)
+        elif "example" in parameter:
+            query[parameter["name"]] = parameter["example"]
+    path += "?" + urllib.parse.urlencode(query)
+    schemes = [name for scheme in operation.get("security", []) for name in scheme]
+    authorization = (bearer() if "operator" in schemes else basic()) if WITH_KEYS else None
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    examples = [example["value"] for example in body.get("examples", {}).values()]
+    for example in examples or [body.get("example")]:
+        deadline = time.monotonic() + 30
+        while True:
+            status, answer = ask(ADDRESS, method.upper(), path, example, authorization)
+            if method != "get" or status != 404 or time.monotonic() > deadline:
+                break  # reads are a moment behind
+        print(method, path, example, status)
+        assert status < 300, answer
+        steps = ["paths", operation["path"], method, "responses", str(status)]
+        if "$ref" in operation["responses"][str(status)]:
+            steps = operation["responses"][str(status)]["$ref"].split("/")[1:]
+        steps += ["content", "application/json", "schema"]
+        pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps)
+        validate(answer, "openapi.json#/" + urllib.parse.quote(pointer))
+
+
+def http():
+    OpenAPIV31SpecValidator(API).validate()
+    operations = {}
+    for path, item in API["paths"].items():
+        for method in item.keys() - {"parameters"}:
+            operation = {**item[method], "path": path}
+            parameters = item.get("parameters", []) + operation.get("parameters", [])
+            operations[operation["operationId"]] = (path, method, operation, parameters)
+    assert set(operations) - OTHERS == set(OPERATIONS), set(operations) ^ set(OPERATIONS)
+    for name in OPERATIONS:
+        send_examples(*operations[name])
+
+
+def web_socket():
+    """Each example of a message to the server, in order."""
+    schemas = MESSAGES["components"]["schemas"]
+    types = {
+        schema["properties"]["type"]["const"]: name
+        for name, schema in schemas.items()
+        if "const" in schema.get("properties", {}).get("type", {})
+    }
+    seen = set()
+    with connect(f"ws{ADDRESS.removeprefix('http')}/ws") as socket:
+
+        def receive():
+            message = json.loads(socket.recv(timeout=30))
+            validate(message, f"asyncapi.json#/components/schemas/{types[message['type']]}")
+            seen.add(message["type"])
+            return message
+
+        def is_answer(message, request):
+            if "id" in request:
+                return message.get("id") == request["id"]
+            return message["type"] not in ("update", "events")
+
+        for message in MESSAGES["components"]["messages"].values():
+            for example in message.get("examples", []):
+                request = example["payload"]
+                validate(request, "asyncapi.json" + message["payload"]["$ref"])
+                if "operator_key" in request.get("login", {}):
+                    request["login"]["operator_key"] = OPERATOR_KEY
+                while "unsubscribe" in request and not {"update", "events"} <= seen:
+                    receive()
+                socket.send(json.dumps(request))
+                while not is_answer(answer := receive(), request):
+                    pass
+                print(request, answer)
+                assert answer.get("status", 200) < 300 and answer["type"] != "error", answer
+        socket.send('{"subscribe": "?"}')
+        while receive()["type"] != "error":
+            pass
+    assert seen == set(types), set(types) - seen
+
+
+for document in DOCUMENTS:
+    for schema in document["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+http()
+web_socket()
