@@ -6,6 +6,8 @@ export const news_max = 500;
 const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions"];  // asking again changes nothing
 
 export class Account {
+  #known = null;  // what #reserves() returns, until an order changes
+
   // `kept`: what keep() returned in this tab before it was loaded again; the events since are applied to it anew.
   constructor(id, key, kept = null) {
     Object.assign(this, {id, key, refusal: null});
@@ -55,12 +57,9 @@ export class Account {
     if (this.began.shares.has(symbol) && !this.began.prices.has(symbol)) this.began.prices.set(symbol, price);
   }
 
-  #openOf(side, symbol = null) {
-    return [...this.orders.values()].filter((order) => order.side === side && (symbol === null || order.symbol === symbol));
-  }
-
-  get reserved() { return this.#openOf("buy").reduce((sum, {open, limit}) => sum + open * (limit ?? 0n), 0n); }
-  reservedShares(symbol) { return this.#openOf("sell", symbol).reduce((sum, {open}) => sum + open, 0n); }
+  // By open orders; a market buy reserves nothing.
+  get reserved() { return this.#reserves().cash; }
+  reservedShares(symbol) { return this.#reserves().shares.get(symbol) ?? 0n; }
   freeShares(symbol) { return this.positions.get(symbol) ?? 0n; }
   shares(symbol) { return this.freeShares(symbol) + this.reservedShares(symbol); }
 
@@ -79,7 +78,18 @@ export class Account {
     return profit;
   }
 
+  #reserves() {
+    if (this.#known) return this.#known;
+    const known = this.#known = {cash: 0n, shares: new Map()};
+    for (const {side, symbol, open, limit} of this.orders.values()) {
+      if (side === "buy") known.cash += open * (limit ?? 0n);
+      else known.shares.set(symbol, (known.shares.get(symbol) ?? 0n) + open);
+    }
+    return known;
+  }
+
   #forget() {
+    this.#known = null;
     Object.assign(this, {number: null, snapshot: null, balance: 0n, positions: new Map(), orders: new Map(), news: [], prices: new Map(),
                          began: {cash: 0n, shares: new Map(), prices: new Map()}});
   }
@@ -98,6 +108,7 @@ export class Account {
   }
 
   #apply(event) {
+    this.#known = null;
     const {order, symbol, shares} = event;
     if (event.event === "opened" || event.event === "replaced") {
       this.#open(event);

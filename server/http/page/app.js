@@ -14,7 +14,7 @@ import {Trade} from "./trade.js";
 const stale_s = 2.5;       // figures older than this are called old
 const feed_drop_s = 5;     // without an answer for so long, the WebSocket is not trusted either
 const market_ms_min = 80;  // between two drawings of the book
-const depth_ms_min = 400;  // and of the depth chart
+const chart_ms_min = 400;  // and of the chart beside it
 
 const now_s = () => performance.now() / 1000;
 
@@ -98,7 +98,7 @@ const feed = new Feed({
 });
 const trade = new Trade({feed, symbols});
 
-let marketDrawn_ms = 0, depthDrawn_ms = 0, drawing = null;
+let marketDrawn_ms = 0, chartDrawn_ms = 0, drawing = null;
 function drawMarketSoon(pause_ms = market_ms_min) {
   if (drawing !== null || document.hidden) return;
   drawing = setTimeout(() => requestAnimationFrame(() => {
@@ -114,16 +114,17 @@ function drawMarket() {
   for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
   if (book) ladder.show(book);
   symbols.follow(feed.state === "live" ? book : null);
-  trade.show(charts?.candles);
+  trade.show();
   showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
   if (!book) return;
   tape.show(book.trades);
   if (!charts) return;
-  if (charts.depth.shown?.[0] !== book || marketDrawn_ms - depthDrawn_ms >= depth_ms_min) {
-    depthDrawn_ms = marketDrawn_ms;
-    charts.depth.show(book);
+  const [chart, ...shown] = isTrading() ? [charts.candles, ...trade.chartShown] : [charts.depth, book];
+  if (chart.shown?.[0] !== shown[0] || marketDrawn_ms - chartDrawn_ms >= chart_ms_min) {
+    chartDrawn_ms = marketDrawn_ms;
+    chart.show(...shown);
   } else {
-    drawMarketSoon(depth_ms_min);
+    drawMarketSoon(chart_ms_min);
   }
 }
 

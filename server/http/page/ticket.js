@@ -33,7 +33,7 @@ export function complain(form, said, [field, text]) {
   input.focus();
 }
 
-// Takes back what complain() said.
+// Takes back what complain() put there.
 export function accept(form, said) {
   say(said, "");
   for (const input of form.querySelectorAll("[aria-invalid]")) {

@@ -2,6 +2,7 @@
 
 import {Account} from "./account.js";
 import {Candles} from "./candles.js";
+import {available} from "./charts.js";
 import {decimal, decimals, grouped, units} from "./decimal.js";
 import {byId, listRows, make, setText, setTexts} from "./dom.js";
 import {clock, counted, nothing} from "./format.js";
@@ -9,8 +10,7 @@ import {isTrading} from "./market.js";
 import {refusalOf} from "./requests.js";
 import {Ticket, accept, complain, say, sharesText, showCash} from "./ticket.js";
 
-const orders_shown_max = 200;
-const news_shown_max = 100;
+const rows_shown_max = 200;
 const said_pause_ms = 1000;  // executions of this time are one text for screen readers
 
 // What this tab keeps while it is loaded again; nothing where storage is forbidden or full.
@@ -101,10 +101,12 @@ export class Trade {
 
   ordered() { keep("orders", this.feed.requests.orders); }
 
-  show(chart) {
+  show() {
     if (this.feed.accountState === "refused") this.#refuse();
     const account = this.feed.account?.known ? this.feed.account : null;
+    document.body.classList.toggle("catching-up", account !== null && this.feed.accountState !== "live");
     this.signIn.hidden = account !== null;
+    if (this.feed.account && !account) say(byId("signed-said"), "Signing in …");
     byId("holdings").hidden = account === null;
     if (account) {
       this.#notePrices(account);
@@ -117,7 +119,7 @@ export class Trade {
     this.#showOrders(account);
     this.#showFills(account);
     this.#showPositions(account);
-    this.#showChart(chart, account);
+    this.#showChartMissing();
   }
 
   // 1. Signing in and out.
@@ -171,7 +173,7 @@ export class Trade {
   }
 
   #showPositions(account) {
-    const rows = [...account?.positions.keys() ?? []].map((symbol) => [symbol, account.shares(symbol), this.#last(symbol)]).filter(([, shares]) => shares > 0n);
+    const rows = [...account?.positions.keys() ?? []].map((symbol) => [symbol, account.shares(symbol), this.#last(symbol)]).filter(([, shares]) => shares > 0n).slice(0, rows_shown_max);
     showTable("positions", rows);
     listRows(byId("positions"), ["", "number", "number"], rows, ([symbol, shares, last], tr) => {
       showCash(tr.cells[2], shares * (units(last) ?? 0n));
@@ -184,7 +186,7 @@ export class Trade {
     const news = account?.news ?? [];
     showTable("fills", news);
     const places = decimalsOf(news.map(({price}) => price));
-    listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, news_shown_max), (one, tr) => {
+    listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, rows_shown_max), (one, tr) => {
       tr.className = one.side;
       tr.dataset.number = one.number;
       return [clock(one.time_us), orderText(one), grouped(one.shares), one.price ? grouped(one.price, places) : "canceled", one.role ?? endings[one.reason] ?? one.reason];
@@ -208,7 +210,7 @@ export class Trade {
   // 4. Open orders.
   #showOrders(account) {
     const all = account ? [...account.orders.values()].reverse() : [];
-    const shown = all.slice(0, orders_shown_max);
+    const shown = all.slice(0, rows_shown_max);
     showTable("own", shown);
     const limits = shown.map(({limit}) => (limit === null ? null : decimal(limit)));
     byId("cancel-all").hidden = all.length === 0;
@@ -216,6 +218,7 @@ export class Trade {
     const there = new Set(shown.map(({order}) => order));
     for (const [order, body] of this.#rows) {
       if (there.has(order)) continue;
+      if (body.contains(document.activeElement)) this.own.parentElement.focus();
       body.remove();
       this.#rows.delete(order);
     }
@@ -280,9 +283,11 @@ export class Trade {
   async #ask(content, button, done, form = null) {
     const said = byId("own-said");
     if (this.feed.accountState !== "live") return say(said, "Not connected: nothing was sent.", true);
+    const focused = document.activeElement === button;
     button.disabled = true;
     const response = await this.feed.requests.ask(content);
     button.disabled = false;
+    if (focused) button.focus();
     if (response.status < 400) {
       say(said, typeof done === "string" ? done : done(response));
       return true;
@@ -292,12 +297,14 @@ export class Trade {
     return false;
   }
 
-  // 5. The chart.
-  #showChart(chart, account) {
-    const candles = this.candles.of(this.#width_s);
-    const missing = !chart ? "The chart needs Chart.js, which did not arrive." : candles.length ? "" : "No trade yet.";
+  // 5. The chart: what it shows.
+  get chartShown() {
+    return [this.candles.of(this.#width_s), this.#width_s, (this.feed.account?.fills ?? []).filter(({symbol}) => symbol === this.#symbol)];
+  }
+
+  #showChartMissing() {
+    const missing = !available() ? "The chart needs Chart.js, which did not arrive." : this.chartShown[0].length ? "" : "No trade yet.";
     byId("candles-empty").hidden = missing === "";
     setText(byId("candles-empty").firstElementChild, missing);
-    chart?.show(candles, this.#width_s, (account?.fills ?? []).filter(({symbol}) => symbol === this.#symbol));
   }
 }
