@@ -240,7 +240,7 @@ export class CandleChart extends Drawing {
     const own = fills.map(({time_us, price, side, shares}) => ({x: time_us / 1e6, at: time_us / 1e6, y: Number(price), side, text: `${shares} at ${price}`}))
         .filter((point) => point.x >= begin && point.x <= end);
     const [low, high] = [Math.min(...bars.map((bar) => bar.low)), Math.max(...bars.map((bar) => bar.high))];
-    const space = Math.max(high - low, high * 1e-4) / 10;
+    const space = (high - low || high / 100) / 10;
     const {x, y, shares} = this.chart.options.scales;
     Object.assign(x, {min: begin, max: end});
     if (bars.length) Object.assign(y, {min: low - 3 * space, max: high + space});  // shares are drawn in the space below

@@ -92,11 +92,11 @@ export class Ticket {
     setText(byId("ticket-symbol"), this.#symbol ?? "");
     const verb = side.value === "buy" ? "Buy" : "Sell";
     const live = accountState === "live" && this.#symbol !== null;
-    const button = byId("send");
+    const button = byId("send"), amount = units(shares.value.trim());
     button.disabled = !live || this.#sending > 0;
     button.className = `main ${side.value}`;
-    setText(button, this.#sending ? "Sending …" : live ? `${verb} ${shares.value.trim()} ${this.#symbol}` : account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`);
-    const cost = kind.value === "market" ? null : (units(shares.value) ?? 0n) * (units(limit.value) ?? 0n);
+    setText(button, this.#sending ? "Sending …" : live ? `${verb} ${amount === null ? "" : sharesText(amount)} ${this.#symbol}` : account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`);
+    const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value) ?? 0n);
     if (cost) showCash(byId("cost"), cost, side.value === "buy" ? "Reserves cash: " : "Brings at least: ");
     else setText(byId("cost"), kind.value === "market" ? "At the best prices there are, whatever they are." : "");
     if (this.#sending && !live) say(this.said, "The connection is lost. The order is sent again as soon as there is one; it cannot be executed twice.");
@@ -110,7 +110,7 @@ export class Ticket {
     --this.#sending;
     if (response.order) {
       accept(this.form, this.said);
-      this.fields.shares.value = "";  // so that a second Enter sends nothing
+      if (this.fields.shares.value.trim() === place.shares) this.fields.shares.value = "";  // so that a second Enter sends nothing
       say(this.said, `Order ${response.order} ${response.repeated || response.status === 200 ? "had arrived before the connection broke" : "is accepted"}.`);
       this.show();
     } else {
