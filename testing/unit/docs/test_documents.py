@@ -82,6 +82,21 @@ class Documents(unittest.TestCase):
 
         self.check(LINK.findall, exists)
 
+    def test_files_that_a_page_shows_are_as_it_shows_them(self):
+        """A block behind a link to its file and a colon; it may leave out what the file says of itself."""
+        shown = {
+            (page, path): block
+            for page, text in self.pages.items()
+            for path, block in re.findall(
+                r"\]\(([^)#]+)\):\n\n```\w*\n(.*?)^```", text, re.M | re.S
+            )
+        }
+        self.assertGreaterEqual(len(shown), 4)
+        for (page, path), block in shown.items():
+            text = (page.parent / path).read_text()
+            with self.subTest(page=page.name, file=path):
+                self.assertIn(block, (text, text.partition("\n\n")[2]))
+
     def test_paths_exist(self):
         def exists(page, path):
             return NOT_IN_TREE.search(path) or any(ROOT.glob(path.rstrip("/")))
