@@ -20,13 +20,16 @@ def python_with(requirements):
     python = folder / "bin/python"
     if not (folder / "complete").exists():
         print(f"installing {requirements} into {folder}", file=sys.stderr)
-        install = "-m pip install --quiet --disable-pip-version-check --requirement".split()
+        install = (
+            "-m pip install --quiet --retries 1 --disable-pip-version-check --requirement".split()
+        )
         for command in (
             [sys.executable, "-m", "venv", "--clear", folder],
             [python, *install, requirements],
         ):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
-                raise NotInstalled(f"no {Path(requirements).name}: {done.stderr.strip()[-300:]}")
+                reason = (done.stderr or done.stdout).strip().splitlines()[-1]
+                raise NotInstalled(f"cannot install {requirements}: {reason}")
         (folder / "complete").touch()
     return str(python)

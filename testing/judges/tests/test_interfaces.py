@@ -17,10 +17,15 @@ SEED = 1
 class Interfaces(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.missing = None
         try:
             cls.python = python_with(interfaces.REQUIREMENTS)
         except NotInstalled as reason:
-            raise unittest.SkipTest(str(reason)) from None
+            cls.missing = str(reason)
+
+    def setUp(self):
+        if self.missing:
+            self.skipTest(self.missing)
 
     def check(self, done):
         self.assertEqual(done.returncode, 0, done.stdout[-20_000:] + done.stderr[-5_000:])
