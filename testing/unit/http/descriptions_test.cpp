@@ -78,10 +78,21 @@ TEST_CASE("the description has the members and words of an order, and those of o
   CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
 }
 
-TEST_CASE("the description of the WebSocket has a message for each request") {
-  const Json messages = Json::parse(file("asyncapi.json"))["components"]["messages"];
+TEST_CASE("the description of the WebSocket has a message for each request, and its members") {
+  const Json components = Json::parse(file("asyncapi.json"))["components"];
   for (std::size_t i = 0; i < enumerators<JsonVerb>; ++i)
-    CHECK(messages.contains(std::string(name_of(JsonVerb(i)))));
+    CHECK(components["messages"].contains(std::string(name_of(JsonVerb(i)))));
+  const auto is_described = [&](const char* name, const char* verb, const Names& real) {
+    CHECK(members_of(components["schemas"][name]["properties"][verb]) == real);
+  };
+  is_described("Place", "place",
+               members<PlaceOrder>({"side", "account", "orders", "cancel_on_disconnect"}));
+  is_described("Replace", "replace",
+               without(members<ReplaceOrder>({"side", "account", "order"}), {"id", "ref"}));
+  is_described("Cancel", "cancel",
+               without(members<CancelOrder>({"account", "order"}), {"id", "ref"}));
+  is_described("Query", "query", without(members<QueryOrder>({"account", "order"}), {"id", "ref"}));
+  is_described("CancelAll", "cancel_all", without(members<CancelAll>({"account"}), {"all"}));
 }
 
 TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the limits of pages") {
