@@ -69,7 +69,7 @@ export class Account {
   get profit() {
     if (!this.known || this.snapshot.next_order || this.snapshot.next_position) return null;
     let profit = this.balance + this.reserved - this.began.cash;
-    for (const symbol of new Set([...this.positions.keys(), ...this.began.shares.keys()])) {
+    for (const symbol of this.positions.keys()) {
       const [now, then] = [this.shares(symbol), this.began.shares.get(symbol) ?? 0n];
       const price = this.prices.get(symbol);
       if (price !== undefined) profit += now * price - then * (this.began.prices.get(symbol) ?? price);
@@ -90,8 +90,9 @@ export class Account {
 
   #forget() {
     this.#known = null;
-    Object.assign(this, {number: null, snapshot: null, balance: 0n, positions: new Map(), orders: new Map(), news: [], prices: new Map(),
-                         began: {cash: 0n, shares: new Map(), prices: new Map()}});
+    Object.assign(this, {number: null, snapshot: null, balance: 0n, news: []});
+    for (const map of ["positions", "orders", "prices"]) this[map] = new Map();
+    this.began = {cash: 0n, shares: new Map(), prices: new Map()};
   }
 
   #begin(snapshot, prices = new Map()) {

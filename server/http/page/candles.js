@@ -39,7 +39,10 @@ export class Candles {
     const start = Math.floor(trade.time_us / 1e6 / width_s) * width_s;
     const last = candles.at(-1);
     if (last && start <= last.start) {  // clocks may go back: then it belongs to the last one
-      Object.assign(last, {high: Math.max(last.high, price), low: Math.min(last.low, price), close: price, shares: last.shares + shares});
+      last.high = Math.max(last.high, price);
+      last.low = Math.min(last.low, price);
+      last.close = price;
+      last.shares += shares;
     } else {
       candles.push({start, open: price, high: price, low: price, close: price, shares});
       if (candles.length > kept_max) candles.shift();

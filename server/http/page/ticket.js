@@ -95,11 +95,14 @@ export class Ticket {
     const button = byId("send"), amount = units(shares.value.trim());
     button.disabled = !live || this.#sending > 0;
     button.className = `main ${side.value}`;
-    setText(button, this.#sending ? "Sending …" : live ? `${verb} ${amount === null ? "" : sharesText(amount)} ${this.#symbol}` : account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`);
+    let text = `${verb} ${amount === null ? "" : sharesText(amount)} ${this.#symbol}`;
+    if (this.#sending) text = "Sending …";
+    else if (!live) text = account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`;
+    setText(button, text);
     const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value) ?? 0n);
     if (cost) showCash(byId("cost"), cost, side.value === "buy" ? "Reserves cash: " : "Brings at least: ");
     else setText(byId("cost"), kind.value === "market" ? "At the best prices there are, whatever they are." : "");
-    if (this.#sending && !live) say(this.said, "The connection is lost. The order is sent again as soon as there is one; it cannot be executed twice.");
+    if (this.#sending && !live) say(this.said, "The connection is lost. The order will be sent again, and cannot be executed twice.");
   }
 
   // Sends an order of this tab, or sends it again.
@@ -110,8 +113,9 @@ export class Ticket {
     --this.#sending;
     if (response.order) {
       accept(this.form, this.said);
-      if (this.fields.shares.value.trim() === place.shares) this.fields.shares.value = "";  // so that a second Enter sends nothing
-      say(this.said, `Order ${response.order} ${response.repeated || response.status === 200 ? "had arrived before the connection broke" : "is accepted"}.`);
+      const {shares} = this.fields;
+      if (shares.value.trim() === place.shares) shares.value = "";  // so that a second Enter sends nothing
+      say(this.said, `Order ${response.order} ${response.status === 201 ? "is accepted" : "had arrived before the connection broke"}.`);
       this.show();
     } else {
       this.show();

@@ -16,6 +16,7 @@ const said_pause_ms = 1000;  // executions of this time are one text for screen 
 // What this tab keeps while it is loaded again; nothing where storage is forbidden or full.
 function keep(name, value) {
   try {
+    sessionStorage.removeItem(name);  // nothing old stays where the new does not fit
     sessionStorage.setItem(name, JSON.stringify(value));
   } catch {
     // then a reload asks to sign in
@@ -51,7 +52,8 @@ export class Trade {
   #kept = [];          // the snapshot and count of prices that the tab keeps
 
   constructor({feed, symbols}) {
-    Object.assign(this, {feed, symbols, candles: new Candles(), ticket: new Ticket(feed), signIn: byId("sign-in"), own: byId("own")});
+    Object.assign(this, {feed, symbols, ticket: new Ticket(feed), candles: new Candles()});
+    Object.assign(this, {signIn: byId("sign-in"), own: byId("own")});
     this.signIn.addEventListener("submit", (event) => {
       event.preventDefault();
       const {account, key} = this.signIn.elements;
@@ -145,7 +147,7 @@ export class Trade {
   }
 
   #notePrices(account) {
-    for (const symbol of new Set([...account.positions.keys(), ...account.began.shares.keys()])) account.notePrice(symbol, units(this.#last(symbol)));
+    for (const symbol of account.positions.keys()) account.notePrice(symbol, units(this.#last(symbol)));
     const now = [account.snapshot, account.began.prices.size];
     if (now.every((one, i) => one === this.#kept[i])) return;
     this.#kept = now;
@@ -173,11 +175,12 @@ export class Trade {
   }
 
   #showPositions(account) {
-    const rows = [...account?.positions.keys() ?? []].map((symbol) => [symbol, account.shares(symbol), this.#last(symbol)]).filter(([, shares]) => shares > 0n).slice(0, rows_shown_max);
-    showTable("positions", rows);
-    listRows(byId("positions"), ["", "number", "number"], rows, ([symbol, shares, last], tr) => {
-      showCash(tr.cells[2], shares * (units(last) ?? 0n));
-      return [symbol, sharesText(shares), last ? tr.cells[2].textContent : nothing];
+    const held = [...account?.positions.keys() ?? []].filter((symbol) => account.shares(symbol) > 0n).slice(0, rows_shown_max);
+    showTable("positions", held);
+    listRows(byId("positions"), ["", "number", "number"], held, (symbol, tr) => {
+      const shares = account.shares(symbol), last = units(this.#last(symbol));
+      if (last !== null) showCash(tr.cells[2], shares * last);
+      return [symbol, sharesText(shares), last === null ? nothing : tr.cells[2].textContent];
     });
   }
 
@@ -189,7 +192,8 @@ export class Trade {
     listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, rows_shown_max), (one, tr) => {
       tr.className = one.side;
       tr.dataset.number = one.number;
-      return [clock(one.time_us), orderText(one), grouped(one.shares), one.price ? grouped(one.price, places) : "canceled", one.role ?? endings[one.reason] ?? one.reason];
+      const how = one.price ? [grouped(one.price, places), one.role] : ["canceled", endings[one.reason] ?? one.reason];
+      return [clock(one.time_us), orderText(one), grouped(one.shares), ...how];
     });
   }
 
@@ -201,7 +205,8 @@ export class Trade {
       const fresh = account.news.filter(({number}) => number > this.#said);
       if (!fresh.length) return;
       const {number, order, side, shares, symbol, price} = fresh[0];
-      const last = price ? `${side === "buy" ? "bought" : "sold"} ${grouped(shares)} ${symbol} at ${grouped(price)}` : `order ${order} is canceled`;
+      const bought = `${side === "buy" ? "bought" : "sold"} ${grouped(shares)} ${symbol} at ${grouped(price ?? "0")}`;
+      const last = price ? bought : `order ${order} is canceled`;
       setText(byId("fills-said"), fresh.length === 1 ? `New: ${last}.` : `${fresh.length} events, the last: ${last}.`);
       this.#said = number;
     }, said_pause_ms);
@@ -213,6 +218,7 @@ export class Trade {
     const shown = all.slice(0, rows_shown_max);
     showTable("own", shown);
     const limits = shown.map(({limit}) => (limit === null ? null : decimal(limit)));
+    const places = decimalsOf(limits);
     byId("cancel-all").hidden = all.length === 0;
     setText(byId("cancel-all"), `Cancel all ${all.length}`);
     const there = new Set(shown.map(({order}) => order));
@@ -223,28 +229,28 @@ export class Trade {
       this.#rows.delete(order);
     }
     shown.forEach((order, i) => {
-      const body = this.#rows.get(order.order) ?? this.#orderRow(order);
+      const body = this.#rows.get(order.order) ?? this.#orderRow(order.order);
       if (this.own.tBodies[i] !== body) this.own.insertBefore(body, this.own.tBodies[i] ?? null);
       const [row] = body.rows;
       row.className = order.side;
       const part = order.open === order.shares ? "" : ` of ${sharesText(order.shares)}`;
-      setTexts(row, [orderText(order), sharesText(order.open) + part, limits[i] ? grouped(limits[i], decimalsOf(limits)) : "market"]);
+      setTexts(row, [orderText(order), sharesText(order.open) + part, limits[i] ? grouped(limits[i], places) : "market"]);
     });
   }
 
-  // Of an order that is open: `order` is changed in place as long as it is.
   #orderRow(order) {
     const action = (text, act) => {
       const button = make("button", "", text);
       button.type = "button";
-      button.setAttribute("aria-label", `${text} order ${order.order}`);
-      button.addEventListener("click", () => act(button));
+      button.setAttribute("aria-label", `${text} order ${order}`);
+      button.addEventListener("click", act);
       return button;
     };
-    const buttons = make("td", "actions", action("Change", () => this.#change(order.order, body)),
-                         action("Cancel", (button) => this.#ask({cancel: {order: order.order}}, button, `Order ${order.order} is canceled.`)));
+    const change = action("Change", () => this.#change(order, body));
+    const cancel = action("Cancel", () => this.#ask({cancel: {order}}, cancel, `Order ${order} is canceled.`));
+    const buttons = make("td", "actions", change, cancel);
     const body = make("tbody", "", make("tr", "", make("td"), make("td", "number"), make("td", "number"), buttons));
-    this.#rows.set(order.order, body);
+    this.#rows.set(order, body);
     return body;
   }
 
@@ -287,7 +293,7 @@ export class Trade {
     button.disabled = true;
     const response = await this.feed.requests.ask(content);
     button.disabled = false;
-    if (focused) button.focus();
+    if (focused) (button.isConnected ? button : this.own.parentElement).focus();
     if (response.status < 400) {
       say(said, typeof done === "string" ? done : done(response));
       return true;
@@ -299,12 +305,13 @@ export class Trade {
 
   // 5. The chart: what it shows.
   get chartShown() {
-    return [this.candles.of(this.#width_s), this.#width_s, (this.feed.account?.fills ?? []).filter(({symbol}) => symbol === this.#symbol)];
+    const fills = this.feed.account?.fills.filter(({symbol}) => symbol === this.#symbol) ?? [];
+    return [this.candles.of(this.#width_s), this.#width_s, fills];
   }
 
   #showChartMissing() {
-    const missing = !available() ? "The chart needs Chart.js, which did not arrive." : this.chartShown[0].length ? "" : "No trade yet.";
-    byId("candles-empty").hidden = missing === "";
-    setText(byId("candles-empty").firstElementChild, missing);
+    const empty = byId("candles-empty");
+    empty.hidden = available() && this.chartShown[0].length > 0;
+    setText(empty.firstElementChild, available() ? "No trade yet." : "The chart needs Chart.js, which did not arrive.");
   }
 }
