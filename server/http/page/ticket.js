@@ -71,7 +71,9 @@ export class Ticket {
     for (const table of [byId("ladder"), byId("tape")]) {
       table.addEventListener("click", ({target}) => {
         const price = target.closest("tr")?.dataset.price;
-        if (isTrading() && price) this.#fillLimit(price);
+        if (!isTrading() || !price) return;
+        this.#fillLimit(price);
+        (this.fields.shares.value ? this.fields.limit : this.fields.shares).focus();
       });
     }
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -140,18 +142,16 @@ export class Ticket {
     const {bids = [], asks = []} = this.feed.book ?? {};
     const now = units(this.fields.limit.value);
     const prices = [...asks.toReversed(), ...bids];  // falling
-    const next = now === null ? (this.fields.side.value === "buy" ? asks[0] : bids[0]) ?? prices[0]
-      : up ? prices.findLast(({price}) => price > now) : prices.find(({price}) => price < now);
+    let next = up ? prices.findLast(({price}) => price > now) : prices.find(({price}) => price < now);
+    if (now === null) next = this.fields.side.value === "buy" ? asks[0] : bids[0];
     if (next) this.#fillLimit(next.priceText);
   }
 
   #fillLimit(price) {
-    const {kind, limit, shares} = this.fields;
+    const {kind, limit} = this.fields;
     if (kind.value === "market") kind.value = "limit";
     limit.value = price;
     this.show();
-    if (!shares.value) shares.focus();
-    else if (document.activeElement !== limit) limit.focus();
   }
 
   #key(event) {

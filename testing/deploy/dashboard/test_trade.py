@@ -334,6 +334,9 @@ class Trading(unittest.TestCase):
         page.wait_for_count(1, "#fills tbody tr")
         self.assertEqual(Trader(page).rows("fills"), [["▲ buy SPY", "3", "12", "taker"]])
         page.evaluate("document.activeElement.blur()")
+        page.press("b", "Tab", "ArrowUp")
+        self.assertEqual(page.evaluate(focus), "limit")
+        page.evaluate("document.activeElement.blur()")
         page.press("b", "2", "Tab", "11", "Enter")
         page.wait_for_count(1, "#own tbody")
         while (
