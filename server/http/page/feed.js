@@ -160,7 +160,7 @@ export class Feed {
       // not JSON: null is dropped below
     }
     if (message === null || typeof message !== "object") return this.drop();
-    if (message.type === "response") return this.requests.take(message);
+    if (message.type === "response") return this.requests.take(message) || this.drop();
     if (message.account !== undefined) return this.account?.id === message.account ? this.#takeAccount(message) : undefined;
     if (message.type === "error" && this.state === "waiting") {
       clearTimeout(this.#waiting);

@@ -21,12 +21,15 @@ export class Requests {
     });
   }
 
+  // False where it does not answer an order: then the server executes nothing now, but may have executed an earlier sending.
   take(response) {
     const asked = this.#waiting.get(response.id);
-    if (!asked) return;
+    if (!asked) return true;
+    if (asked.content.place && response.status === 503) return false;
     this.#waiting.delete(response.id);
     if (asked.content.place) this.changed();
     asked.resolve(asked.isQuery && response.code === "unknown_order" ? {...response, code: "not_received"} : response);
+    return true;
   }
 
   // The connection ended. `all`: nothing is to be sent again.

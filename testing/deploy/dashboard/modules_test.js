@@ -128,7 +128,8 @@ const tests = {
     requests.resend(40_000);
     equal(sent.slice(1), [{id: 2, place: order}, {id: 3, cancel: {order: 7}}, {id: 2, place: order}, {id: 2, query: {order: "ref:web-1"}}]);
     equal(requests.orders, [[order, 1000]]);
-    requests.take({type: "response", id: 2, status: 404, code: "unknown_order"});
+    equal(requests.take({type: "response", id: 2, status: 503, error: "the store is unavailable"}), false);
+    equal(requests.take({type: "response", id: 2, status: 404, code: "unknown_order"}), true);
     requests.take({type: "response", id: 2, status: 201, order: 9});  // answered already
     equal([requests.orders, changes], [[], 2]);
     return Promise.resolve().then(() => Promise.resolve()).then(() =>

@@ -400,6 +400,9 @@ class TradeAlone(unittest.TestCase):
         self.break_connection(page)
         self.assertEqual(self.sent(page, "place"), [first])
         self.assertEqual(self.sent(page, "login")[0]["login"], {"account": "1"})
+        busy = {"type": "response", "id": first["id"], "status": 503, "error": "busy"}
+        page.evaluate(f"exchange.sent.length = 0; exchange.send({json.dumps(busy)})")
+        page.wait_for("exchange.sent.some(({place}) => place)")
         page.call("Page.reload")
         self.wait_for_sent(page, {"account": "1", "from": 9})
         (again,) = self.sent(page, "place")
