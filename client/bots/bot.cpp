@@ -6,7 +6,6 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 using boost::asio::ip::tcp;
 using Decimal = boost::multiprecision::cpp_dec_float_50;
@@ -19,9 +18,9 @@ int main(int, char** argv) try {
   const Json login{{"account", account}, {"key", ""}};  // of the account, if the server has --auth
   const int size = 10, position_max = 50;
   const Decimal distance("0.10");
-  Decimal price, quoted;   // the last price, and the one that the open orders are around; 0: none
+  Decimal price, quoted;   // the last price, and the one that the orders are around; 0: none
   Decimal position, cash;  // bought and earned since the start
-  std::set<std::string> open_refs;  // of the orders that are not known to have ended
+  std::map<std::string, std::string> refs, limits;  // of each side's order, until it has ended
   auto next_ref = std::chrono::system_clock::now().time_since_epoch().count();
 
   boost::asio::io_context context;
@@ -34,46 +33,49 @@ int main(int, char** argv) try {
   const auto send = [&](const Json& json) { socket.write(boost::asio::buffer(json.dump())); };
 
   send({{"id", "login"}, {"login", login}});
-  send({{"id", "cancel"}, {"cancel_all", {{"symbol", symbol}}}});  // of an earlier run
+  send({{"id", "try"}, {"cancel_all", {{"symbol", symbol}}}});  // of an earlier run
   send({{"subscribe", login}});
   for (boost::beast::flat_buffer buffer;; buffer.clear()) {
     socket.read(buffer);
     const Json message = Json::parse(boost::beast::buffers_to_string(buffer.data()));
-    if (message.contains("error") && message.value("id", "") != "cancel")  // nothing to cancel
+    if (message.contains("error") && message.value("id", "") != "try")  // nothing open
       throw std::runtime_error(message["error"]);
     const std::string type = message["type"];
     if (type == "account") send({{"subscribe", symbol}});  // from here on, every event comes
     for (const Json& event : message.value("events", Json::array())) {
-      const std::string ref = event.value("ref", "");
-      if (event["event"] == "executed" && open_refs.contains(ref)) {
+      const std::string side = event.value("side", "");
+      if (!refs.contains(side) || event.value("ref", "") != refs[side]) continue;
+      if (event["event"] == "executed") {
         const Decimal at = number(event["price"]), shares = number(event["shares"]);
-        const int sign = event["side"] == "buy" ? 1 : -1;
+        const int sign = side == "buy" ? 1 : -1;
         position += sign * shares;
         cash -= sign * shares * at;
         const Decimal profit = cash + position * at;
-        std::cout << event.value("side", "") << ' ' << shares << " at " << at << ": position "
-                  << position << ", profit " << profit.str(2, std::ios::fixed) << std::endl;
-        quoted = 0;
+        std::cout << side << ' ' << shares << " at " << at << ": position " << position
+                  << ", profit " << profit.str(2, std::ios::fixed) << std::endl;
       }
-      if (event.value("open", "") == "0") open_refs.erase(ref);
+      if (event["open"] == "0") refs.erase(side);
     }
     if (const Json trades = message.value("trades", Json()); trades.is_array()) {
       if (price == 0) price = 100;
       if (!trades.empty())  // a snapshot has the newest first, an update last
         price = number((type == "snapshot" ? trades.front() : trades.back())["price"]);
     }
-    if (!open_refs.empty() && quoted != price) {
-      send({{"id", "cancel"}, {"cancel_all", {{"symbol", symbol}}}});
-    } else if (open_refs.empty() && price != 0) {
-      for (const auto& [side, sign] : std::map<std::string, int>{{"buy", 1}, {"sell", -1}}) {
-        if (sign * position + size > position_max) continue;
-        const std::string ref = side + "-" + std::to_string(next_ref++);
-        Json order{{"symbol", symbol}, {"side", side}, {"shares", size}, {"ref", ref}};
-        order["limit"] = Decimal(price - sign * distance).str(8, std::ios::fixed);
-        order["cancel_on_disconnect"] = true;
-        send({{"id", ref}, {"place", order}});
-        open_refs.insert(ref);
+    if (price == 0) continue;
+    // If the price falls, the bid moves first, so that it never meets the ask.
+    for (const int sign : {price < quoted ? 1 : -1, price < quoted ? -1 : 1}) {
+      const std::string side = sign == 1 ? "buy" : "sell";
+      const std::string limit = Decimal(price - sign * distance).str(8, std::ios::fixed);
+      Json terms{{"side", side}, {"shares", size}, {"limit", limit}};
+      if (!refs.contains(side) && sign * position + size <= position_max) {
+        refs[side] = side + "-" + std::to_string(next_ref++);
+        terms.update({{"symbol", symbol}, {"ref", refs[side]}, {"cancel_on_disconnect", true}});
+        send({{"id", refs[side]}, {"place", terms}});
+      } else if (refs.contains(side) && limits[side] != limit) {
+        terms["order"] = "ref:" + refs[side];
+        send({{"id", "try"}, {"replace", terms}});
       }
+      limits[side] = limit;
     }
     quoted = price;
   }

@@ -95,31 +95,36 @@ class Trading:
         order = f'<order sym="SPY" amount="{amount}" limit="{limit}"/>'
         self.server.request(f'<transactions id="{account}">{order}</transactions>')
 
-    def await_quotes(self, bids, asks):
-        """The book has these levels, each of one order of 10 shares."""
-        book = {"bids": bids, "asks": asks}
-        wanted = {side: [[price, "10", 1] for price in prices] for side, prices in book.items()}
+    def await_quotes(self, bid, ask):
+        """The book has these orders and no others: (price, shares), or None."""
+        wanted = [[[*quote, 1]] if quote else [] for quote in (bid, ask)]
         try:
-            wait_until(lambda: self.read("books/SPY").items() >= wanted.items(), f"the book {book}")
+            wait_until(lambda: self.book() == wanted, f"the book {wanted}")
         except ServerError as error:
-            self.fail(f"{error}: {self.read('books/SPY')}\n{self.bot.output()}")
+            self.fail(f"{error}: {self.book()}\n{self.bot.output()}")
+
+    def book(self):
+        book = self.read("books/SPY")
+        return [book["bids"], book["asks"]]
 
     def test_it_quotes_trades_and_leaves_nothing_behind(self):
         self.run_bot("SPY")
-        self.await_quotes(["99.9"], ["100.1"])
+        self.await_quotes(("99.9", "10"), ("100.1", "10"))
         self.order(2, -10, "99.9")
-        self.await_quotes(["99.8"], ["100"])
-        self.order(2, 4, "100")  # the rest of that ask is canceled
-        self.await_quotes(["99.9"], ["100.1"])
+        self.await_quotes(("99.8", "10"), ("100", "10"))
+        self.order(2, 4, "100")
+        self.await_quotes(("99.9", "10"), ("100.1", "6"))
         self.order(2, -1, "100.05")
         self.order(3, 1, "100.05")  # the market moves without the bot
-        self.await_quotes(["99.95"], ["100.15"])
-        for bid in ("99.95", "99.85", "99.75"):
-            self.order(2, -10, bid)
-            price = float(bid)
-            self.await_quotes([f"{price - 0.1:.2f}"], [f"{price + 0.1:.2f}"])
+        self.await_quotes(("99.95", "10"), ("100.15", "6"))
+        self.order(2, -10, "99.95")
+        self.await_quotes(("99.85", "10"), ("100.05", "6"))
+        self.order(2, -10, "99.85")
+        self.await_quotes(("99.75", "10"), ("99.95", "6"))
+        self.order(2, -10, "99.75")
+        self.await_quotes(("99.65", "10"), ("99.85", "6"))
         self.order(2, -10, "99.65")
-        self.await_quotes([], ["99.75"])  # ten shares more would be too many
+        self.await_quotes(None, ("99.75", "6"))  # ten shares more would be too many
         self.assertEqual(
             [
                 "buy 10 at 99.9: position 10, profit 0.00",
@@ -132,7 +137,7 @@ class Trading:
             [line for line in self.bot.output().splitlines() if " position " in line],
         )
         self.bot.kill()
-        self.await_quotes([], [])
+        self.await_quotes(None, None)
 
     def test_it_ends_when_an_order_is_refused(self):
         self.run_bot("DRY")  # it has no shares to sell
@@ -142,7 +147,7 @@ class Trading:
 
     def test_it_ends_with_its_server_and_its_next_run_cancels_what_a_kill_left(self):
         self.run_bot("SPY")
-        self.await_quotes(["99.9"], ["100.1"])
+        self.await_quotes(("99.9", "10"), ("100.1", "10"))
         left = self.open_orders()
         self.server.kill()
         self.assertTrue(self.bot.ends())
@@ -151,7 +156,7 @@ class Trading:
         wait_until(lambda: self.open_orders() == left, "what the kill left")
         self.run_bot("SPY")
         wait_until(lambda: not self.open_orders() & left, "the cancel of what the kill left")
-        self.await_quotes(["99.9"], ["100.1"])
+        self.await_quotes(("99.9", "10"), ("100.1", "10"))
 
 
 class InPython(Trading, unittest.TestCase):
