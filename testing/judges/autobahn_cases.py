@@ -64,24 +64,27 @@ def adapt():
     Case.onMessage = on_message
 
 
-async def run(url):
+async def run(url, wanted, concurrency):
+    """How many cases there were, and those that failed."""
     try:
-        return await kosoku.run_fuzzingclient(url, WANTED, TOO_LARGE, concurrency=8)
+        return len(await kosoku.run_fuzzingclient(url, wanted, TOO_LARGE, concurrency)), []
     except kosoku.FailureError as failure:
-        return failure.results
+        results = failure.results
+        return len(results), [result for result in results if not result.passed]
 
 
-def main():
+async def main():
     adapt()
-    results = asyncio.run(run(sys.argv[1]))
-    failed = [result for result in results if not result.passed]
-    for result in failed:
-        print(
-            f"{result.case_id}: {result.result} {result.result_close} received: {result.received}"
-        )
-    print(f"{len(results)} cases, {len(failed)} failed")
+    url = sys.argv[1]
+    count, failed = await run(url, WANTED, 8)
+    for _ in range(3):  # they wait a second for an answer, which a busy machine may not give
+        if failed:
+            _, failed = await run(url, [result.case_id for result in failed], 1)
+    for one in failed:
+        print(f"{one.case_id}: {one.result} {one.result_close} received: {one.received}")
+    print(f"{count} cases, {len(failed)} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(asyncio.run(main()))

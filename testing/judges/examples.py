@@ -126,7 +126,18 @@ def web_socket():
     assert seen == set(types), set(types) - seen
 
 
-for document in DOCUMENTS:
+def references(part):
+    """What `part` of a document refers to."""
+    for name, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if name == "$ref":
+            yield value
+        elif isinstance(value, (dict, list)):
+            yield from references(value)
+
+
+for name, document in zip(NAMES, DOCUMENTS):
+    for reference in references(document):
+        REGISTRY.resolver(name).lookup(reference)
     for schema in document["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
 http()
