@@ -270,6 +270,10 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     name.id = found;
   }
   const std::optional<OrderId> id = name.id;
+  if (const auto whose = parameter(request, "account");
+      whose.data() != nullptr && !parse_account_id(whose))
+    co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
+                         code_of(ErrorCode::malformed_id));
   ExecutionRange range;
   range.count = count_parameter(request, "limit", at.limits.order_executions_max,
                                 at.limits.order_executions_max);

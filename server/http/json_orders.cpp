@@ -19,12 +19,15 @@ std::string operator_key_of(const HttpHeader& header) {
                                                        : std::string();
 }
 
-// Into the member, unless the parameter is absent.
-void take_parameter(const HttpHeader& header, std::string_view name, std::string_view member,
-                    Json& members) {
-  if (const auto text = parameter(header, name);
-      text.data() != nullptr && !members.contains(member))
-    members[std::string(member)] = text;
+// Into the member, unless the parameter is absent. If there are both, they must be the same.
+Problem take_parameter(const HttpHeader& header, std::string_view name, const char* member,
+                       Json& members) {
+  const std::string_view text = parameter(header, name);
+  if (text.data() == nullptr) return {};
+  const auto [at, added] = members.emplace(member, text);
+  if (added || *at == Json(text)) return {};
+  return {ErrorCode::conflicting_attributes,
+          "the parameter " + std::string(name) + " is not the member of the body"};
 }
 
 }  // namespace
@@ -47,8 +50,11 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
     members["order"] = last_segment(request);
   }
   const bool creates = verb == JsonVerb::create_account || verb == JsonVerb::create_symbol;
-  if (!creates) take_parameter(request, "account", "account", members);
-  if (verb == JsonVerb::cancel_all) take_parameter(request, "sym", "symbol", members);
+  Problem& problem = asked.request.problem;
+  if (!creates) problem = take_parameter(request, "account", "account", members);
+  if (!problem && verb == JsonVerb::cancel_all)
+    problem = take_parameter(request, "sym", "symbol", members);
+  if (problem) return asked;
   auto given = read_basic_credentials(field_of(request, http::field::authorization));
   std::optional<AccountId> usual;
   if (given) usual = given->account;

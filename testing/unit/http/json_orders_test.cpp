@@ -53,6 +53,10 @@ TEST_CASE_METHOD(JsonOrders,
   CHECK((found["order"] == 1 && found["open"] == "6"));
   CHECK(get("/api/orders/ref:mine?account=2").status == 404);
   CHECK(get("/api/orders/ref:mine").status == 400);
+  CHECK(get("/api/orders/1?account=one").status == 400);
+  CHECK(ask(http::verb::patch, "/api/orders/1?account=2",
+            R"({"account": "1", "side": "buy", "shares": "12", "limit": "4"})")
+            .ends_with(R"("code":"conflicting_attributes"})"));
   CHECK(ask(http::verb::patch, "/api/orders/ref:mine?account=1",
             R"({"side": "buy", "shares": "12", "limit": "4"})") == R"(200 {"order":1})");
   CHECK(ask(http::verb::patch, "/api/orders/1",
