@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cmath>
 
 namespace exchange {
 
@@ -24,6 +25,11 @@ std::optional<JsonVerb> verb_of(std::string_view name) {
 bool is_id(const Json& id) {
   constexpr std::size_t bytes_max = 64;
   if (id.is_number_integer()) return true;
+  if (id.is_number_float()) {  // 5.0
+    constexpr double exact_max = std::uint64_t(1) << 53;
+    const double number = id.get<double>();
+    return std::trunc(number) == number && std::abs(number) <= exact_max;
+  }
   return id.is_string() && !id.get_ref<const std::string&>().empty() &&
          id.get_ref<const std::string&>().size() <= bytes_max;
 }
@@ -161,7 +167,9 @@ void OrderEntry::read_login(const Json& members, Read& into) {
     return found->is_string() ? found->get<std::string>() : std::string();
   };
   const bool is_operator = members.is_object() && members.contains("operator_key");
-  if (!members.is_object() || members.size() > (is_operator ? 1 : 2)) {
+  const auto key_member = members.find(is_operator ? "operator_key" : "key");
+  if (!members.is_object() || members.size() > (is_operator ? 1 : 2) ||
+      (key_member != members.end() && !key_member->is_string())) {
     problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
     return;
   }
