@@ -3,25 +3,17 @@
 Takes openapi.json and asyncapi.json from the server itself, and validates them, each response to an example, and each message of the WebSocket
 that comes. The server is new: accounts and symbols come from the examples."""
 
-import json
 import sys
 import time
 import urllib.parse
 
+from described import ADDRESS, API, DOCUMENTS, MESSAGES, NAMES, REGISTRY, WebSocket, validate
 from exchange_server import OPERATOR_KEY
 from interfaces import ask, basic, bearer
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
-from websockets.sync.client import connect
 
-ADDRESS, WITH_KEYS = sys.argv[1], "--keys" in sys.argv
-NAMES = ("openapi.json", "asyncapi.json")
-API, MESSAGES = DOCUMENTS = [ask(ADDRESS, "GET", f"/api/{name}")[1] for name in NAMES]
-REGISTRY = Registry().with_resources(
-    (name, Resource(document, DRAFT202012)) for name, document in zip(NAMES, DOCUMENTS)
-)
+WITH_KEYS = "--keys" in sys.argv
 # In an order in which each finds what it needs.
 OPERATIONS = (
     "createAccount createSymbol placeOrders getSymbols getBook getTrades getAccount getOrder replaceOrder"
@@ -29,11 +21,6 @@ OPERATIONS = (
 ).split()
 # No JSON.
 OTHERS = set("openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics".split())
-
-
-def validate(instance, pointer):
-    """Against what `pointer` names: asyncapi.json#/components/schemas/Event."""
-    Draft202012Validator({"$ref": pointer}, registry=REGISTRY).validate(instance)
 
 
 def resolved(part):
@@ -87,43 +74,20 @@ def http():
 
 def web_socket():
     """Each example of a message to the server, in order."""
-    schemas = MESSAGES["components"]["schemas"]
-    types = {
-        schema["properties"]["type"]["const"]: name
-        for name, schema in schemas.items()
-        if "const" in schema.get("properties", {}).get("type", {})
-    }
-    seen = set()
-    with connect(f"ws{ADDRESS.removeprefix('http')}/ws") as socket:
-
-        def receive():
-            message = json.loads(socket.recv(timeout=30))
-            validate(message, f"asyncapi.json#/components/schemas/{types[message['type']]}")
-            seen.add(message["type"])
-            return message
-
-        def is_answer(message, request):
-            if "id" in request:
-                return message.get("id") == request["id"]
-            return message["type"] not in ("update", "events")
-
+    with WebSocket() as socket:
         for message in MESSAGES["components"]["messages"].values():
             for example in message.get("examples", []):
                 request = example["payload"]
                 validate(request, "asyncapi.json" + message["payload"]["$ref"])
                 if "operator_key" in request.get("login", {}):
                     request["login"]["operator_key"] = OPERATOR_KEY
-                while "unsubscribe" in request and not {"update", "events"} <= seen:
-                    receive()
-                socket.send(json.dumps(request))
-                while not is_answer(answer := receive(), request):
-                    pass
+                while "unsubscribe" in request and not {"update", "events"} <= socket.seen:
+                    socket.receive()
+                answer = socket.ask(request)
                 print(request, answer)
                 assert answer.get("status", 200) < 300 and answer["type"] != "error", answer
-        socket.send('{"subscribe": "?"}')
-        while receive()["type"] != "error":
-            pass
-    assert seen == set(types), set(types) - seen
+        socket.ask({"subscribe": "?"})
+        assert socket.seen == set(socket.schemas), set(socket.schemas) - socket.seen
 
 
 def references(part):

@@ -32,6 +32,18 @@ def bearer():
     return "Bearer " + OPERATOR_KEY
 
 
+def is_judged(name, body, fits):
+    """Whether a request must be refused if, and only if, it does not fit its description."""
+    content = body.get(name, body) if isinstance(body, dict) else None
+    if fits or not isinstance(content, dict):
+        return True
+    # of several orders, one that is wrong is an error in the list
+    is_list = isinstance(content.get("orders"), list)
+    # a schema counts no bytes
+    texts = [text for text in (content.get("key"), body.get("id")) if isinstance(text, str)]
+    return not is_list and all(text.isascii() for text in texts)
+
+
 def ask(address, method, path, body=None, authorization=None):
     """The status and the JSON of a response."""
     headers = {"Authorization": authorization} if authorization else {}
@@ -90,3 +102,8 @@ def run_with(python, script, *arguments):
     environment = {**os.environ, "PYTHONPATH": f"{HERE}:{ROOT / 'testing/support'}"}
     command = [python, "-B", HERE / script, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def random_messages(python, server, seed, count):
+    """To the WebSocket, likewise; `count` of each kind."""
+    return run_with(python, "random_messages.py", server.address, str(seed), str(count))

@@ -50,6 +50,10 @@ class Interfaces(unittest.TestCase):
             options = ("--seed", SEED, "-n", 2, "--include-tag", "orders")  # each takes a hash
             self.check(interfaces.schemathesis(self.python, server, *options, keys=True))
 
+    def test_random_messages_find_the_web_socket_as_it_is_described(self):
+        with interfaces.server_with_market() as server:
+            self.check(interfaces.random_messages(self.python, server, SEED, 20))
+
     def test_the_frames_of_the_autobahn_test_suite(self):
         with ExchangeServer() as server:
             url = f"ws://127.0.0.1:{server.http_port}/ws"
