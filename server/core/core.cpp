@@ -147,6 +147,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     // the next batch: fewer commits and fewer switches between threads.
     yield_cpu();
     note_unprojected();
+    if (committer_.exchange().has_new_events()) projector_.note_events();
     first += batch.size();
     commands_of_all += commands;
     const std::size_t unprojected = committer_.exchange().changed_rows();
@@ -212,6 +213,7 @@ void Core::offer_projection(std::size_t orders_max) {
   }
   if (!exchange.continue_hand_over(rows_, orders_max)) return;
   projector_.offer(rows_, hand_over_->batch, hand_over_->closed);
+  if (exchange.has_new_events()) projector_.note_events();  // since the hand-over began
   hand_over_.reset();
 }
 

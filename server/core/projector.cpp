@@ -50,6 +50,7 @@ void Projector::offer(Rows& rows, BatchNumber batch, ClosedMark closed) {
     slot.closed = closed;
     slot.size = slot.rows.size();
     slot.began = now();
+    slot.events = false;
   });
   slot_.notify();
 }
@@ -71,6 +72,12 @@ void Projector::hurry() {
   slot_.with([](Slot& slot) { slot.hurry = true; });
   slot_.notify();
   bursts_.hurry();
+}
+
+void Projector::note_events() {
+  if (!events_expected_) return;
+  const bool noted = slot_.with([](Slot& slot) { return std::exchange(slot.events, true); });
+  if (!noted) slot_.notify();
 }
 
 void Projector::run() {
@@ -117,10 +124,13 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
           std::min((now() - slot.began) / std::int64_t(std::max(slot.size, rows_least)), slowest);
   });
   const std::chrono::nanoseconds taken = now() - began;
-  std::chrono::nanoseconds pause = interval - taken;
-  // Of many events as long as the projection took: rows that change often are written less often.
-  if (awaited) pause = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
-  slot_.wait_for(pause, [](const Slot& slot) { return slot.hurry || slot.stopping; });
+  const std::chrono::nanoseconds pause = interval - taken;
+  // Events end the pause, but not before it took as long as the projection: rows that change often
+  // are written less often.
+  const auto least = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
+  const auto ended = [](const Slot& slot) { return slot.hurry || slot.stopping; };
+  slot_.wait_for(least, ended);
+  slot_.wait_for(pause - least, [&](const Slot& slot) { return slot.events || ended(slot); });
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {

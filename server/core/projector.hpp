@@ -45,10 +45,12 @@ class Projector {
   // Whether clients wait for events of accounts: rows with any are projected soon, and without
   // rests. Any thread.
   void expect_events(bool expected) { events_expected_ = expected; }
+  // Core thread. There are some that were not offered yet.
+  void note_events();
 
  private:
   struct Slot {
-    bool offered = false, busy = false, hurry = false, stopping = false;
+    bool offered = false, busy = false, hurry = false, events = false, stopping = false;
     Rows rows;
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;

@@ -125,6 +125,8 @@ class Exchange {
   // Number of rows that take_changes() would copy now, or those that changed since a hand-over
   // began.
   std::size_t changed_rows() const { return changes_.size(); }
+  // Whether there are events of accounts among them.
+  bool has_new_events() const { return !changes_.events.empty(); }
   // Frees the orders that closed up to `mark`, at most `orders_max` of them, and returns whether
   // these were all.
   bool release_closed(ClosedMark mark,

@@ -29,6 +29,13 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
       co_await core_.may_see(*id, std::move(request.key), connection->address);
   if (!allowed) co_return refused(describe(Reason::key_unchecked));
   if (!*allowed) co_return unknown();
+  ++beginning_;
+  update_expected();
+  const auto begun = [](AccountChannel* channel) {
+    --channel->beginning_;
+    channel->update_expected();
+  };
+  const std::unique_ptr<AccountChannel, decltype(begun)> at_end(this, begun);
   // The core knows an account before the view does.
   if (recorded(*id) == nullptr) {
     const AddressTurns::Turn turn = co_await begins_.take(connection->address);
@@ -48,7 +55,6 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
   const AccountNumber number = *view_->account_number(*id);
   const auto subscription =
       std::make_shared<Subscription>(Subscription{*id, number, connection, request.from});
-  if (followers_.empty()) core_.expect_events(true);
   followers_.emplace(number, subscription);
   make_ready(subscription);
   co_return Begun{subscription, {}};
@@ -68,6 +74,10 @@ asio::awaitable<bool> AccountChannel::wait_for(std::function<bool()> is_there) {
     in_time = co_await changed.wait_until(deadline);
   }
   co_return is_there();
+}
+
+void AccountChannel::update_expected() {
+  core_.expect_events(beginning_ > 0 || !followers_.empty());
 }
 
 void AccountChannel::make_ready(const SubscriptionPointer& subscription) {
@@ -158,7 +168,7 @@ void AccountChannel::end(const SubscriptionPointer& subscription) {
   const auto [first, last] = followers_.equal_range(subscription->number);
   followers_.erase(
       std::find_if(first, last, [&](const auto& one) { return one.second == subscription; }));
-  if (followers_.empty()) core_.expect_events(false);
+  update_expected();
 }
 
 void AccountChannel::end(Connection& connection) {

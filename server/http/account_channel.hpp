@@ -81,6 +81,8 @@ class AccountChannel {
   const MarketView::Account* recorded(const AccountId& account) const;  // null: not yet
   // Whether `is_there`; asks again whenever an account has changed, for some seconds.
   boost::asio::awaitable<bool> wait_for(std::function<bool()> is_there);
+  // Whether the core brings events into the tables soon.
+  void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
   std::string first_message(Subscription& subscription);
   // Take what is ready off the connection: a first message, or ranges of events to read.
@@ -98,6 +100,7 @@ class AccountChannel {
   Bursts bursts_;
   std::set<Event*> waiting_;  // of wait_for()
   std::multimap<AccountNumber, SubscriptionPointer> followers_;
+  std::size_t beginning_ = 0;  // subscriptions
 };
 
 }  // namespace exchange

@@ -79,7 +79,9 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<Events> read_events(std::vector<EventRange> ranges);
   // Whether clients wait for events: the core then brings them into the tables soon.
   void expect_events(bool expected) {
-    if (attached()) core_->expect_events(expected);
+    state_.with([&](const State& state) {
+      if (attached() && !state.closed) core_->expect_events(expected);
+    });
   }
 
   struct Read {

@@ -331,3 +331,14 @@ TEST_CASE_METHOD(FollowAccount, "a subscription waits while the store cannot be 
   transact(1, "<cancel id='1'/>");
   CHECK(events(socket, 1)[0]["event"] == "canceled");
 }
+
+TEST_CASE_METHOD(FollowAccount, "events do not wait for the pause after a projection without any") {
+  options.core.projection_interval_ms = 3'600'000;
+  start();
+  post(small_market);
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  transact(2, "<order sym='SPY' amount='-1' limit='9'/>");
+  transact(1, "<order sym='SPY' amount='1' limit='1'/>");
+  CHECK(events(socket, 1)[0]["event"] == "opened");
+}
