@@ -352,8 +352,20 @@ void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
 asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                                                    SubscriberRequest request) {
   const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
-  const Found found = co_await asio::co_spawn(
-      answers_, look_up(request.name, subscribes, subscriber.address), asio::use_awaitable);
+  const std::int64_t asked_ns = monotonic_ns();
+  const auto look = [&] {
+    return asio::co_spawn(answers_, look_up(request.name, subscribes, subscriber.address),
+                          asio::use_awaitable);
+  };
+  Found found = co_await look();
+  // The core knows a symbol before the tables do, and these before the view.
+  asio::steady_timer timer(connections_);
+  for (bool behind = true; !found.symbol && behind && !subscriber.is_over();) {
+    behind = are_tables_behind(asked_ns);
+    timer.expires_after(std::chrono::milliseconds(5));
+    co_await timer.async_wait(use_tuple);
+    found = co_await look();
+  }
   if (!found.symbol) {
     send(subscriber,
          error_message("unknown symbol '" + request.name + "'", code_of(Reason::unknown_symbol)));
@@ -369,6 +381,12 @@ asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
     subscribers_of_[*found.symbol].insert(&subscriber);
     subscriber.send(found.message);
   }
+}
+
+bool MarketChannel::are_tables_behind(std::int64_t since_ns) const {
+  const std::int64_t now_ns = monotonic_ns(), age_ns = now_ns - since_ns;
+  return entry_.attached() && age_ns < std::int64_t(limits_.stale_ms) * 1'000'000 &&
+         entry_.health().projection_lag_ns(now_ns) > age_ns;
 }
 
 // The subscriber gets nothing more of the symbol.

@@ -291,6 +291,15 @@ TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced ar
   CHECK(refusal() == 503);
 }
 
+TEST_CASE_METHOD(Follow, "a symbol may be subscribed to once it is created") {
+  options.core.projection_interval_ms = 300;
+  start();
+  post("<create><account id='1' balance='1'/></create>");  // the pause after it
+  post("<create><symbol sym='NEW'/></create>");
+  Socket socket = follow("NEW");
+  CHECK(receive(socket)["symbol"] == "NEW");
+}
+
 TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reason") {
   start();
   trade();
