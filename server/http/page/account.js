@@ -18,6 +18,8 @@ export class Account {
   // Executions, newest first; also in `news`, with the cancels that no request asked for.
   get fills() { return this.news.filter(({event}) => event === "executed"); }
   get known() { return this.number !== null; }
+  // Whether it has the events that there were when it subscribed.
+  get isCurrent() { return this.known && this.number >= this.awaited; }
 
   // What to subscribe to: a snapshot, or every event behind the last one.
   get subscription() {
@@ -31,6 +33,8 @@ export class Account {
   take(message) {
     if (message.type === "account") {
       this.#begin(message);
+    } else if (message.type === "subscribed") {
+      this.awaited = message.newest;
     } else if (message.type === "events") {
       for (const event of message.events) {
         if (event.number <= this.number) continue;  // had before
@@ -90,7 +94,7 @@ export class Account {
 
   #forget() {
     this.#known = null;
-    Object.assign(this, {number: null, snapshot: null, balance: 0n, news: []});
+    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: []});
     for (const map of ["positions", "orders", "prices"]) this[map] = new Map();
     this.began = {cash: 0n, shares: new Map(), prices: new Map()};
   }

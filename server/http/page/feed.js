@@ -137,7 +137,8 @@ export class Feed {
     const taken = this.account.take(message);
     if (taken === "drop") return this.drop();
     if (taken === "resubscribe") return this.#followAccount();
-    this.accountState = taken === "refused" ? "refused" : "live";
+    if (taken === "refused") this.accountState = taken;
+    else this.accountState = this.account.isCurrent ? "live" : "waiting";
     this.#failures = 0;
     this.changed();
   }

@@ -55,7 +55,8 @@ const tests = {
     const [nine, ten] = [9, 10].map((number) => executed(number, {shares: "1", price: "9.5", open: String(12 - number), balance: "1000", position: "6"}));
     equal([account.take(events(nine)), account.take(events(nine, ten)), account.number, account.fills.length], ["taken", "taken", 10, 2]);
     equal([account.take(events({...ten, number: 12})), account.number, account.subscription], ["drop", 10, {account: "1", from: 11}]);
-    equal([account.take({type: "subscribed", from: 11, newest: 11}), account.take(events({...ten, number: 11})), account.number], ["taken", "taken", 11]);
+    equal([account.take({type: "subscribed", from: 11, newest: 11}), account.isCurrent], ["taken", false]);
+    equal([account.take(events({...ten, number: 11})), account.number, account.isCurrent], ["taken", 11, true]);
   },
   "an account of another store begins anew, and a refusal is kept for the reader"() {
     const account = new Account("1", "");
