@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,7 +17,6 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
-#include <charconv>
 #include <ctime>
 #include <future>
 #include <optional>
@@ -71,10 +71,6 @@ HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
                     (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
 }
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 // A target in absolute form goes before Host (RFC 9112 3.2.2).
 void split_absolute_target(HttpHeader& header) {
   const std::string target(header.target().data(), header.target().size());
@@ -84,23 +80,14 @@ void split_absolute_target(HttpHeader& header) {
   header.target({absolute->target.data(), absolute->target.size()});
 }
 
-// Clients may encode any character: "ref%3Amine". Those that are part of a valid path or value are
-// decoded (RFC 3986 6.2.2.2), others stay as they came.
-void decode_target(HttpHeader& header) {
-  const std::string_view target(header.target().data(), header.target().size());
-  if (target.find('%') == std::string_view::npos) return;
-  std::string decoded;
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    unsigned code = 0;
-    const std::string_view hex = target.substr(i + 1, 2);
-    const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
-    const bool encoded = target[i] == '%' && hex.size() == 2 && end == hex.data() + 2 &&
-                         (is_alphanumeric(char(code)) ||
-                          std::string_view("-._~:").find(char(code)) != std::string_view::npos);
-    decoded += encoded ? char(code) : target[i];
-    if (encoded) i += 2;
-  }
-  header.target(decoded);
+// Code generators encode the colon of "ref:mine": of what a valid path or value has, it alone is
+// not unreserved (RFC 3986 2.3). Nothing else is decoded, so that no path has two spellings.
+void decode_colons(HttpHeader& header) {
+  if (header.target().find('%') == header.target().npos) return;
+  std::string target(header.target().data(), header.target().size());
+  boost::algorithm::replace_all(target, "%3A", ":");
+  boost::algorithm::replace_all(target, "%3a", ":");
+  header.target(target);
 }
 
 // RFC 9110 5.6.7.
@@ -120,8 +107,10 @@ bool has_websocket_key(const HttpHeader& header) {
   if (std::distance(keys.first, keys.second) != 1) return false;
   const auto key = keys.first->value();
   return key.size() == digits + 2 && key.ends_with("==") &&
-         std::all_of(key.begin(), key.begin() + digits,
-                     [](char c) { return is_alphanumeric(c) || c == '+' || c == '/'; });
+         std::all_of(key.begin(), key.begin() + digits, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '+' || c == '/';
+         });
 }
 
 // A parser's error as a status and a sentence; nothing if the connection just ended.
@@ -408,7 +397,7 @@ class HttpServer::State {
     std::size_t body_bytes_max = 0;
     if (!error) {
       split_absolute_target(header);
-      decode_target(header);
+      decode_colons(header);
       if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
            {"/api/books/", 404, "there is no such path", "not_found"},
            {"/api/books/SPY/x", 404, "there is no such path", "not_found"},
            {"/api/books/XYZ", 404, "unknown symbol 'XYZ'", "unknown_symbol"},
-           {"/api/books/S%2FY", 404, "unknown symbol 'S%2FY'", "unknown_symbol"},
+           {"/api/books/S%50Y", 404, "unknown symbol 'S%50Y'", "unknown_symbol"},
            {"/api/books/\xff", 404, "unknown symbol '\xef\xbf\xbd'", "unknown_symbol"},
            {"/api/books/SPY?levels=0", 400, levels, "bad_request"},
            {"/api/books/SPY?levels=1001", 400, levels, "bad_request"},
@@ -135,17 +135,14 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
   }
 }
 
-TEST_CASE_METHOD(Market, "a path and its parameters may be percent-encoded") {
+TEST_CASE_METHOD(Market, "the colon of a reference may be percent-encoded, and nothing else") {
   REQUIRE(transact(1, "<order sym='SPY' amount='1' limit='1' ref='a:b'/>").status == 200);
   await_view();
-  const auto is_found = [&](const std::string& target) { return get(target).status == 200; };
-  CHECK(is_found("/api/orders/ref%3Aa%3ab?account=%31"));
-  CHECK(is_found("/api/books/%53P%59?l%65vels=1"));
-  CHECK(is_found("/%61pi/symbols"));
-  for (const char* const target : {"/api%2Fsymbols", "/api/symbols%3Flimit=1", "/api/books/SPY%00",
-                                   "/api/books/SPY%", "/api/books/SPY%4", "/api/books/SP%5"})
+  CHECK(get("/api/orders/ref%3Aa%3ab?account=1").status == 200);
+  for (const char* const target :
+       {"/api%2Fsymbols", "/%61pi/symbols", "/api/symbols%3Flimit=1", "/api/books/S%50Y",
+        "/api/books/SPY%00", "/api/books/SPY%253A", "/api/trades?sym=SPY%26limit=0"})
     CHECK(get(target).status == 404);
-  CHECK(get("/api/trades?sym=SPY%26limit=0").status == 404);
 }
 
 TEST_CASE_METHOD(Market, "HEAD returns the header that GET would, without the body") {
