@@ -142,11 +142,11 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     beat();
     const std::size_t rows_before = committer_.exchange().changed_rows();
     batch = batch.first(committer_.commit(batch));
+    note_unprojected();  // before a client can know of it
     complete(batch);
     // On a shared CPU the transport sends these replies now, and what it receives meanwhile joins
     // the next batch: fewer commits and fewer switches between threads.
     yield_cpu();
-    note_unprojected();
     if (committer_.exchange().has_new_events()) projector_.note_events();
     first += batch.size();
     commands_of_all += commands;

@@ -75,7 +75,8 @@ class Install(unittest.TestCase):
         )
         missing = set()
         for page in (*pages.glob("docs/*.md"), pages / "README.md"):
-            for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+            for link in re.findall(r"\]\(([^)#\s]+)", text):
                 target = (page.parent / link).resolve()
                 inside = os.path.relpath(target, pages.resolve())
                 if "://" not in link and not target.exists() and not sources.match(inside):
