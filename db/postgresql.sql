@@ -30,7 +30,13 @@ CREATE TABLE IF NOT EXISTS account_keys (
 CREATE TABLE IF NOT EXISTS symbols (
   number bigint PRIMARY KEY,
   name text NOT NULL UNIQUE,
-  shares_total_e8 bigint NOT NULL      -- all shares ever created
+  shares_total_e8 bigint NOT NULL,     -- all shares ever created
+  tick_e8 bigint NOT NULL DEFAULT 0,   -- limits are multiples of it; 0 here and below: no such rule
+  price_min_e8 bigint NOT NULL DEFAULT 0,  -- of limits
+  price_max_e8 bigint NOT NULL DEFAULT 0,
+  lot_e8 bigint NOT NULL DEFAULT 0,    -- the shares of orders are multiples of it
+  order_max_e8 bigint NOT NULL DEFAULT 0,  -- shares of one order
+  trading text NOT NULL DEFAULT ''     -- '': open; halted
 );
 CREATE TABLE IF NOT EXISTS positions (
   account bigint NOT NULL,

@@ -16,7 +16,13 @@ CREATE TABLE IF NOT EXISTS account_keys (
 CREATE TABLE IF NOT EXISTS symbols (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  shares_total_e8 INTEGER NOT NULL     -- all shares ever created
+  shares_total_e8 INTEGER NOT NULL,    -- all shares ever created
+  tick_e8 INTEGER NOT NULL DEFAULT 0,  -- limits are multiples of it; 0 here and below: no such rule
+  price_min_e8 INTEGER NOT NULL DEFAULT 0,  -- of limits
+  price_max_e8 INTEGER NOT NULL DEFAULT 0,
+  lot_e8 INTEGER NOT NULL DEFAULT 0,   -- the shares of orders are multiples of it
+  order_max_e8 INTEGER NOT NULL DEFAULT 0,  -- shares of one order
+  trading TEXT NOT NULL DEFAULT ''     -- '': open; halted
 );
 CREATE TABLE IF NOT EXISTS positions (
   account INTEGER NOT NULL REFERENCES accounts,

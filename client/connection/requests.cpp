@@ -65,6 +65,15 @@ struct ElementWriter {
     return "<replace" + order(replace) + amount(replace.side, replace.shares) +
            attribute("limit", to_string(replace.limit)) + "/>";
   }
+  std::string operator()(const SetInstrument& set) const {
+    const auto number = [](const char* name, const auto& value) {
+      return value ? attribute(name, to_string(*value)) : std::string();
+    };
+    return "<instrument" + attribute("sym", set.symbol.view()) + number("tick", set.tick) +
+           number("price-min", set.price_min) + number("price-max", set.price_max) +
+           number("lot", set.lot) + number("order-max", set.order_max) +
+           (set.trading ? attribute("trading", word_of(*set.trading)) : "") + "/>";
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
 };
 

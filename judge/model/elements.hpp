@@ -66,6 +66,16 @@ struct RequestElementWriter {
            quoted("limit", to_string(c.limit));
     return "<replace" + echo + "/>";
   }
+  std::string operator()(const SetInstrument& c) const {
+    echo = quoted("sym", c.symbol.view());
+    const auto number = [](const char* name, const auto& value) {
+      return value ? quoted(name, to_string(*value)) : std::string();
+    };
+    const char* const trading = c.trading == Trading::halted ? "halted" : "open";
+    return "<instrument" + echo + number("tick", c.tick) + number("price-min", c.price_min) +
+           number("price-max", c.price_max) + number("lot", c.lot) +
+           number("order-max", c.order_max) + (c.trading ? quoted("trading", trading) : "") + "/>";
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
   static std::string named(OrderId order, const OptionalReference& ref) {
     return ref ? reference(ref) : quoted("id", std::to_string(order));
@@ -75,7 +85,9 @@ struct RequestElementWriter {
   }
 };
 
-inline bool creates(const Command& command) { return command.index() < 3; }
+inline bool creates(const Command& command) {
+  return command.index() < 3 || std::holds_alternative<SetInstrument>(command);
+}
 
 // A request of commands that all create, or all trade for this account.
 inline std::string request_document(const std::vector<Command>& commands, const AccountId& account,
@@ -121,8 +133,7 @@ inline std::string status_element(const std::string& name, const std::string& ec
 // without an id.
 inline std::string reply_element(const Outcome& outcome, const std::string& echo) {
   if (const auto* rejected = std::get_if<Rejected>(&outcome))
-    return "<error" + echo + ">" + std::string(describe(rejected->reason)) +
-           (rejected->number != 0 ? " " + std::to_string(rejected->number) : "") + "</error>";
+    return "<error" + echo + ">" + sentence_of(*rejected) + "</error>";
   if (const auto* opened = std::get_if<Opened>(&outcome))
     return "<opened" + with_id(echo, opened->order) + "/>";
   if (const auto* opened = std::get_if<OpenedBefore>(&outcome))

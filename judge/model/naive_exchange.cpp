@@ -193,6 +193,8 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   const Symbol* const symbol = find(symbols_, command.symbol);
   if (command.symbol_must_exist && (!symbol || symbol->created > version))
     return Rejected{Reason::unknown_symbol};
+  if (const auto broken = broken_rule(command.symbol, command.shares, command.limit, version))
+    return *broken;
   if (command.side == Side::buy) {  // a market buy costs nothing yet: its limit is 0
     if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
@@ -225,6 +227,8 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   if (was_open == Shares()) return Rejected{Reason::nothing_open};
   if (named->placed.side != command.side) return Rejected{Reason::other_side};
   if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
+  if (const auto broken = broken_rule(named->placed.symbol, command.shares, command.limit, version))
+    return *broken;
   const Shares open = command.shares - executed(*named, version);
   if (command.side == Side::buy) {
     const UInt128 reserved = money(was_open, terms(*named, version).limit);
@@ -248,6 +252,56 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
 
 Outcome NaiveExchange::at(const RecordEvents& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  return Created{};
+}
+
+Instrument NaiveExchange::Symbol::instrument(Version version) const {
+  Instrument instrument;
+  for (const Rules& one : rules)
+    if (one.from <= version) instrument = one.instrument;
+  return instrument;
+}
+
+Instrument NaiveExchange::instrument(const SymbolName& name, Version version) const {
+  const Symbol* const symbol = find(symbols_, name);
+  return symbol ? symbol->instrument(version) : Instrument();
+}
+
+Instrument NaiveExchange::changed(Instrument instrument, const SetInstrument& command) {
+  if (command.tick) instrument.tick = *command.tick;
+  if (command.price_min) instrument.price_min = *command.price_min;
+  if (command.price_max) instrument.price_max = *command.price_max;
+  if (command.lot) instrument.lot = *command.lot;
+  if (command.order_max) instrument.order_max = *command.order_max;
+  if (command.trading) instrument.trading = *command.trading;
+  return instrument;
+}
+
+std::optional<Rejected> NaiveExchange::broken_rule(const SymbolName& symbol, Shares shares,
+                                                   Price limit, Version version) const {
+  const Instrument rules = instrument(symbol, version);
+  const auto is_multiple = [](auto number, auto unit) {
+    return unit.units() == 0 || number.units() % unit.units() == 0;
+  };
+  const auto refused = [](Reason reason, auto number) {
+    return Rejected{reason, std::uint64_t(number.units())};
+  };
+  if (rules.trading == Trading::halted) return Rejected{Reason::trading_halted};
+  if (!is_multiple(shares, rules.lot)) return refused(Reason::off_lot, rules.lot);
+  if (rules.order_max != Shares() && shares > rules.order_max)
+    return refused(Reason::order_too_large, rules.order_max);
+  const bool is_market = limit == Price();
+  if (!is_multiple(limit, rules.tick)) return refused(Reason::off_tick, rules.tick);
+  if (!is_market && limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
+  if (!is_market && rules.price_max != Price() && limit > rules.price_max)
+    return refused(Reason::price_too_high, rules.price_max);
+  return {};
+}
+
+Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
+  const Instrument rules = changed(instrument(command.symbol, version), command);
+  if (rules.price_max != Price() && rules.price_min > rules.price_max)
+    return Rejected{Reason::inverted_prices};
   return Created{};
 }
 
@@ -292,6 +346,12 @@ NaiveExchange::Symbol& NaiveExchange::symbol_to_change(const SymbolName& name) {
 
 Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
   symbol_to_change(command.symbol);
+  return Created{};
+}
+
+Outcome NaiveExchange::execute(const SetInstrument& command, Timestamp) {
+  Symbol& symbol = symbol_to_change(command.symbol);
+  symbol.rules.push_back({version_, changed(symbol.instrument(version_), command)});
   return Created{};
 }
 
@@ -343,8 +403,11 @@ void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now)
     Shares shares = wanted;
     if (arriving.is_market() && arriving.side == Side::buy) {
       const auto cash = UInt128(balance(*find(accounts_, arriving.account), version_).units());
-      if (money(wanted, price) > cash)
-        shares = Shares::from_units(std::int64_t(cash / UInt128(price.units())));
+      if (money(wanted, price) > cash) {
+        const Shares lot = instrument(arriving.symbol, version_).lot;
+        const auto units = std::int64_t(cash / UInt128(price.units()));
+        shares = Shares::from_units(lot == Shares() ? units : units - units % lot.units());
+      }
     }
     if (shares == Shares()) {
       cancel_open(taker, now);
@@ -450,6 +513,10 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
   const auto consider_placements = [&](const std::vector<Placement>& placements) {
     for (const Placement& placement : placements) consider(placement.from);
   };
+  const auto consider_rules = [&](const SymbolName& name) {
+    if (const Symbol* const symbol = find(symbols_, name))
+      for (const Symbol::Rules& rules : symbol->rules) consider(rules.from);
+  };
   const auto consider_order = [&](OrderId id) {
     if (id == 0 || id > orders_.size()) return;
     const Order& order = orders_[id - 1];
@@ -485,6 +552,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       consider_placements(symbol->placements);
   } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
     consider_holdings(order->account);
+    consider_rules(order->symbol);
     if (const Symbol* const symbol = find(symbols_, order->symbol)) consider(symbol->created);
     if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
       if (const Symbol* const symbol = find(symbols_, order->symbol))
@@ -498,6 +566,9 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       for (const OrderId id : by->orders) consider_order(id);
   } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
     consider_holdings(replace->account);
+    for (const auto& [name, symbol] : symbols_) consider_rules(SymbolName(name));
+  } else if (const auto* set = std::get_if<SetInstrument>(&command)) {
+    consider_rules(set->symbol);
   } else if (const auto* record = std::get_if<RecordEvents>(&command)) {
     consider_account(record->account);
   }

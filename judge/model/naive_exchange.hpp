@@ -76,6 +76,12 @@ class NaiveExchange {
     std::vector<Placement> placements;
     std::vector<OrderId> open;    // and perhaps some that have closed
     std::vector<OrderId> orders;  // all of them
+    struct Rules {
+      Version from;
+      Instrument instrument;
+    };
+    std::vector<Rules> rules;  // the newest last
+    Instrument instrument(Version version) const;
   };
   struct Executed {
     Version from;
@@ -107,6 +113,7 @@ class NaiveExchange {
   Outcome at(const CancelAll& command, Version version) const;
   Outcome at(const ReplaceOrder& command, Version version) const;
   Outcome at(const RecordEvents& command, Version version) const;
+  Outcome at(const SetInstrument& command, Version version) const;
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
   Outcome execute(const PlaceShares& command, Timestamp now);
@@ -116,7 +123,13 @@ class NaiveExchange {
   Outcome execute(const CancelAll& command, Timestamp now);
   Outcome execute(const ReplaceOrder& command, Timestamp now);
   Outcome execute(const RecordEvents&, Timestamp) { return Created{}; }
+  Outcome execute(const SetInstrument& command, Timestamp now);
 
+  Instrument instrument(const SymbolName& symbol, Version version) const;
+  static Instrument changed(Instrument instrument, const SetInstrument& command);
+  // Why an order of these shares and this limit, 0 of a market order, breaks a rule; or nothing.
+  std::optional<Rejected> broken_rule(const SymbolName& symbol, Shares shares, Price limit,
+                                      Version version) const;
   // Null if there is none at this version.
   const Account* account(const AccountId& id, Version version) const;
   const Order* order(const AccountId& account, OrderId id, Version version,

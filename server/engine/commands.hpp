@@ -5,12 +5,14 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
+#include "engine/instrument.hpp"
 #include "engine/key_hash.hpp"
 
 namespace exchange {
@@ -154,8 +156,20 @@ struct RecordEvents {
   bool operator==(const RecordEvents&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
+// Changes what the orders of a symbol must keep to (I1 to I8); creates the symbol if it is new.
+// What is none stays as it is; 0 ends a rule. By the operator.
+struct SetInstrument {
+  static constexpr const char* word = "instrument";
+  SymbolName symbol;
+  std::optional<Price> tick = {}, price_min = {}, price_max = {};
+  std::optional<Shares> lot = {}, order_max = {};
+  std::optional<Trading> trading = {};
+  bool operator==(const SetInstrument&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(SetInstrument, (),
+                      (symbol, tick, price_min, price_max, lot, order_max, trading))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
-                             QueryOrder, CancelAll, ReplaceOrder, RecordEvents>;
+                             QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
@@ -177,9 +191,12 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
                      // already
     key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                      // one address
-    operator_key     // by the authenticator too: a creation without the operator's key
+    operator_key,    // by the authenticator too: a creation without the operator's key
+    // SetInstrument, of an order or a replace, with the price or shares in Rejected::number
+    trading_halted, off_tick, off_lot, order_too_large, price_too_low, price_too_high,
+    inverted_prices  // of a SetInstrument
 )
-std::string_view describe(Reason reason);  // a sentence for people
+std::string_view describe(Reason reason);  // a sentence for people, without Rejected::number
 // A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
 inline std::string_view code_of(Reason reason) { return name_of(reason); }
 
@@ -238,11 +255,13 @@ struct Replaced {
 BOOST_DESCRIBE_STRUCT(Replaced, (), (order))
 struct Rejected {
   Reason reason;
-  // what the sentence ends with, if not 0: the order that used the reference, or the limit
+  // what the sentence ends with, if not 0: the order that used the reference, the limit, or units
+  // of the price or shares
   std::uint64_t number = 0;
   bool operator==(const Rejected&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rejected, (), (reason, number))
+std::string sentence_of(const Rejected& rejected);
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.
 // The order reader replaces this outcome before the submission completes.
 struct NotInMemory {

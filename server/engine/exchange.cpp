@@ -67,6 +67,51 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   return Created{};
 }
 
+Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
+  SymbolNumber number = ledger_.find(command.symbol);
+  Instrument rules = number == no_index ? Instrument() : ledger_.symbol(number).instrument;
+  std::uint64_t given = 0, bit = 1;
+  for_each_member<Instrument>([&](auto rule) {
+    for_each_member<SetInstrument>([&](auto change) {
+      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
+        if (std::string_view(rule.name) == change.name && command.*change.pointer) {
+          rules.*rule.pointer = *(command.*change.pointer);
+          given |= bit;
+        }
+    });
+    bit <<= 1;
+  });
+  if (rules.price_max > Price() && rules.price_min > rules.price_max)
+    return Rejected{Reason::inverted_prices};
+  if (const auto refusal = check_new_symbol(number)) return *refusal;
+  if (number == no_index) number = add_symbol(command.symbol);
+  ledger_.set_instrument(number, rules, changes_);
+  update_digest(now, 'I', number, given);
+  update_digest(now, 'i', std::uint64_t(rules.tick.units()), std::uint64_t(rules.lot.units()));
+  update_digest(now, 'i', std::uint64_t(rules.price_min.units()),
+                std::uint64_t(rules.price_max.units()));
+  update_digest(now, 'i', std::uint64_t(rules.order_max.units()), std::uint64_t(rules.trading));
+  return Created{};
+}
+
+std::optional<Rejected> Exchange::check_rules(const Instrument& rules, Shares shares, Price limit) {
+  const auto refused = [](Reason reason, auto number) {
+    return Rejected{reason, std::uint64_t(number.units())};
+  };
+  if (rules.trading == Trading::halted) return Rejected{Reason::trading_halted};
+  if (rules.lot > Shares() && shares.units() % rules.lot.units() != 0)
+    return refused(Reason::off_lot, rules.lot);
+  if (rules.order_max > Shares() && shares > rules.order_max)
+    return refused(Reason::order_too_large, rules.order_max);
+  if (limit == Price()) return {};  // a market order
+  if (rules.tick > Price() && limit.units() % rules.tick.units() != 0)
+    return refused(Reason::off_tick, rules.tick);
+  if (limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
+  if (rules.price_max > Price() && limit > rules.price_max)
+    return refused(Reason::price_too_high, rules.price_max);
+  return {};
+}
+
 SymbolNumber Exchange::add_symbol(const SymbolName& name) {
   const SymbolNumber number = ledger_.add_symbol(name);
   books_.add_symbol();
@@ -100,6 +145,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
       return Rejected{Reason::reference_used, used->order};
     }
   if (command.symbol_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
+  if (const auto broken = check_instrument(symbol, command.shares, command.limit)) return *broken;
 
   const bool buys = command.side == Side::buy;
   const Cash reserved = buys ? cost(command.shares, command.limit) : Cash();
@@ -201,6 +247,8 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
         pays_as_it_goes && cost(shares, maker.limit) > ledger_.account(taker.account).balance;
     if (out_of_cash) {
       shares = affordable(ledger_.account(taker.account).balance, maker.limit);
+      if (const Shares lot = ledger_.symbol(taker.symbol).instrument.lot; lot > Shares())
+        shares = Shares::from_units(shares.units() - shares.units() % lot.units());
       if (shares == Shares()) return false;
     }
     if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
@@ -282,6 +330,8 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   if (order.side != command.side) return Rejected{Reason::other_side};
   const Shares executed = history.shares - order.open;
   if (command.shares <= executed) return Rejected{Reason::executed_more};
+  if (const auto broken = check_instrument(order.symbol, command.shares, command.limit))
+    return *broken;
 
   const Shares open = command.shares - executed;
   const bool keeps_place = command.limit == order.limit && open <= order.open;

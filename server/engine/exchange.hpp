@@ -72,6 +72,8 @@ class Exchange {
   Outcome apply(const CreateAccount& command, Timestamp now);
   // Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
+  // Created. Refused: inverted_prices. Orders that rest stay as they are.
+  Outcome apply(const SetInstrument& command, Timestamp now);
   // Created, also if they are recorded already. Refused: unknown_account.
   Outcome apply(const RecordEvents& command, Timestamp now);
   // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
@@ -82,7 +84,7 @@ class Exchange {
   // market buy reserves nothing and pays as it executes (E11).
   // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
   // insufficient_funds, insufficient_shares, cannot_fill, would_execute,
-  // and those of StateLimits.
+  // and those of SetInstrument and StateLimits.
   Outcome apply(const PlaceOrder& command, Timestamp now, const Located& located = {});
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
@@ -90,7 +92,8 @@ class Exchange {
   Outcome apply(const CancelOrder& command, Timestamp now, const Located& located = {});
   // Reserves for the new open part and releases the old one. An order that loses its place is
   // matched as if it arrived (E26 to E32). Replaced. Refused: as CancelOrder; other_side,
-  // executed_more, insufficient_funds, insufficient_shares. NotInMemory as above.
+  // executed_more, insufficient_funds, insufficient_shares, and those of SetInstrument. NotInMemory
+  // as above.
   Outcome apply(const ReplaceOrder& command, Timestamp now, const Located& located = {});
   // As if each were canceled alone, the oldest first, as many as fit one outcome
   // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
@@ -185,6 +188,14 @@ class Exchange {
   template <class OfOrder>
   std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
                            Outcome& refusal) const;
+
+  // Whether the instrument refuses an order, or what a replace would make of one.
+  std::optional<Rejected> check_instrument(SymbolNumber symbol, Shares shares, Price limit) const {
+    if (symbol == no_index || !ledger_.symbol(symbol).restricted) [[likely]]
+      return {};
+    return check_rules(ledger_.symbol(symbol).instrument, shares, limit);
+  }
+  static std::optional<Rejected> check_rules(const Instrument& rules, Shares shares, Price limit);
 
   // --- limits of the state (exchange_limits.cpp)
   std::optional<Rejected> check_new_symbol(SymbolNumber symbol) const {

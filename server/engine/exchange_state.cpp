@@ -76,7 +76,10 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
   for (const SymbolRow& row : image.symbols) {
     require(row.number == ledger_.symbols(), "symbols", row.number, "number out of sequence");
     require(ledger_.find(row.name) == no_index, "symbols", row.number, "name occurs twice");
-    ledger_.add_symbol(row.name, row.shares_total);
+    require(row.tick >= Price() && row.price_min >= Price() && row.price_max >= Price() &&
+                row.lot >= Shares() && row.order_max >= Shares(),
+            "symbols", row.number, "a rule below zero");
+    ledger_.add_symbol(row.name, row.shares_total, row.instrument());
     books_.add_symbol();
   }
   for (const PositionRow& row : image.positions) {

@@ -20,7 +20,9 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
   rows.symbols.clear();
   for (const SymbolNumber number : changes.symbols()) {
     symbols_[number].set_dirty(false);
-    rows.symbols.push_back({number, name(number), symbols_[number].shares_total});
+    const auto& [tick, price_min, price_max, lot, order_max, trading] = symbols_[number].instrument;
+    rows.symbols.push_back({number, name(number), symbols_[number].shares_total, tick, price_min,
+                            price_max, lot, order_max, trading});
   }
   rows.positions.clear();
   for_each_prefetched(

@@ -30,6 +30,8 @@ class Ledger {
   struct Symbol {
     Shares shares_total;
     bool changed = false;
+    bool restricted = false;  // its instrument has a rule
+    Instrument instrument = {};
     bool dirty() const { return changed; }
     void set_dirty(bool dirty) { changed = dirty; }
   };
@@ -82,8 +84,11 @@ class Ledger {
     accounts_.push_back({.balance = balance, .events_and_mark = events << 1});
     return account_ids_.add(id);
   }
-  SymbolNumber add_symbol(const SymbolName& name, Shares total = {}) {
-    symbols_.push_back({total});
+  SymbolNumber add_symbol(const SymbolName& name, Shares total = {},
+                          const Instrument& instrument = {}) {
+    symbols_.push_back({.shares_total = total,
+                        .restricted = instrument != Instrument(),
+                        .instrument = instrument});
     return symbol_names_.add(name);
   }
   // A position of no shares, which must be new.
@@ -106,6 +111,11 @@ class Ledger {
   }
   void add_to_total(SymbolNumber number, Shares shares, ChangeSet& changes) {
     symbols_[number].shares_total += shares;
+    mark_symbol(number, changes);
+  }
+  void set_instrument(SymbolNumber number, const Instrument& instrument, ChangeSet& changes) {
+    symbols_[number].instrument = instrument;
+    symbols_[number].restricted = instrument != Instrument();
     mark_symbol(number, changes);
   }
   // As changed, though nothing did.

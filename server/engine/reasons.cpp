@@ -39,8 +39,30 @@ std::string_view describe(Reason reason) {
       return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";
     case Reason::operator_key: return "creating needs the operator's key";
+    case Reason::trading_halted: return "trading of this symbol is halted";
+    case Reason::off_tick: return "the limit is not a multiple of the tick";
+    case Reason::off_lot: return "the number of shares is not a multiple of the lot";
+    case Reason::order_too_large: return "an order of this symbol has at most so many shares:";
+    case Reason::price_too_low: return "the limit is below the lowest price";
+    case Reason::price_too_high: return "the limit is above the highest price";
+    case Reason::inverted_prices: return "the lowest price would be above the highest";
   }
   ENSURE(false);
+}
+
+std::string sentence_of(const Rejected& rejected) {
+  std::string sentence(describe(rejected.reason));
+  if (rejected.number == 0) return sentence;
+  switch (rejected.reason) {
+    case Reason::off_tick:
+    case Reason::price_too_low:
+    case Reason::price_too_high:
+      return sentence + " " + to_string(Price::from_units(std::int64_t(rejected.number)));
+    case Reason::off_lot:
+    case Reason::order_too_large:
+      return sentence + " " + to_string(Shares::from_units(std::int64_t(rejected.number)));
+    default: return sentence + " " + std::to_string(rejected.number);
+  }
 }
 
 }  // namespace exchange

@@ -9,6 +9,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
+#include "engine/instrument.hpp"
 #include "engine/key_hash.hpp"
 
 namespace exchange {
@@ -37,9 +38,16 @@ struct SymbolRow {
   SymbolNumber number;
   SymbolName name;
   Shares shares_total;  // all shares ever created
+  // as of Instrument
+  Price tick = {}, price_min = {}, price_max = {};
+  Shares lot = {}, order_max = {};
+  Trading trading = {};
+  Instrument instrument() const { return {tick, price_min, price_max, lot, order_max, trading}; }
   bool operator==(const SymbolRow&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(SymbolRow, (), (number, name, shares_total))
+BOOST_DESCRIBE_STRUCT(SymbolRow, (),
+                      (number, name, shares_total, tick, price_min, price_max, lot, order_max,
+                       trading))
 struct PositionRow {
   AccountNumber account;
   SymbolNumber symbol;

@@ -6,6 +6,7 @@
 
 #include "base/bursts.hpp"
 #include "http/json_requests.hpp"
+#include "protocol/words.hpp"
 
 namespace exchange {
 namespace {
@@ -122,6 +123,14 @@ Json symbol_json(const MarketView::Symbol& symbol) {
   json["trades"] = symbol.trades_seen;
   json["traded_shares"] = decimal(Int128(symbol.traded_units));
   json["sequence"] = symbol.sequence;
+  for_each_member<Instrument>([&](auto rule) {  // those that there are
+    const auto& value = symbol.instrument.*rule.pointer;
+    if (value == Instrument().*rule.pointer) return;
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+      json[rule.name] = word_of(value);
+    else
+      json[rule.name] = to_string(value);
+  });
   return json;
 }
 

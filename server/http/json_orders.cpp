@@ -42,16 +42,19 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
     asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
     return asked;
   }
-  if (verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query) {
-    if (members.contains("order")) {
-      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the order"};
+  const std::string in_path =
+      verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query ? "order"
+      : verb == JsonVerb::set_instrument                                               ? "symbol"
+                                                                                       : "";
+  if (!in_path.empty()) {
+    if (members.contains(in_path)) {
+      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the " + in_path};
       return asked;
     }
-    members["order"] = last_segment(request);
+    members[in_path] = last_segment(request);
   }
-  const bool creates = verb == JsonVerb::create_account || verb == JsonVerb::create_symbol;
   Problem& problem = asked.request.problem;
-  if (!creates) problem = take_parameter(request, "account", "account", members);
+  if (!is_of_operator(verb)) problem = take_parameter(request, "account", "account", members);
   if (!problem && verb == JsonVerb::cancel_all)
     problem = take_parameter(request, "sym", "symbol", members);
   if (problem) return asked;
@@ -69,7 +72,7 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
   }
   if (!limits.keys || asked.commands.empty()) return asked;
   const auto count = std::uint32_t(asked.commands.size());
-  if (!read.creates()) {
+  if (!read.is_of_operator()) {
     asked.credentials.push_back({Credential::Use::login, *read.account,
                                  given ? std::move(given->key) : std::string(), 0, count});
     return asked;

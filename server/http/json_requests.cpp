@@ -13,6 +13,9 @@ namespace http = boost::beast::http;
 constexpr std::string_view member_of(std::string_view attribute) {
   if (attribute == "sym") return "symbol";
   if (attribute == "amount") return "shares";
+  if (attribute == "price-min") return "price_min";
+  if (attribute == "price-max") return "price_max";
+  if (attribute == "order-max") return "order_max";
   return attribute;
 }
 
@@ -30,7 +33,10 @@ std::optional<std::string> number_text(const Json& value) {
   return std::to_string(std::int64_t(number));
 }
 constexpr bool is_number(std::string_view attribute) {
-  return attribute == "amount" || attribute == "limit" || attribute == "from";
+  for (const char* name :
+       {"amount", "limit", "from", "tick", "price-min", "price-max", "lot", "order-max"})
+    if (attribute == name) return true;
+  return false;
 }
 std::optional<std::string> text_of(const Json& value, std::string_view attribute) {
   if (attribute == "post" && value.is_boolean()) return value.dump();
@@ -237,6 +243,18 @@ Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Comman
   return {};
 }
 
+Problem read_instrument(const Json& object, JsonRequest& request, std::vector<Command>& commands) {
+  Members<SetInstrument> members;
+  SetInstrument set;
+  if (Problem problem = members.read(object, {})) return problem;
+  if (Problem problem = members.missing()) return problem;
+  if (Problem problem = members.into(set)) return problem;
+  request.created["symbol"] = set.symbol.view();
+  request.done = http::status::ok;
+  commands.emplace_back(std::move(set));
+  return {};
+}
+
 Problem read_whose(const Json& object, const std::optional<AccountId>& usual,
                    const char* tie_problem, JsonRequest& request) {
   request.account = usual;
@@ -259,10 +277,11 @@ Problem read(JsonVerb verb, const Json& object, const std::optional<AccountId>& 
              const ProtocolLimits& limits, const char* tie_problem, JsonRequest& request,
              std::vector<Command>& commands) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
-  if (verb == JsonVerb::create_account || verb == JsonVerb::create_symbol) {
+  if (is_of_operator(verb)) {
     request.created = Json::object();
-    return verb == JsonVerb::create_account ? read_account(object, limits, request, commands)
-                                            : read_symbol(object, request, commands);
+    if (verb == JsonVerb::create_account) return read_account(object, limits, request, commands);
+    if (verb == JsonVerb::create_symbol) return read_symbol(object, request, commands);
+    return read_instrument(object, request, commands);
   }
   if (Problem problem = read_whose(object, usual, tie_problem, request)) return problem;
   switch (verb) {
@@ -297,9 +316,7 @@ Json status_json(const Status& status) {
 
 struct OutcomeJson {
   Json operator()(const Rejected& rejected) const {
-    std::string sentence(describe(rejected.reason));
-    if (rejected.number != 0) sentence += " " + std::to_string(rejected.number);
-    return error_object(sentence, code_of(rejected.reason));
+    return error_object(sentence_of(rejected), code_of(rejected.reason));
   }
   Json operator()(const Created&) const { return Json::object(); }
   Json operator()(const Opened& opened) const { return {{"order", opened.order}}; }
@@ -371,8 +388,8 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
     return std::holds_alternative<Rejected>(outcome);
   });
   const Outcome& outcome = refused == outcomes.end() ? outcomes[0] : *refused;
-  const bool names_created = creates() && refused == outcomes.end();
-  return {status_of(outcome), names_created ? created : outcome_json(outcome)};
+  if (is_of_operator() && refused == outcomes.end()) return {done, created};
+  return {status_of(outcome), outcome_json(outcome)};
 }
 
 JsonResponse problem_response(const Problem& problem) {

@@ -23,7 +23,9 @@ using Json = nlohmann::ordered_json;
 
 // What is asked. The names are those of messages of the WebSocket.
 BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
-                              create_account, create_symbol)
+                              create_account, create_symbol, set_instrument)
+
+constexpr bool is_of_operator(JsonVerb verb) { return verb >= JsonVerb::create_account; }
 
 struct JsonResponse {
   boost::beast::http::status status;
@@ -33,16 +35,17 @@ struct JsonResponse {
 // One request, whose commands are some of a batch.
 struct JsonRequest {
   Problem problem;                   // then it has no commands
-  std::optional<AccountId> account;  // whose orders; none if it creates
+  std::optional<AccountId> account;  // whose orders; none if it is the operator's
   std::string key;                   // of the account that it creates
   bool ties_orders = false;          // cancel_on_disconnect
   std::size_t commands = 0;
 
-  bool creates() const { return created.is_object(); }
+  bool is_of_operator() const { return created.is_object(); }
   // After execution: the outcomes of its commands, or the problem.
   JsonResponse response(std::span<const Outcome> outcomes) const;
 
-  Json created;                                          // the names of what it creates
+  Json created;  // the names of what the operator creates or changes
+  boost::beast::http::status done = boost::beast::http::status::created;  // of the operator
   std::optional<std::vector<Problem>> problems_of_list;  // one for each order of a list
 };
 

@@ -156,7 +156,7 @@ bool OrderEntry::read(OrderMessage& message) {
   } else {
     add_credential(read.request, first);
   }
-  return !read.request.creates();
+  return !read.request.is_of_operator();
 }
 
 void OrderEntry::read_login(const Json& members, Read& into) {
@@ -199,7 +199,7 @@ void OrderEntry::read_login(const Json& members, Read& into) {
 
 // With keys.
 std::optional<JsonResponse> OrderEntry::refuse_login(const JsonRequest& request) const {
-  const bool creates = request.creates();
+  const bool creates = request.is_of_operator();
   if (pending_.keys.is_logged_in(creates ? operator_id : *request.account)) return {};
   return creates ? refused(Reason::operator_key, http::status::forbidden)
                  : refused(Reason::unknown_account, http::status::not_found);

@@ -121,6 +121,7 @@ void MarketView::put_symbol(const SymbolRow& row) {
     change_index_.push_back(no_index);
   }
   symbols_[row.number].shares_total = row.shares_total;
+  symbols_[row.number].instrument = row.instrument();
 }
 
 void MarketView::put_order(const OrderRow& row) {

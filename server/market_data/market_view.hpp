@@ -33,6 +33,7 @@ class MarketView {
   struct Symbol {
     SymbolName name;
     Shares shares_total;
+    Instrument instrument;
     std::map<std::int64_t, Level> levels[2];  // by side; by rank, so that the best comes first
     std::deque<Trade> trades;                 // newest last, trades_kept_max at most
     std::uint32_t open_orders = 0;

@@ -64,6 +64,10 @@ Problem read_value(std::string_view text, Shares& value, std::string_view name) 
   return take(parse_shares(text, Rounding::towards_zero), value, name, describe_shares_error);
 }
 
+Problem read_value(std::string_view text, Price& value, std::string_view name) {
+  return take(parse_price(text, Rounding::towards_zero), value, name, describe_shares_error);
+}
+
 Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrder& order) {
   OrderType type = OrderType::limit;
   if (text)

@@ -45,6 +45,7 @@ Problem read_value(std::string_view text, OptionalReference& value, std::string_
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name);  // from 1
 Problem read_value(std::string_view text, Cash& value, std::string_view name);           // from 0
 Problem read_value(std::string_view text, Shares& value, std::string_view name);         // from 0
+Problem read_value(std::string_view text, Price& value, std::string_view name);          // from 0
 template <class Value>
 requires(!words<Value>.empty()) Problem
     read_value(std::string_view text, Value& value, std::string_view name) {
@@ -124,6 +125,16 @@ inline constexpr Attribute<ReplaceOrder> attributes_of<ReplaceOrder>[] = {
 
 template <>  // the server's own: no element
 inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEvents>{};
+
+template <>
+inline constexpr Attribute<SetInstrument> attributes_of<SetInstrument>[] = {
+    {"sym", Repeated::before_id, into<&SetInstrument::symbol>, Presence::required},
+    {"tick", Repeated::never, into<&SetInstrument::tick>},
+    {"price-min", Repeated::never, into<&SetInstrument::price_min>},
+    {"price-max", Repeated::never, into<&SetInstrument::price_max>},
+    {"lot", Repeated::never, into<&SetInstrument::lot>},
+    {"order-max", Repeated::never, into<&SetInstrument::order_max>},
+    {"trading", Repeated::never, into<&SetInstrument::trading>}};
 
 // Its place in the table; a name that is not there does not compile.
 template <class AnyCommand>

@@ -136,8 +136,7 @@ struct OutcomeWriter {
   void operator()(const Rejected& rejected) const {
     const std::string_view code = codes ? code_of(rejected.reason) : "";
     if (rejected.number != 0)
-      append_error(out, element, code,
-                   std::string(describe(rejected.reason)) + " " + std::to_string(rejected.number));
+      append_error(out, element, code, sentence_of(rejected));
     else
       append_error(out, element, code, describe(rejected.reason));
   }

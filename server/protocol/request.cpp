@@ -151,7 +151,8 @@ class Reader {
 
   Problem read_creations(const pugi::xml_node& root) {
     static constexpr Child children[] = {{"account", &Reader::read_account},
-                                         {"symbol", &Reader::read_symbol}};
+                                         {"symbol", &Reader::read_symbol},
+                                         {"instrument", &Reader::read_instrument}};
     if (credentials_ == nullptr) return for_each_child(root, children);
     const std::size_t first = commands_.size(), own = credentials_->size();
     credentials_->push_back(
@@ -203,6 +204,14 @@ class Reader {
     if (symbol_problem_) return symbol_problem_;
     commands_.emplace_back(CreateSymbol{symbol_});
     return {};
+  }
+
+  Problem read_instrument(const pugi::xml_node& node) {
+    const RequestElement& element = add<SetInstrument>(node);
+    if (Problem problem = missing<SetInstrument>(element)) return problem;
+    if (Problem problem = content_problem(node)) return problem;
+    SetInstrument set;
+    return add_command(element, set);
   }
 
   Problem read_placement(const pugi::xml_node& node) {

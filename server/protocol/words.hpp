@@ -37,8 +37,13 @@ inline constexpr std::array words<SelfTrade>{Word{"none", SelfTrade::allowed},
                                              Word{"cancel-resting", SelfTrade::cancel_resting},
                                              Word{"cancel-taking", SelfTrade::cancel_taking}};
 
+template <>
+inline constexpr std::array words<Trading>{Word{"open", Trading::open},
+                                           Word{"halted", Trading::halted}};
+
 static_assert(words<Lifetime>.size() == enumerators<Lifetime> &&
-              words<SelfTrade>.size() == enumerators<SelfTrade>);
+              words<SelfTrade>.size() == enumerators<SelfTrade> &&
+              words<Trading>.size() == enumerators<Trading>);
 
 template <class Value>
 std::string_view word_of(Value value) {

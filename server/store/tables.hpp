@@ -54,7 +54,9 @@ struct TableTraits<AccountKeyRow> : UsualTable {
 template <>
 struct TableTraits<SymbolRow> : UsualTable {
   static constexpr const char *name = "symbols", *key = "number";
-  static constexpr std::array changing{"shares_total_e8"};
+  static constexpr std::array changing{"shares_total_e8", "tick_e8", "price_min_e8",
+                                       "price_max_e8",    "lot_e8",  "order_max_e8",
+                                       "trading"};
   static std::uint64_t key_of(const SymbolRow& row) { return row.number; }
 };
 template <>
@@ -118,6 +120,10 @@ std::string to_stored(const InlineText<Max>& text) {
   return std::string(text.view());
 }
 inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
+// Of tables from before it: empty, as an open one.
+inline std::string to_stored(Trading trading) {
+  return trading == Trading::open ? "" : std::string(name_of(trading));
+}
 inline std::string to_stored(const std::optional<OrderReference>& reference) {
   return reference ? to_stored(*reference) : "";
 }
@@ -186,6 +192,11 @@ inline const char* from_stored(std::string_view stored, EventKind& kind) {
   for (std::size_t at = 0; at < enumerators<EventKind>; ++at)
     if (kind = EventKind(at); name_of(kind) == stored) return nullptr;
   return "is not a kind of event";
+}
+inline const char* from_stored(std::string_view stored, Trading& trading) {
+  for (std::size_t at = 0; at < enumerators<Trading>; ++at)
+    if (trading = Trading(at); to_stored(trading) == stored) return nullptr;
+  return "is not a state of trading";
 }
 inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");

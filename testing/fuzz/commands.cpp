@@ -145,6 +145,10 @@ class Day {
   void draw(std::optional<SymbolName>& name, std::string_view) {
     if (bytes_.below(2) == 0) draw(name.emplace(), "");
   }
+  template <class Value>
+  void draw(std::optional<Value>& value, std::string_view name) {
+    if (bytes_.below(2) == 0) draw(value.emplace(), name);
+  }
   void draw(OptionalReference& reference, std::string_view) {
     const unsigned number = bytes_.byte() / 8;
     if (number < 8)

@@ -196,8 +196,7 @@ class Fields {
     reference = OrderReference("R" + std::to_string(bytes_.below(3)));
   }
   template <class Optional>
-  requires std::same_as<Optional, OptionalReference> ||
-      std::same_as<Optional, std::optional<SymbolName>>
+  requires requires(Optional& optional) { *optional; }
   void draw(Optional& optional, std::string_view) {
     std::remove_cvref_t<decltype(*optional)> value;
     if (bytes_.below(4) != 0) return;

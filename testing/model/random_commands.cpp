@@ -14,12 +14,12 @@ SymbolName RandomCommands::symbol(std::uint64_t number) {
 
 Command RandomCommands::next(OrderId orders) {
   orders_ = orders;
-  // Of a hundred commands, by their index in Command; of a kind that is missing here one.
-  constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9};
+  // Of some hundred commands, by their index in Command; of a kind that is missing here one.
+  constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9, 1, 3};
   const auto weight = [&](std::size_t kind) {
     return kind < std::size(weights) ? weights[kind] : 1;
   };
-  std::uint64_t choice = below(100 + command_kinds - std::size(weights));
+  std::uint64_t choice = below(104 + command_kinds - std::size(weights));
   std::size_t kind = 0;
   for (; choice >= weight(kind); ++kind) choice -= weight(kind);
 
@@ -29,6 +29,10 @@ Command RandomCommands::next(OrderId orders) {
   if (auto* const shares = std::get_if<PlaceShares>(&command))
     shares->shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
   if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
+  if (auto* const set = std::get_if<SetInstrument>(&command); set && below(8) == 0) {
+    set->price_min = Price::whole(2);
+    set->price_max = Price::whole(1);
+  }
   if (auto* const order = std::get_if<PlaceOrder>(&command)) {
     if (order->lifetime == Lifetime::immediate_or_cancel && below(2) == 0) order->limit = Price();
     note(*order);

@@ -104,6 +104,7 @@ struct Accepted {
   Outcome operator()(const CancelAll&) const { return CanceledAll{{{.order = 9}}}; }
   Outcome operator()(const ReplaceOrder&) const { return Replaced{9}; }
   Outcome operator()(const RecordEvents&) const { return Created(); }
+  Outcome operator()(const SetInstrument&) const { return Created(); }
 };
 
 }  // namespace
@@ -176,7 +177,8 @@ TEST_CASE("replies repeat what the tables of the page say, which have each such 
   for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at) {
     INFO((*at)[0]);
     const std::string element = with_values((*at)[1]);
-    const bool creates = element.starts_with("<account") || element.starts_with("<symbol");
+    const bool creates = element.starts_with("<account") || element.starts_with("<symbol") ||
+                         element.starts_with("<instrument");
     std::string text = creates ? "<create>" + element + "</create>"
                                : "<transactions id=\"7\">" + element + "</transactions>";
     XmlDocument document;

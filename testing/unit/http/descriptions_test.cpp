@@ -1,5 +1,6 @@
 // The descriptions for tools (docs/http-api.md) say what the tables of the server say.
 #include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <fstream>
 #include <set>
 
@@ -30,9 +31,10 @@ Names members_of(const Json& schema) {
 template <class Command>
 Names members(Names beside) {
   for (const auto& attribute : attributes_of<Command>)
-    beside.insert(attribute.name == "sym"      ? "symbol"
-                  : attribute.name == "amount" ? "shares"
-                                               : std::string(attribute.name));
+    beside.insert(attribute.name == "sym" ? "symbol"
+                  : attribute.name == "amount"
+                      ? "shares"
+                      : boost::replace_all_copy(std::string(attribute.name), "-", "_"));
   return beside;
 }
 Names without(Names names, const Names& others) {
@@ -75,6 +77,8 @@ TEST_CASE("the description has the members and words of an order, and those of o
   CHECK(types == words_of<OrderType>());
   CHECK(members_of(schema("Replacement")) ==
         without(members<ReplaceOrder>({"side", "account"}), {"id", "ref"}));
+  CHECK(members_of(schema("Instrument")) == without(members<SetInstrument>({}), {"symbol"}));
+  CHECK(schema("Instrument")["properties"]["trading"]["enum"] == words_of<Trading>());
   CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
 }
 
@@ -92,6 +96,7 @@ TEST_CASE("the description of the WebSocket has a message for each request, and 
   is_described("Cancel", "cancel",
                without(members<CancelOrder>({"account", "order"}), {"id", "ref"}));
   is_described("Query", "query", without(members<QueryOrder>({"account", "order"}), {"id", "ref"}));
+  is_described("SetInstrument", "set_instrument", members<SetInstrument>({}));
   is_described("CancelAll", "cancel_all", without(members<CancelAll>({"account"}), {"all"}));
 }
 

@@ -170,6 +170,35 @@ TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a c
   CHECK(get("/api/orders").status == 405);
 }
 
+TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and shown with it") {
+  create_market();
+  const auto change = [&](const std::string& members) {
+    return ask(http::verb::patch, "/api/symbols/SPY", "{" + members + "}");
+  };
+  CHECK(change(R"("tick": "0.05", "lot": 5, "trading": "halted")") == R"(200 {"symbol":"SPY"})");
+  CHECK(order(buy_10) ==
+        R"(409 {"error":"trading of this symbol is halted","code":"trading_halted"})");
+  await_view();
+  const auto rules_of = [&](std::size_t number) {
+    Json symbol = get("/api/symbols").json()["symbols"][number], rules = Json::object();
+    for (const char* rule : {"tick", "price_min", "price_max", "lot", "order_max", "trading"})
+      if (symbol.contains(rule)) rules[rule] = symbol[rule];
+    return rules;
+  };
+  CHECK(rules_of(0) == R"({"tick": "0.05", "lot": "5", "trading": "halted"})"_json);
+  CHECK(rules_of(1) == Json::object());
+  CHECK(change(R"("tick": 0, "trading": "open")") == R"(200 {"symbol":"SPY"})");
+  CHECK(order(R"("account": "1", "symbol": "SPY", "side": "buy", "shares": "7", "limit": "5")") ==
+        R"(409 {"error":"the number of shares is not a multiple of the lot 5","code":"off_lot"})");
+  await_view();
+  CHECK(rules_of(0) == R"({"lot": "5"})"_json);
+  CHECK(change(R"("price_min": 3, "price_max": 2)").starts_with("409 "));
+  CHECK(change(R"("tick": -1)").starts_with("400 "));
+  CHECK(change(R"("trading": "later")").starts_with("400 "));
+  CHECK(change(R"("symbol": "SPY")").starts_with("400 "));
+  CHECK(ask(http::verb::patch, "/api/symbols/S-P", "{}").starts_with("400 "));
+}
+
 TEST_CASE_METHOD(JsonOrders, "with keys, JSON trades and creates with the right key alone") {
   options.auth.required = options.protocol.keys = true;
   keys.add(operator_id, hash_key("key-of-operator", 4));
@@ -185,6 +214,8 @@ TEST_CASE_METHOD(JsonOrders, "with keys, JSON trades and creates with the right 
   CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})").starts_with("403 "));
   CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})", as_operator) ==
         R"(201 {"symbol":"SPY"})");
+  CHECK(ask(http::verb::patch, "/api/symbols/SPY", "{}").starts_with("403 "));
+  CHECK(ask(http::verb::patch, "/api/symbols/SPY", "{}", as_operator) == R"(200 {"symbol":"SPY"})");
   const std::string members = R"("symbol": "SPY", "side": "buy", "shares": "1", "limit": "5")";
   const Fields right{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
       wrong{{"Authorization", "Basic MTpzZWNyZXQtb2YtMg=="}};           // 1:secret-of-2

@@ -88,6 +88,8 @@ TEST_CASE_METHOD(Enter, "one WebSocket places, queries, replaces and cancels ord
         R"(201 {"account":"3"})");
   CHECK(ask(socket, "create_symbol", R"({"symbol": "QQQ", "holdings": {"3": 5}})") ==
         R"(201 {"symbol":"QQQ"})");
+  CHECK(ask(socket, "set_instrument", R"({"symbol": "QQQ", "tick": "0.5"})") ==
+        R"(200 {"symbol":"QQQ"})");
 }
 
 TEST_CASE_METHOD(Enter, "requests of a WebSocket are executed in their order without waiting") {
@@ -257,6 +259,7 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(ask(other, "login", R"({"account": "1", "key": 7})").starts_with("400 "));
   CHECK(ask(other, "cancel", R"({"account": "1", "order": 1})") == unknown_account);
   CHECK(ask(other, "create_symbol", R"({"symbol": "DIA"})").starts_with("403 "));
+  CHECK(ask(other, "set_instrument", R"({"symbol": "QQQ"})").starts_with("403 "));
   CHECK(ask(other, "login", R"({"account": "1", "key": "secret-of-1"})") ==
         R"(200 {"account":"1"})");
   CHECK(ask(other, "cancel", R"({"order": 1})").starts_with("200 "));
