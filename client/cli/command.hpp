@@ -25,6 +25,13 @@ struct NewSymbol {
   std::string symbol;
   std::vector<Holding> holdings;
 };
+struct SetRules {
+  struct Rule {
+    std::string name, value;  // an attribute of <instrument>
+  };
+  std::string symbol;
+  std::vector<Rule> rules;
+};
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;  // limit: or market_price
@@ -86,10 +93,10 @@ struct Help {
 struct Quit {};
 
 // In the order of the help. For each one the parser has add(), and the runner what it does.
-using Command =
-    std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders, CancelAllOrders,
-                 ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades,
-                 ShowSymbols, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, SetRules, NewOrder, Replacement, CancelOrders,
+                             CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory,
+                             ShowBook, ShowTrades, ShowSymbols, Watch, WatchAccount, StartShell,
+                             UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {
@@ -110,13 +117,13 @@ struct Settings {
   std::string http;                         // the same; empty: port 8080 of these hosts
   std::string account;                      // empty: none chosen
   std::string key;                          // of the account; empty: none
-  std::string operator_key_file;            // read for what creates; empty: none
+  std::string operator_key_file;            // read for what is the operator's; empty: none
   std::string operator_key;                 // typed in place of a file
   client::Security security;
   bool xml = false;                   // show requests and replies as they are
   bool keep_going = false;            // scripts: on after a failure
   double timeout_s = 30;              // of a reply
-  bool new_symbols = false;           // a buy may create its symbol
+  bool new_symbols = false;           // a command may create its symbol
   bool retry = false;                 // orders get references, and are sent again
   double completion_timeout_s = 0.5;  // Tab waits no longer for the symbols …
   double completion_fresh_s = 5;      // … and does not ask again so soon

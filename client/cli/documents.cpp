@@ -103,6 +103,14 @@ std::string document_of(const NewSymbol& created, const std::string& operator_ke
   return checked(document);
 }
 
+std::string document_of(const SetRules& set_rules, const std::string& operator_key) {
+  pugi::xml_document document;
+  const Node instrument = creation(document, operator_key).append_child("instrument");
+  set(instrument, "sym", set_rules.symbol);
+  for (const SetRules::Rule& rule : set_rules.rules) set(instrument, rule.name.c_str(), rule.value);
+  return checked(document);
+}
+
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
   pugi::xml_document document;

@@ -11,6 +11,7 @@ namespace exchange::cli {
 std::string document_of(const NewAccount& account, const std::string& key = {},
                         const std::string& operator_key = {});
 std::string document_of(const NewSymbol& symbol, const std::string& operator_key = {});
+std::string document_of(const SetRules& rules, const std::string& operator_key = {});
 std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const Replacement& replacement, const std::string& account,

@@ -174,8 +174,8 @@ class Parser {
     app_.add_flag("--xml", settings_.xml,
                   "show the XML of requests (after '> ') and replies in place of sentences");
     app_.add_flag("--new-symbol", settings_.new_symbols,
-                  "a buy may create its symbol, for everyone; without it a buy of an unknown one "
-                  "asks on a terminal, and is refused in a script");
+                  "a buy, or a rule, may create its symbol, for everyone; without it the unknown "
+                  "one is asked about on a terminal, and refused in a script");
     if (place_ == Place::shell) return;
     account->envname("EXCHANGE_ACCOUNT");
     const auto add_text = [this](const char* name, std::string& value, const char* variable,
@@ -197,7 +197,8 @@ class Parser {
              "the account's key, where the exchange requires keys; '-' asks for it");
     add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE",
              "FILE",
-             "the operator's key, which such an exchange requires for 'create'; '-' asks for it");
+             "the operator's key, which such an exchange requires for 'create', 'instrument', "
+             "'halt' and 'resume'; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
         ->envname("EXCHANGE_TLS");
     auto* const ca =
@@ -258,6 +259,37 @@ class Parser {
                         return created;
                       })
         ->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
+  }
+  void add(Of<SetRules>) {
+    static constexpr struct {
+      const char *name, *type, *text;
+    } options[] = {{"tick", "P", "limits are multiples of it"},
+                   {"lot", "N", "the shares of orders are multiples of it"},
+                   {"order-max", "N", "shares of one order"},
+                   {"price-min", "P", "the lowest limit"},
+                   {"price-max", "P", "the highest limit"}};
+    CLI::App* const app =
+        command_of_symbol("instrument", "SYM --tick P …", "Trade",
+                          "rules for the orders of a symbol; 0 ends one", [this] {
+                            if (rules_.empty())
+                              throw CLI::RequiredError("a rule, such as --tick 0.01,");
+                            return SetRules{words_[0], rules_};
+                          });
+    for (const auto& [name, type, text] : options)
+      app->add_option_function<std::string>(
+             "--" + std::string(name),
+             [this, name](const std::string& value) {
+               rules_.push_back({name, value});
+             },
+             text)
+          ->type_name(type);
+    add_trading("halt", "halted", "refuse orders of a symbol, until 'resume'");
+    add_trading("resume", "open", "take orders of a halted symbol again");
+  }
+  void add_trading(const char* name, const char* trading, const char* text) {
+    command_of_symbol(name, "SYM", "Trade", text, [this, trading] {
+      return SetRules{words_[0], {{"trading", trading}}};
+    });
   }
   void add(Of<NewOrder>) {
     add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
@@ -416,6 +448,7 @@ class Parser {
   CLI::App app_;
   std::string words_[2], reference_, tif_, stp_;
   bool post_ = false;
+  std::vector<SetRules::Rule> rules_;
   std::vector<std::string> list_;
   ShowBook book_;
   ShowTrades trades_;

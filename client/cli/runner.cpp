@@ -80,8 +80,9 @@ struct Runner::Step {
   const Settings& settings;
   std::ostream& out = runner.console_.out;
   int status = exit_ok;
-  bool in_doubt = false;  // a change is on its way
-  std::string reference;  // of its order, if it has one
+  bool in_doubt = false;            // a change is on its way
+  std::string reference;            // of its order, if it has one
+  const char* shown_by = "status";  // tells whether it was
   double http_timeout_s = settings.timeout_s;
 
   // Read again each time: a shell may be older than the file.
@@ -194,27 +195,35 @@ struct Runner::Step {
     }
     return near.empty() ? "" : " (did you mean '" + near + "'?)";
   }
-  // A typing error must not create a symbol for everyone. False, after a message, if the order is
+  // A typing error must not create a symbol for everyone. False, after a message, if the command is
   // not to be sent.
-  bool may_name(const NewOrder& order) {
-    if (order.side != Side::buy || settings.new_symbols ||
-        runner.symbols_seen_.contains(order.symbol))
-      return true;
+  bool may_create(const std::string& symbol) {
+    if (settings.new_symbols || runner.symbols_seen_.contains(symbol)) return true;
     const bool unknown = aside([&] {
-      const auto is_unknown = [&] { return get("/api/books/" + order.symbol).status == 404; };
+      const auto is_unknown = [&] { return get("/api/books/" + symbol).status == 404; };
       if (!is_unknown()) return false;
       catch_up();
       return is_unknown();
     });
     if (!unknown) return true;
-    const std::string problem = "there is no symbol " + order.symbol + symbol_hint(order.symbol);
+    const std::string problem = "there is no symbol " + symbol + symbol_hint(symbol);
     if (!runner.console_.confirm)
-      runner.fail(problem + "; --new-symbol lets a buy create it, for everyone", exit_refused);
+      runner.fail(problem + "; --new-symbol lets a command create it, for everyone", exit_refused);
     else if (runner.console_.confirm(problem + ". Create it, for everyone?"))
       return true;
     status = exit_refused;
     return false;
   }
+  void operator()(const SetRules& set) {
+    const std::string document = document_of(set, operator_key());
+    if (!may_create(set.symbol)) return;
+    shown_by = "symbols";
+    const Results results = change(document, 1);
+    if (!accepted<Created>(results.front(), "symbol " + set.symbol)) return;
+    runner.symbols_seen_.insert(set.symbol);
+    say(sentence(set));
+  }
+
   // A limit of more decimals than the exchange keeps becomes the one that it uses (N7).
   void round_limit(std::string& limit, Side side) {
     const auto low = parse_price(limit, Rounding::towards_zero),
@@ -230,7 +239,7 @@ struct Runner::Step {
     if (settings.retry && order.reference.empty())
       order.reference = "cli-" + client::prefix_from_clock();
     const std::string document = document_of(order, account(), settings.key);
-    if (!may_name(order)) return;
+    if (order.side == Side::buy && !may_create(order.symbol)) return;
     reference = order.reference;
     const Results results =
         change(document, 1, settings.retry ? XmlPort::Kind::question : XmlPort::Kind::change);
@@ -479,7 +488,8 @@ int Runner::run(const Command& command, const Settings& settings) {
   } catch (const client::NoReply& error) {
     return fail(std::string(error.what()) +
                     (step.in_doubt
-                         ? "\nWhether the exchange executed it is not known: 'status" +
+                         ? "\nWhether the exchange executed it is not known: '" +
+                               std::string(step.shown_by) +
                                (step.reference.empty() ? "" : " ref:" + step.reference) + "' shows."
                          : ""),
                 exit_unreachable);

@@ -81,6 +81,20 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
   return text;
 }
 
+std::string sentence(const SetRules& set) {
+  std::string list;
+  for (const auto& [name, value] : set.rules) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '-', ' ');
+    const auto number = parse_shares(value, Rounding::towards_zero);  // prices have its form too
+    list += (list.empty() ? "" : ", ") +
+            (number && number.value == Shares()
+                 ? "no " + words
+                 : words + " " + (number ? to_string(number.value) : value));
+  }
+  return "symbol " + set.symbol + ": " + list;
+}
+
 std::string execution_lines(const Status& status) {
   std::string lines;
   for (const Execution& execution : status.executions)

@@ -1,5 +1,5 @@
 #pragma once
-// The state of an order, in sentences. Pure.
+// The state of an order and the rules of a symbol, in sentences. Pure.
 
 #include <map>
 
@@ -16,6 +16,8 @@ Shares executed_shares(const Status& status);
 
 // "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67". `terms` may be null.
 std::string sentence(const std::string& id, const Status& status, const NewOrder* terms);
+// "symbol SPY: tick 0.05, no lot, trading halted".
+std::string sentence(const SetRules& set);
 // A line for each execution, oldest first.
 std::string execution_lines(const Status& status);
 

@@ -139,13 +139,35 @@ std::string trades_view(const Json& trades, Style style) {
 }
 
 std::string symbols_view(const Json& symbols, Style style) {
-  Table table({"SYMBOL", ">BID", ">ASK", ">LAST", ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"},
-              style);
-  for (const Json& one : list_field(symbols, "symbols"))
-    table.add({text_field(one, "symbol"), style.buy(text_or_dash(one, "bid")),
-               style.sell(text_or_dash(one, "ask")), text_or_dash(one, "last"),
-               std::to_string(number_field(one, "trades")), text_field(one, "traded_shares"),
-               std::to_string(number_field(one, "open_orders")), text_field(one, "shares_total")});
+  // Those that a symbol has are columns.
+  static constexpr std::pair<const char*, const char*> rules[] = {
+      {"tick", ">TICK"},           {"lot", ">LOT"},
+      {"order_max", ">ORDER MAX"}, {"price_min", ">PRICE MIN"},
+      {"price_max", ">PRICE MAX"}, {"trading", "TRADING"}};
+  const std::vector<Json>& list = list_field(symbols, "symbols");
+  std::vector<std::string> headings = {"SYMBOL",  ">BID",    ">ASK",         ">LAST",
+                                       ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"};
+  std::vector<const char*> columns;
+  for (const auto& [name, heading] : rules)
+    if (std::any_of(list.begin(), list.end(),
+                    [&](const Json& one) { return one.contains(name); })) {
+      columns.push_back(name);
+      headings.push_back(heading);
+    }
+  Table table(headings, style);
+  for (const Json& one : list) {
+    std::vector<std::string> row = {text_field(one, "symbol"),
+                                    style.buy(text_or_dash(one, "bid")),
+                                    style.sell(text_or_dash(one, "ask")),
+                                    text_or_dash(one, "last"),
+                                    std::to_string(number_field(one, "trades")),
+                                    text_field(one, "traded_shares"),
+                                    std::to_string(number_field(one, "open_orders")),
+                                    text_field(one, "shares_total")};
+    for (const char* name : columns)
+      row.push_back(one.contains(name) ? text_field(one, name) : "-");
+    table.add(std::move(row));
+  }
   return table.empty() ? "no symbols yet\n" : table.text();
 }
 

@@ -247,6 +247,20 @@ TEST_CASE("account, book, trades and symbols of a real server") {
   }
 }
 
+TEST_CASE("rules and a halt of a real server are shown with its symbols") {
+  const Market market;
+  market.set_up("create symbol ABC\ncreate symbol SPY\ninstrument SPY --lot 10\nhalt SPY\n");
+  const Ran refused = market.run("-a 1 buy SPY 10 1");
+  CHECK(refused.status == 1);
+  CHECK(refused.err == "exchange-cli: buy 10 SPY @ 1: trading of this symbol is halted\n");
+  CHECK(market.run("symbols").out ==
+        "SYMBOL  BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES  LOT  TRADING\n"
+        "ABC       -    -     -       0       0            0       0    -  -\n"
+        "SPY       -    -     -       0       0            0       0   10  halted\n");
+  CHECK(market.run("resume SPY").out == "symbol SPY: trading open\n");
+  CHECK(market.run("-a 1 buy SPY 10 1").out == "order 1: 10 SPY open, to buy at limit 1\n");
+}
+
 TEST_CASE(
     "watch on a terminal is redrawn until Ctrl-C or q, and leaves the last picture; it ends with 3 with its server") {
   Market market;

@@ -28,6 +28,8 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
   CHECK(document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
         R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account>)"
         R"(</symbol></create>)");
+  CHECK(document_of(SetRules{"SPY", {{"tick", "0.050"}, {"order-max", "0"}}}) ==
+        R"(<create><instrument sym="SPY" tick="0.050" order-max="0"/></create>)");
   CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
         R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
   CHECK(
@@ -64,6 +66,7 @@ TEST_CASE("an error is reported with the server's sentence") {
   CHECK(error(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
   CHECK(error(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
   CHECK(error(NewSymbol{"S", {{"1", "-1"}}}) == "number of shares is negative");
+  CHECK(error(SetRules{"S", {{"lot", "-1"}}}) == "lot is negative");
   CHECK(error(NewOrder{Side::buy, "S", "1", "0"}, "1") == "limit must be above zero");
   CHECK(error(NewOrder{Side::buy, "S", "1x", "1"}, "1") ==
         "number of shares is not a plain decimal number");
@@ -120,6 +123,8 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
         R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
   CHECK(document_of(NewSymbol{"S", {}}, "operator's") ==
         R"(<create key="operator's"><symbol sym="S"/></create>)");
+  CHECK(document_of(SetRules{"S", {{"trading", "halted"}}}, "operator's") ==
+        R"(<create key="operator's"><instrument sym="S" trading="halted"/></create>)");
   CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, "long enough", "operator's")) ==
         R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");

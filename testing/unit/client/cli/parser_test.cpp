@@ -102,6 +102,15 @@ TEST_CASE("every command is read with its words") {
   CHECK(symbol.symbol == "SPY");
   CHECK((symbol.holdings[1].account == "3" && symbol.holdings[1].shares == "0.5"));
   CHECK(command<NewSymbol>("create symbol account").symbol == "account");
+  const auto rules = command<SetRules>(
+      "instrument SPY --tick 0.05 --lot 10 --order-max 100 --price-min 5 --price-max 20");
+  std::string all;
+  for (const auto& [name, value] : rules.rules) all += name + "=" + value + " ";
+  CHECK(
+      (rules.symbol == "SPY" && all == "tick=0.05 lot=10 order-max=100 price-min=5 price-max=20 "));
+  const auto halt = command<SetRules>("halt SPY"), resume = command<SetRules>("resume SPY");
+  CHECK((halt.rules.at(0).name == "trading" && halt.rules.at(0).value == "halted"));
+  CHECK((resume.symbol == "SPY" && resume.rules.at(0).value == "open"));
   for (const char* text : {"buy SPY 100 145.67", "buy SPY 100@145.67", "buy SPY 100 @ 145.67",
                            "buy SPY 100@ 145.67", "buy SPY 100 @145.67"}) {
     const auto order = command<NewOrder>(text);
@@ -172,6 +181,11 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "symbols more",
                            "create symbol S 500",
                            "create symbol S =5",
+                           "instrument S",
+                           "instrument --tick 1",
+                           "instrument S --tick 1 --tick 2",
+                           "halt",
+                           "halt S T",
                            "--connect nowhere symbols",
                            "--http :1 symbols",
                            "--connect x:65536 symbols",
@@ -199,6 +213,8 @@ TEST_CASE("an error is reported with what would be right") {
   CHECK(error("replace 7 sell 80") ==
         "a price is required\nusage: replace ORDER buy|sell SHARES PRICE");
   CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
+  CHECK(error("instrument SPY") ==
+        "a rule, such as --tick 0.01, is required\nusage: instrument SYM --tick P …");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
 }

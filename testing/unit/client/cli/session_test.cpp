@@ -358,7 +358,7 @@ TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or mea
   seat.start();
   const std::string problem = "there is no symbol SPX (did you mean 'SPY'?)";
   seat.run("buy SPX 1 1", exit_refused, "",
-           problem + "; --new-symbol lets a buy create it, for everyone\n");
+           problem + "; --new-symbol lets a command create it, for everyone\n");
   std::string asked;
   bool yes = false;
   seat.console.confirm = [&](const std::string& question) {
@@ -374,6 +374,28 @@ TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or mea
   seat.run("buy NEW 1 1 --new-symbol", exit_ok, "order 3: 1 NEW open, to buy at limit 1\n");
   seat.run("sell NONE 1 1", exit_refused, "", "sell 1 NONE @ 1: insufficient shares\n");
   CHECK(asked == "");
+}
+
+TEST_CASE("the operator gives a symbol rules, halts its trading, and hears of a typing error") {
+  HttpStub http(answer);
+  Trader seat(http.address());
+  seat.start();
+  seat.run("instrument SPY --tick 0.05 --order-max 10.0 --lot 0", exit_ok,
+           "symbol SPY: tick 0.05, no lot, order max 10\n");
+  seat.run("buy SPY 11 1", exit_refused, "",
+           "buy 11 SPY @ 1: an order of this symbol has at most so many shares: 10\n");
+  seat.run("instrument SPY --tick 0.0500000001", exit_ok, "symbol SPY: tick 0.05\n");  // rounded
+  seat.run("halt SPY", exit_ok, "symbol SPY: trading halted\n");
+  seat.run("buy SPY 1 1", exit_refused, "", "buy 1 SPY @ 1: trading of this symbol is halted\n");
+  seat.run("resume SPY", exit_ok, "symbol SPY: trading open\n");
+  seat.run("buy SPY 1 1", exit_ok, "order 1: 1 SPY open, to buy at limit 1\n");
+  seat.run("instrument SPY --price-min 2 --price-max 1", exit_refused, "",
+           "symbol SPY: the lowest price would be above the highest\n");
+  seat.run("instrument SPY --tick 1e2", exit_usage, "", "tick is not a plain decimal number\n");
+  seat.run("halt SPX", exit_refused, "",
+           "there is no symbol SPX (did you mean 'SPY'?); --new-symbol lets a command create it, "
+           "for everyone\n");
+  seat.run("halt NEW --new-symbol", exit_ok, "symbol NEW: trading halted\n");
 }
 
 TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP port gives them") {

@@ -132,6 +132,15 @@ TEST_CASE("trades and symbols are tables") {
       "SYMBOL     BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
       "SPY     145.67    -     -       0       0            1     500\n");
   CHECK(symbols_view(Json::parse(R"({"symbols": []})"), {}) == "no symbols yet\n");
+  CHECK(symbols_view(Json::parse(
+                         R"({"symbols": [{"symbol": "SPY", "bid": null, "ask": null, "last": null,
+    "shares_total": "5", "open_orders": 0, "trades": 0, "traded_shares": "0", "tick": "0.05",
+    "trading": "halted"}, {"symbol": "ABC", "bid": null, "ask": null, "last": null,
+    "shares_total": "7", "open_orders": 0, "trades": 0, "traded_shares": "0"}]})"),
+                     {}) ==
+        "SYMBOL  BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES  TICK  TRADING\n"
+        "SPY       -    -     -       0       0            0       5  0.05  halted\n"
+        "ABC       -    -     -       0       0            0       7     -  -\n");
 }
 
 TEST_CASE("answers that lack something are not understood") {
