@@ -112,6 +112,33 @@ class Trading(Served):
                 buyer.replace(bid, 80, 140)  # nothing is open
             self.assertEqual(40, seller.query(ask).open)
 
+    def test_a_symbol_has_rules_and_is_halted(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            exchange.set_instrument("SPY", tick="0.05", lot=10, order_max=50, price_max=99)
+            for shares, limit, code in (
+                (10, "1.01", "off_tick"),
+                (5, 1, "off_lot"),
+                (60, 1, "order_too_large"),
+                (10, 100, "price_too_high"),
+            ):
+                with self.subTest(code), self.assertRaises(Refused) as raised:
+                    exchange.buy("SPY", shares, limit)
+                self.assertEqual(code, raised.exception.code)
+            exchange.set_instrument("SPY", lot=0)
+            with exchange.pipeline() as pipeline:
+                bid = pipeline.buy("SPY", 5, "1.05")
+                pipeline.halt("SPY")
+                halted = pipeline.buy("SPY", 5, "1.05")
+                pipeline.resume("SPY")
+                after = pipeline.buy("SPY", 5, "1.05")
+            self.assertEqual([1, 2], [bid.result().id, after.result().id])
+            with self.assertRaises(Refused) as raised:
+                halted.result()
+            self.assertEqual("trading_halted", raised.exception.code)
+            with self.assertRaisesRegex(Refused, "above the highest"):
+                exchange.set_instrument("SPY", price_min=100)
+
     def test_all_orders_are_canceled(self):
         self.fund()
         with Exchange(self.address, 1) as exchange:
@@ -273,6 +300,8 @@ class WithKeys(Served):
                 exchange.create_account(1, 100, key="secret-of-1")
             with self.assertRaisesRegex(Refused, "operator's key"):
                 exchange.create_symbol("SPY")
+            with self.assertRaisesRegex(Refused, "operator's key"):
+                exchange.halt("SPY")
 
     def test_only_the_key_trades(self):
         with Exchange(self.address, operator_key=OPERATOR_KEY) as exchange:

@@ -97,6 +97,30 @@ class Requests(unittest.TestCase):
                 server.requests,
             )
 
+    def test_rules_are_attributes(self):
+        async def run(address):
+            async with AsyncExchange(address) as exchange:
+                await exchange.set_instrument("S", price_max="1e2", trading="open")
+                await asyncio.gather(exchange.halt("S"), exchange.resume("S"))
+
+        with FakeServer(lambda *_: CREATED) as server:
+            with Exchange(server.address, operator_key="<k>") as exchange:
+                exchange.set_instrument("S", tick="0.05", lot=10, order_max=Decimal(9), price_min=0)
+                exchange.halt("S")
+                exchange.resume("S")
+            asyncio.run(run(server.address))
+        trading = [f'<instrument sym="S" trading="{word}"/>' for word in ("halted", "open")]
+        self.assertEqual(
+            [
+                '<instrument sym="S" tick="0.05" lot="10" order-max="9" price-min="0"/>',
+                *trading,
+                '<instrument sym="S" price-max="100" trading="open"/>',
+                *trading,
+            ],
+            _elements(server.requests),
+        )
+        self.assertTrue(server.requests[0].startswith('<create key="&lt;k&gt;" codes="true">'))
+
     def test_a_cancel_of_all_is_alone_in_its_request(self):
         root = '<transactions id="1" codes="true">'
         one, every = protocol.cancel(root, 1, None), protocol.cancel_all(root, "S")
@@ -227,6 +251,9 @@ class Requests(unittest.TestCase):
             lambda: exchange.create_account(1, 1.5),
             lambda: exchange.create_account(1, 1, key=1),
             lambda: exchange.create_symbol("S", {1: 0.5}),
+            lambda: exchange.set_instrument("S", tick=0.5),
+            lambda: exchange.set_instrument("S", trading=True),
+            lambda: exchange.halt(1),
             lambda: keyed.query(1),
             lambda: Exchange("127.0.0.1:1", cancel_on_disconnect="false"),
             lambda: Exchange("127.0.0.1:1", timeout="30"),

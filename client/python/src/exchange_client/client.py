@@ -22,6 +22,7 @@ from .protocol import (
     Side,
     Status,
     Terms,
+    Trading,
     checked,
     decimal,
 )
@@ -37,7 +38,7 @@ class Client:
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
     account, key: whose orders; key only where the server asks for one (--auth).
-    operator_key: with which such a server creates accounts, symbols and shares.
+    operator_key: with which such a server creates accounts, symbols and shares, and sets the rules of symbols.
     tls: True, a file of certificates to trust, or an ssl.SSLContext.
     timeout: seconds for a reply or a connection.
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
@@ -181,6 +182,42 @@ def create_symbol(
 ) -> Operation[None]:
     """Creates a symbol, and gives shares of it to accounts."""
     return protocol.create_symbol(client._create_root, symbol, shares or {})
+
+
+def set_instrument(
+    client: Client,
+    symbol: str,
+    *,
+    tick: Number | None = None,
+    lot: Number | None = None,
+    order_max: Number | None = None,
+    price_min: Number | None = None,
+    price_max: Number | None = None,
+    trading: Trading | None = None,
+) -> Operation[None]:
+    """Sets rules for the orders of a symbol, which is created if it does not exist. None leaves a rule as it is, 0 ends it.
+
+    tick: limits are multiples of it. lot: so are amounts of this. order_max: shares of one order. price_min, price_max: of limits.
+    trading: see halt().
+    """
+    numbers = {
+        "tick": tick,
+        "lot": lot,
+        "order-max": order_max,
+        "price-min": price_min,
+        "price-max": price_max,
+    }
+    return protocol.set_instrument(client._create_root, symbol, numbers, trading)
+
+
+def halt(client: Client, symbol: str) -> Operation[None]:
+    """Orders and replaces of the symbol are refused until resume(); cancels and queries work."""
+    return set_instrument(client, symbol, trading="halted")
+
+
+def resume(client: Client, symbol: str) -> Operation[None]:
+    """Ends a halt()."""
+    return set_instrument(client, symbol, trading="open")
 
 
 # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---

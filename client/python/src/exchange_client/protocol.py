@@ -31,6 +31,7 @@ Limit: TypeAlias = Number | Market
 Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
 Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
 Side: TypeAlias = Literal["buy", "sell"]
+Trading: TypeAlias = Literal["open", "halted"]
 
 
 class Terms(TypedDict, total=False):
@@ -266,6 +267,19 @@ def create_symbol(root: str, symbol: str, shares: Mapping[AccountId, Number]) ->
     )
     element = f"<symbol{attribute('sym', symbol, 'symbol')}>{placements}</symbol>"
     return Operation(root, element, max(1, len(shares)), _created, False)
+
+
+def set_instrument(
+    root: str, symbol: str, numbers: Mapping[str, Number | None], trading: Trading | None
+) -> Operation[None]:
+    rules = "".join(
+        attribute(name, text(decimal(number, name)))
+        for name, number in numbers.items()
+        if number is not None
+    )
+    rules += "" if trading is None else attribute("trading", trading)
+    element = f"<instrument{attribute('sym', symbol, 'symbol')}{rules}/>"
+    return Operation(root, element, 1, _created, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:

@@ -110,6 +110,9 @@ class Exchange(Client):
     cancel = _waiting(client.cancel)
     create_account = _waiting(client.create_account)
     create_symbol = _waiting(client.create_symbol)
+    set_instrument = _waiting(client.set_instrument)
+    halt = _waiting(client.halt)
+    resume = _waiting(client.resume)
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
@@ -292,3 +295,6 @@ class Pipeline:
     cancel = _collected(client.cancel)
     create_account = _collected(client.create_account)
     create_symbol = _collected(client.create_symbol)
+    set_instrument = _collected(client.set_instrument)
+    halt = _collected(client.halt)
+    resume = _collected(client.resume)

@@ -39,9 +39,10 @@ COMMANDS = (
     ("CancelAll", "account! symbol"),
     ("ReplaceOrder", "account! side order shares! limit reference"),
     ("RecordEvents", "account!"),
+    ("SetInstrument", "symbol! tick price_min price_max lot order_max trading"),
 )
 TEXTS = ("account", "symbol", "reference")
-ENUMERATORS = ("side", "lifetime", "self_trade")
+ENUMERATORS = ("side", "lifetime", "self_trade", "trading")
 FLAGS = ("post", "must_exist", "at_disconnect", "of_any")
 
 
