@@ -27,6 +27,13 @@ CREATE OR REPLACE VIEW tape AS
        LEFT JOIN accounts AS seller ON seller.number = sell.account
   ORDER BY executions.id DESC;
 
+-- One row per symbol: the rules that its orders keep to, NULL where it has no such rule.
+CREATE OR REPLACE VIEW instruments AS
+  SELECT name AS symbol, trim_scale(nullif(tick_e8, 0) * 1e-8) AS tick, trim_scale(nullif(lot_e8, 0) * 1e-8) AS lot,
+         trim_scale(nullif(order_max_e8, 0) * 1e-8) AS order_max, trim_scale(nullif(price_min_e8, 0) * 1e-8) AS price_min,
+         trim_scale(nullif(price_max_e8, 0) * 1e-8) AS price_max, coalesce(nullif(trading, ''), 'open') AS trading
+  FROM symbols ORDER BY name;
+
 -- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
 -- A seller always has a row in positions. A query for one account reads only its positions, but all open orders.

@@ -34,6 +34,18 @@ CREATE VIEW tape AS
        LEFT JOIN accounts AS seller ON seller.number = sell.account
   ORDER BY executions.id DESC;
 
+-- One row per symbol: the rules that its orders keep to, NULL where it has no such rule.
+DROP VIEW IF EXISTS instruments;
+CREATE VIEW instruments AS
+  SELECT name AS symbol,
+         CASE WHEN tick_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', tick_e8 / 100000000, tick_e8 % 100000000), '0'), '.') END AS tick,
+         CASE WHEN lot_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', lot_e8 / 100000000, lot_e8 % 100000000), '0'), '.') END AS lot,
+         CASE WHEN order_max_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', order_max_e8 / 100000000, order_max_e8 % 100000000), '0'), '.') END AS order_max,
+         CASE WHEN price_min_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', price_min_e8 / 100000000, price_min_e8 % 100000000), '0'), '.') END AS price_min,
+         CASE WHEN price_max_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', price_max_e8 / 100000000, price_max_e8 % 100000000), '0'), '.') END AS price_max,
+         CASE trading WHEN '' THEN 'open' ELSE trading END AS trading
+  FROM symbols ORDER BY name;
+
 -- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
 -- A seller always has a row in positions. Cash in 1e-16 has up to 39 digits: it is computed in five limbs of 8 digits, lowest first.

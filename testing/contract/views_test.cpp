@@ -60,6 +60,12 @@ void fill(Place& place) {
   REQUIRE(changed_state(exchange.apply(
       ReplaceOrder{alice, Side::buy, 9, Shares::whole(1), parse_price("145.7").value},
       at(600'000))));
+  exchange.apply(SetInstrument{.symbol = spy,
+                               .tick = parse_price("0.05").value,
+                               .price_max = parse_price("92233720367.99999999").value,
+                               .lot = Shares::whole(10),
+                               .trading = Trading::halted},
+                 at(700'000));
   project(place.reopen(), exchange, 1);
 }
 
@@ -70,6 +76,8 @@ const char* const executions =
 const char* const summaries =
     "SELECT account, balance, reserved, cash, open_orders, positions FROM account_summary ORDER "
     "BY account DESC";
+const char* const instruments =
+    "SELECT symbol, tick, lot, order_max, price_min, price_max, trading FROM instruments";
 
 const Lines expected_books = {"ABC|sell|0.00000001|0.00000001|1",
                               "SPY|buy|145.7|1|1",
@@ -87,6 +95,8 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
   CHECK(plain(place->query(executions)) ==
         Lines{"2|2026-11-2110:29:50.300007Z|ABC|0.00000001|0.00000002|buy|4|3|007|1",
               "1|2026-11-2110:29:50.123456Z|SPY|145.67|40|sell|1|2|1|007"});
+  CHECK(place->query(instruments) ==
+        Lines{"ABC||||||open", "SPY|0.05|10|||92233720367.99999999|halted"});
   // Alice has 100000 - 40 x 145.67 + 2e-16 in cash, 60 x 145.67 + 145.7 of it reserved.
   CHECK(plain(place->query(summaries)) ==
         Lines{"3|0|0|0|0|{}",
@@ -176,6 +186,7 @@ TEST_CASE("the views of a store without trades are empty") {
   place->reopen();
   CHECK(place->query(books).empty());
   CHECK(place->query(executions).empty());
+  CHECK(place->query(instruments).empty());
   CHECK(place->query(summaries).empty());
 }
 
@@ -239,18 +250,18 @@ TEST_CASE("a view that a user has built on ours stays when the server starts aga
 
 TEST_CASE("PostgreSQL's views with the same text are not created again, which needs no lock") {
   const char* const views =
-      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') "
-      "ORDER BY 2";
+      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'instruments', "
+      "'account_summary') ORDER BY 2";
   PostgresPlace place;
   place.reopen();
   const Lines before = place.query(views);
   place.reopen();
-  CHECK(before.size() == 3);
+  CHECK(before.size() == 4);
   CHECK(place.query(views) == before);
   place.run("COMMENT ON VIEW book IS 'exchange views of an older text'");
   place.reopen();
   const Lines after = place.query(views);
-  CHECK(after.size() == 3);
+  CHECK(after.size() == 4);
   CHECK(after != before);
 }
 
