@@ -27,7 +27,7 @@ void kill_under_load(const std::string& store, int rounds,
     trial.verify();
   }
   CHECK(trial.load.acknowledged() > 1'000);
-  if (trial.follows()) CHECK(trial.judge_events() > 20);
+  if (trial.follows()) CHECK(trial.judge_events() > 4);
 }
 
 void await_fail_point(const ServerProcess& server, const std::string& name) {
@@ -92,7 +92,7 @@ void at_places(const std::vector<FailPointPlace>& places, const std::string& sto
                const std::string& pruned_store, void (*act)(const FailPointPlace&, Trial&)) {
   Trial trial(store, 8), pruned(pruned_store, 8, {"--journal-batches-kept", "10"});
   for (const FailPointPlace& place : places) act(place, is_of(place, "prune") ? pruned : trial);
-  CHECK(trial.judge_events() > 20);
+  CHECK(trial.judge_events() > 4);
 }
 
 void at_places_of_sqlite(const std::vector<FailPointPlace>& places,
