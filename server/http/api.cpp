@@ -333,14 +333,14 @@ std::string error_message(std::string_view sentence, std::string_view code,
   return json_text(message);
 }
 
-SubscriberRequest read_subscriber_request(const Json& json) {
+SubscriberRequest read_subscriber_request(const JsonInput& json) {
   using Kind = SubscriberRequest::Kind;
   const SubscriberRequest unknown{Kind::unknown};
   if (!json.is_object() || json.size() != 1) return unknown;
   SubscriberRequest request{json.begin().key() == "subscribe"     ? Kind::subscribe
                             : json.begin().key() == "unsubscribe" ? Kind::unsubscribe
                                                                   : Kind::unknown};
-  const Json& of = *json.begin();
+  const JsonInput& of = *json.begin();
   if (of.is_string()) {
     request.name = of.get<std::string>();
     return request;

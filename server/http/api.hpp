@@ -56,6 +56,6 @@ struct SubscriberRequest {
   std::string key = {};
   std::optional<EventNumber> from = {};  // at least 1
 };
-SubscriberRequest read_subscriber_request(const Json& json);
+SubscriberRequest read_subscriber_request(const JsonInput& json);
 
 }  // namespace exchange

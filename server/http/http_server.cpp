@@ -138,7 +138,7 @@ class HttpServer::State {
         feed_(feed),
         readiness_(options.limits, store),
         core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
-        entry_(context_, store, authenticator, options.limits.connections_max),
+        entry_(context_, store, authenticator, options.limits.connections_max / 2),
         routes_{.limits = options.limits,
                 .protocol = options.protocol,
                 .view = view_,

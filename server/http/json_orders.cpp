@@ -21,7 +21,7 @@ std::string operator_key_of(const HttpHeader& header) {
 
 // Into the member, unless the parameter is absent. If there are both, they must be the same.
 Problem take_parameter(const HttpHeader& header, std::string_view name, const char* member,
-                       Json& members) {
+                       JsonInput& members) {
   const std::string_view text = parameter(header, name);
   if (text.data() == nullptr) return {};
   const auto [at, added] = members.emplace(member, text);
@@ -37,7 +37,8 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
   HttpJsonRequest asked;
   const bool has_body =
       verb != JsonVerb::cancel && verb != JsonVerb::cancel_all && verb != JsonVerb::query;
-  Json members = has_body ? Json::parse(request.body(), nullptr, false) : Json::object();
+  JsonInput members =
+      has_body ? JsonInput::parse(request.body(), nullptr, false) : JsonInput::object();
   if (!members.is_object()) {
     asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
     return asked;

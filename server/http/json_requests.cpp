@@ -20,12 +20,12 @@ constexpr std::string_view member_of(std::string_view attribute) {
 }
 
 // The value as the text that the attribute has in XML: a string.
-std::optional<std::string> text_of(const Json& value) {
+std::optional<std::string> text_of(const JsonInput& value) {
   if (value.is_string()) return value.get<std::string>();
   return {};
 }
 // Likewise of a number: a string, or a whole number that every language has exactly, as 5 or 5.0.
-std::optional<std::string> number_text(const Json& value) {
+std::optional<std::string> number_text(const JsonInput& value) {
   constexpr double exact_max = (std::uint64_t(1) << 53) - 1;
   if (!value.is_number()) return text_of(value);
   const double number = value.get<double>();
@@ -38,7 +38,7 @@ constexpr bool is_number(std::string_view attribute) {
     if (attribute == name) return true;
   return false;
 }
-std::optional<std::string> text_of(const Json& value, std::string_view attribute) {
+std::optional<std::string> text_of(const JsonInput& value, std::string_view attribute) {
   if (attribute == "post" && value.is_boolean()) return value.dump();
   return is_number(attribute) ? number_text(value) : text_of(value);
 }
@@ -54,7 +54,7 @@ Problem missing_member(std::string_view name) {
   return {missing_attribute, "missing member '" + std::string(name) + "'"};
 }
 // Of an object whose members are all among these.
-Problem unexpected_member(const Json& object, Names known) {
+Problem unexpected_member(const JsonInput& object, Names known) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
   for (const auto& [name, value] : object.items())
     if (!has(known, name)) return unexpected(name);
@@ -67,7 +67,7 @@ struct Members {
   std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
 
   // `beside`: members that are no attributes. `without`: attributes that are no members.
-  Problem read(const Json& object, Names beside, Names without = {}) {
+  Problem read(const JsonInput& object, Names beside, Names without = {}) {
     if (!object.is_object()) return {unexpected_content, "expected an object"};
     for (const auto& [name, value] : object.items()) {
       if (has(beside, name)) continue;
@@ -104,7 +104,7 @@ struct Members {
     return problem;
   }
   // The sign of the amount is the side.
-  Problem take_side(const Json& object) {
+  Problem take_side(const JsonInput& object) {
     const auto side = object.find("side");
     if (side == object.end()) return missing_member("side");
     if (*side != "buy" && *side != "sell") return {unknown_value, "side must be buy or sell"};
@@ -117,7 +117,7 @@ struct Members {
 };
 
 // The account is that of the request.
-Problem read_order(const Json& object, Names beside, const ProtocolLimits& limits,
+Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& limits,
                    PlaceOrder& order) {
   Members<PlaceOrder> members;
   if (Problem problem = members.read(object, beside)) return problem;
@@ -132,7 +132,7 @@ Problem read_order(const Json& object, Names beside, const ProtocolLimits& limit
 }
 
 // One order, or {"orders": [...]}, each of which succeeds or fails alone.
-Problem read_place(const Json& object, const ProtocolLimits& limits, JsonRequest& request,
+Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                    std::vector<Command>& commands) {
   const auto list = object.find("orders");
   if (list == object.end()) {
@@ -147,9 +147,10 @@ Problem read_place(const Json& object, const ProtocolLimits& limits, JsonRequest
   if (Problem problem = unexpected_member(object, {"orders", "account", "cancel_on_disconnect"}))
     return problem;
   if (!list->is_array() || list->empty() || list->size() > limits.elements_max)
-    return {unexpected_content, "orders must be a list of orders"};
+    return {unexpected_content,
+            "orders must be a list of 1 to " + std::to_string(limits.elements_max) + " orders"};
   std::vector<Problem>& problems = request.problems_of_list.emplace();
-  for (const Json& one : *list) {
+  for (const JsonInput& one : *list) {
     PlaceOrder order;
     order.account = *request.account;
     problems.push_back(read_order(one, {"side"}, limits, order));
@@ -160,7 +161,7 @@ Problem read_place(const Json& object, const ProtocolLimits& limits, JsonRequest
 
 // ReplaceOrder, CancelOrder or QueryOrder.
 template <class AnyCommand>
-Problem read_of_order(const Json& object, const JsonRequest& request, AnyCommand command,
+Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCommand command,
                       std::vector<Command>& commands) {
   Members<AnyCommand> members;
   constexpr bool has_side = requires { command.side; };
@@ -184,7 +185,7 @@ Problem read_of_order(const Json& object, const JsonRequest& request, AnyCommand
   return {};
 }
 
-Problem read_cancel_all(const Json& object, const JsonRequest& request,
+Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
                         std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "symbol"})) return problem;
   CancelAll cancel{*request.account, {}};
@@ -195,7 +196,7 @@ Problem read_cancel_all(const Json& object, const JsonRequest& request,
   return {};
 }
 
-Problem read_account(const Json& object, const ProtocolLimits& limits, JsonRequest& request,
+Problem read_account(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                      std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
   CreateAccount create;
@@ -218,7 +219,8 @@ Problem read_account(const Json& object, const ProtocolLimits& limits, JsonReque
 }
 
 // As many commands as <symbol> has.
-Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Command>& commands) {
+Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
+                    std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
   const auto name = object.find("symbol");
   if (name == object.end()) return missing_member("symbol");
@@ -229,6 +231,9 @@ Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Comman
   const bool has_holdings = holdings != object.end();
   if (has_holdings && !holdings->is_object())
     return {unexpected_content, "holdings must be an object"};
+  if (has_holdings && holdings->size() > limits.elements_max)
+    return {too_many_elements,
+            "holdings of more than " + std::to_string(limits.elements_max) + " accounts"};
   if (!has_holdings || holdings->empty()) {
     commands.emplace_back(CreateSymbol{symbol});
     return {};
@@ -243,7 +248,8 @@ Problem read_symbol(const Json& object, JsonRequest& request, std::vector<Comman
   return {};
 }
 
-Problem read_instrument(const Json& object, JsonRequest& request, std::vector<Command>& commands) {
+Problem read_instrument(const JsonInput& object, JsonRequest& request,
+                        std::vector<Command>& commands) {
   Members<SetInstrument> members;
   SetInstrument set;
   if (Problem problem = members.read(object, {})) return problem;
@@ -255,7 +261,7 @@ Problem read_instrument(const Json& object, JsonRequest& request, std::vector<Co
   return {};
 }
 
-Problem read_whose(const Json& object, const std::optional<AccountId>& usual,
+Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usual,
                    const char* tie_problem, JsonRequest& request) {
   request.account = usual;
   if (const auto named = object.find("account"); named != object.end()) {
@@ -273,14 +279,14 @@ Problem read_whose(const Json& object, const std::optional<AccountId>& usual,
   return {};
 }
 
-Problem read(JsonVerb verb, const Json& object, const std::optional<AccountId>& usual,
+Problem read(JsonVerb verb, const JsonInput& object, const std::optional<AccountId>& usual,
              const ProtocolLimits& limits, const char* tie_problem, JsonRequest& request,
              std::vector<Command>& commands) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
   if (is_of_operator(verb)) {
     request.created = Json::object();
     if (verb == JsonVerb::create_account) return read_account(object, limits, request, commands);
-    if (verb == JsonVerb::create_symbol) return read_symbol(object, request, commands);
+    if (verb == JsonVerb::create_symbol) return read_symbol(object, limits, request, commands);
     return read_instrument(object, request, commands);
   }
   if (Problem problem = read_whose(object, usual, tie_problem, request)) return problem;
@@ -362,7 +368,7 @@ Problem read_order_name(std::string_view text, OrderName& name) {
   return {};
 }
 
-JsonRequest read_json_request(JsonVerb verb, const Json& members,
+JsonRequest read_json_request(JsonVerb verb, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands) {
   JsonRequest request;

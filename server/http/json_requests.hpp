@@ -19,7 +19,8 @@
 
 namespace exchange {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // what is written
+using JsonInput = nlohmann::json;     // what is read: finds a member without a search of all
 
 // What is asked. The names are those of messages of the WebSocket.
 BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
@@ -51,7 +52,7 @@ struct JsonRequest {
 
 // Reads the members of a request, and appends its commands. `usual`: the account, if the members
 // name none. `tie_problem`: why no orders can end with this connection, or null.
-JsonRequest read_json_request(JsonVerb verb, const Json& members,
+JsonRequest read_json_request(JsonVerb verb, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands);
 

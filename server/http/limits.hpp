@@ -44,6 +44,8 @@ struct HttpLimits {
   std::uint32_t stale_ms = 5'000;
   // TLS handshakes of one address at once, each with a millisecond of work; others wait
   std::size_t tls_handshakes_max = 8;
+  // time for subscribers to take their last responses when the server stops
+  std::uint32_t drain_ms = 1'500;
   std::uint32_t tls_handshake_ms = 5'000;            // for one of them, once it has its turn
   std::size_t websocket_message_bytes_max = 16'384;  // some 0.1 ms to parse
   // a subscriber that answers no ping for so long is disconnected

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -222,14 +223,16 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 }
 
 asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
-  Json json = Json::parse(message, nullptr, false);
+  JsonInput json = JsonInput::parse(message, nullptr, false);
   if (json.is_discarded()) {
     send(subscriber, error_message("not JSON", code_of(ErrorCode::malformed_json)));
     subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
     co_return;
   }
-  if (std::optional<OrderMessage> order = read_order_message(json))
+  if (std::optional<OrderMessage> order = read_order_message(json)) {
+    order->bytes = message.size();
     co_return co_await handle_order(subscriber, std::move(*order));
+  }
   const SubscriberRequest request = read_subscriber_request(json);
   if (request.kind == SubscriberRequest::Kind::unknown) {
     send(subscriber,
@@ -453,7 +456,16 @@ void MarketChannel::close(websocket::close_reason reason, bool stopping) {
     else
       subscriber->close(reason);
   }
-  if (stopping) closed_ = std::move(reason);
+  if (!stopping) return;
+  closed_ = std::move(reason);
+  asio::co_spawn(connections_, end_slow_subscribers(), asio::detached);
+}
+
+// Those that do not take their last responses.
+asio::awaitable<void> MarketChannel::end_slow_subscribers() {
+  asio::steady_timer timer(connections_, std::chrono::milliseconds(limits_.drain_ms));
+  co_await timer.async_wait(use_tuple);
+  for (const SubscriberPointer& subscriber : subscribers_) subscriber->end();
 }
 
 }  // namespace exchange

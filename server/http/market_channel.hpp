@@ -84,6 +84,7 @@ class MarketChannel {
   boost::asio::awaitable<void> handle_account(Subscriber& subscriber, SubscriberRequest request);
   boost::asio::awaitable<void> handle_order(Subscriber& subscriber, OrderMessage message);
   boost::asio::awaitable<void> execute_orders(SubscriberPointer subscriber);
+  boost::asio::awaitable<void> end_slow_subscribers();
   // Whether they lack what was committed before this time, which is not long ago.
   bool are_tables_behind(std::int64_t since_ns) const;
   // Begins to follow an account, while the connection goes on.

@@ -22,7 +22,7 @@ std::optional<JsonVerb> verb_of(std::string_view name) {
   return verb;
 }
 
-bool is_id(const Json& id) {
+bool is_id(const JsonInput& id) {
   constexpr std::size_t bytes_max = 64;
   if (id.is_number_integer()) return true;
   if (id.is_number_float()) {  // 5.0
@@ -47,7 +47,7 @@ JsonResponse refused(Reason reason, http::status status) {
 
 }  // namespace
 
-std::optional<OrderMessage> read_order_message(Json& message) {
+std::optional<OrderMessage> read_order_message(JsonInput& message) {
   if (!message.is_object()) return {};
   OrderMessage read;
   bool asks = false;
@@ -66,16 +66,22 @@ std::optional<OrderMessage> read_order_message(Json& message) {
     return read;
   }
   read.id = std::move(*id);
-  if (!asks || message.size() != 2) read.problem = {ErrorCode::unexpected_content, expected()};
+  if (!asks || message.size() != 2)
+    read.problem = {ErrorCode::unexpected_content, expected()};
+  else if (!read.members.is_object())
+    read.problem = {ErrorCode::unexpected_content, "expected an object"};
+  if (read.problem) read.members = {};
   return read;
 }
 
 asio::awaitable<void> OrderEntry::has_room() {
-  while (waiting_.size() >= waiting_max_ && !over_) co_await changed_.async_wait(use_tuple);
+  while ((waiting_.size() >= waiting_max_ || waiting_bytes_ >= waiting_bytes_max_) && !over_)
+    co_await changed_.async_wait(use_tuple);
 }
 
 void OrderEntry::take(OrderMessage message) {
   if (over_) return;
+  waiting_bytes_ += message.bytes;
   waiting_.push_back(std::move(message));
   changed_.cancel();
 }
@@ -96,6 +102,17 @@ asio::awaitable<void> OrderEntry::run(Send send) {
     entry->lease_ = {};
   };
   const std::unique_ptr<OrderEntry, decltype(finish)> at_end(this, finish);
+  std::exception_ptr problem;
+  try {
+    co_await execute_all(std::move(send));
+  } catch (...) {  // no memory
+    problem = std::current_exception();
+  }
+  co_await cancel_tied_orders();
+  if (problem) std::rethrow_exception(problem);
+}
+
+asio::awaitable<void> OrderEntry::execute_all(Send send) {
   while (!over_ || !waiting_.empty()) {
     if (waiting_.empty()) {
       co_await changed_.async_wait(use_tuple);
@@ -104,41 +121,41 @@ asio::awaitable<void> OrderEntry::run(Send send) {
     read_batch();
     changed_.cancel();  // there is room
     co_await execute();
+    note_tied();
     std::vector<std::string> texts = responses();
     pending_.forget_outcomes();
     co_await send(std::move(texts));
     pending_.stamps.end(Stage::write);  // but for the socket
     if (!commands_.empty() && refusal_.empty()) metrics_.stage_times.record(pending_.stamps);
   }
-  co_await cancel_tied_orders();
 }
 
-// A login, and what creates, end a batch: they count for the requests behind them.
 void OrderEntry::read_batch() {
   batch_.clear();
   commands_.clear();
   credentials_.clear();
   pending_.stamps.begin();
-  for (bool more = true; more && !waiting_.empty();) {
-    more = read(waiting_.front());
+  for (bool alone = false; !alone && !waiting_.empty();) {
+    alone = waiting_.front().is_alone();
+    if (alone && !batch_.empty()) break;
+    read(waiting_.front());
+    waiting_bytes_ -= waiting_.front().bytes;
     waiting_.pop_front();
   }
   pending_.stamps.end(Stage::parse);
   Metrics::add(metrics_.requests, batch_.size());
 }
 
-// Returns whether others may be in the same batch.
-bool OrderEntry::read(OrderMessage& message) {
+void OrderEntry::read(OrderMessage& message) {
   Read& read = batch_.emplace_back();
   read.id = std::move(message.id);
-  const bool is_login = !message.problem && !message.verb;
   if (message.problem)
     read.request.problem = std::move(message.problem);
-  else if (is_login)
+  else if (!message.verb)
     read_login(message.members, read);
   if (!message.verb || read.request.problem) {
     if (read.request.problem) Metrics::add(metrics_.client_errors);
-    return !is_login;
+    return;
   }
   const char* const tie_problem =
       tied_.count() < limits_.tied_orders_max
@@ -148,7 +165,7 @@ bool OrderEntry::read(OrderMessage& message) {
   read.request =
       read_json_request(*message.verb, message.members, account_, limits_, tie_problem, commands_);
   if (read.request.problem) Metrics::add(metrics_.client_errors);
-  if (!limits_.keys || read.request.commands == 0) return true;
+  if (!limits_.keys || read.request.commands == 0) return;
   read.response = refuse_login(read.request);
   if (read.response) {
     commands_.resize(first);
@@ -156,10 +173,9 @@ bool OrderEntry::read(OrderMessage& message) {
   } else {
     add_credential(read.request, first);
   }
-  return !read.request.is_of_operator();
 }
 
-void OrderEntry::read_login(const Json& members, Read& into) {
+void OrderEntry::read_login(const JsonInput& members, Read& into) {
   Problem& problem = into.request.problem;
   const auto text = [&](std::string_view name) -> std::optional<std::string> {
     const auto found = members.find(name);
@@ -221,17 +237,26 @@ asio::awaitable<void> OrderEntry::execute() {
   pending_.stamps.end(Stage::deliver);
 }
 
-std::vector<std::string> OrderEntry::responses() {
+void OrderEntry::note_tied() {
+  if (!refusal_.empty()) return;
+  std::size_t first = 0;
+  for (const Read& read : batch_) {
+    const std::size_t count = read.request.commands;
+    if (count > 0 && (read.request.ties_orders || !tied_.empty()))
+      tied_.note(std::span(commands_).subspan(first, count),
+                 std::span(pending_.outcomes).subspan(first, count), read.request.ties_orders);
+    first += count;
+  }
+}
+
+std::vector<std::string> OrderEntry::responses() const {
   std::vector<std::string> texts;
   std::size_t first = 0;
   for (const Read& read : batch_) {
     const std::size_t count = read.request.commands;
     std::span<const Outcome> outcomes;
-    if (refusal_.empty() && count > 0) {
+    if (refusal_.empty() && count > 0)
       outcomes = std::span(pending_.outcomes).subspan(first, count);
-      if (read.request.ties_orders || !tied_.empty())
-        tied_.note(std::span(commands_).subspan(first, count), outcomes, read.request.ties_orders);
-    }
     first += count;
     const JsonResponse response = this->response(read, outcomes);
     Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};

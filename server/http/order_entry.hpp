@@ -20,13 +20,20 @@ namespace exchange {
 
 // A message as a request: {"id": ..., "VERB": {...}}.
 struct OrderMessage {
-  Json id;                       // a number or a string
+  JsonInput id;                  // a number or a string
   std::optional<JsonVerb> verb;  // none: a login
-  Json members;
-  Problem problem;  // without an id, it refuses the whole message
+  JsonInput members;             // an object
+  Problem problem;               // without an id, it refuses the whole message
+  std::size_t bytes = 0;
+  // Is a batch of its own: it waits for a key or counts for the requests behind it, or its reply
+  // may be long (R13).
+  bool is_alone() const {
+    return !verb || is_of_operator(*verb) || verb == JsonVerb::query ||
+           verb == JsonVerb::cancel_all;
+  }
 };
 // Nothing if the message has neither an id nor a verb.
-std::optional<OrderMessage> read_order_message(Json& message);
+std::optional<OrderMessage> read_order_message(JsonInput& message);
 
 class OrderEntry {
  public:
@@ -56,22 +63,25 @@ class OrderEntry {
  private:
   // A request of the batch.
   struct Read {
-    Json id;
+    JsonInput id;
     JsonRequest request;
     std::optional<JsonResponse> response;  // not by the core
     std::optional<Credential::Use> login;  // the connection logs in, or the operator does
   };
   void read_batch();
-  bool read(OrderMessage& message);
-  void read_login(const Json& members, Read& into);
+  void read(OrderMessage& message);
+  void read_login(const JsonInput& members, Read& into);
   std::optional<JsonResponse> refuse_login(const JsonRequest& request) const;
   void add_credential(JsonRequest& request, std::size_t first);
   boost::asio::awaitable<void> execute();
-  std::vector<std::string> responses();
+  void note_tied();
+  std::vector<std::string> responses() const;
+  boost::asio::awaitable<void> execute_all(Send send);
   JsonResponse response(const Read& read, std::span<const Outcome> outcomes) const;
   boost::asio::awaitable<void> cancel_tied_orders();
 
-  static constexpr std::size_t waiting_max_ = 256;  // requests
+  // Requests, and bytes of their texts: parsed, these take some twenty times as much.
+  static constexpr std::size_t waiting_max_ = 256, waiting_bytes_max_ = 65'536;
 
   CoreClient& core_;
   CoreClient::Lease lease_;  // until run() returns
@@ -79,6 +89,7 @@ class OrderEntry {
   Metrics& metrics_;
   PendingRequest pending_;
   std::deque<OrderMessage> waiting_;
+  std::size_t waiting_bytes_ = 0;
   std::optional<AccountId> account_;  // of the last login
   TiedOrders tied_;
   bool over_ = false, ended_ = false;

@@ -71,7 +71,7 @@ void check_response(const JsonResponse& response) {
   HOLDS(refused == read.contains("error") && refused == read.contains("code"), text);
 }
 
-void check_request(JsonVerb verb, const Json& members, const std::optional<AccountId>& usual,
+void check_request(JsonVerb verb, const JsonInput& members, const std::optional<AccountId>& usual,
                    const char* tie_problem) {
   std::vector<Command> commands{CreateSymbol{SymbolName("BEFORE")}};
   const JsonRequest request =
@@ -100,7 +100,7 @@ void check_request(JsonVerb verb, const Json& members, const std::optional<Accou
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace exchange;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  Json json = Json::parse(text, nullptr, false);
+  JsonInput json = JsonInput::parse(text, nullptr, false);
   HttpRequest http;
   http.body() = text;
   http.target("/api/orders/ref:mine?account=1");

@@ -265,3 +265,36 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(ask(other, "cancel", R"({"order": 1})").starts_with("200 "));
   CHECK(metrics.canceled_orders[CancelCause::client] == 1);
 }
+
+TEST_CASE_METHOD(Enter, "a server stops though a client does not take its responses") {
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(100, 9, tied)) == R"(201 {"order":1})");
+  std::string many;
+  for (int i = 0; i < 1'000; ++i) many += "<order sym='SPY' amount='-0.01' limit='9'/>";
+  transact(2, many);
+  boost::system::error_code error;  // some 70 KB each: until nothing more is read
+  socket.next_layer().non_blocking(true);
+  for (int i = 0; i < 1'000 && !error; ++i)
+    socket.write(asio::buffer(request(i, "query", R"({"order": 1})")), error);
+  server->http().stop();
+  CHECK(metrics.canceled_orders[CancelCause::disconnect] == 1);
+}
+
+TEST_CASE_METHOD(Enter, "many members are read, and the first unknown one is named") {
+  start();
+  std::string members = R"("account": "1")";
+  for (int i = 0; i < 60'000; ++i) members += ",\"a" + std::to_string(i) + "\":0";
+  const Exchanged got = Follow::request(http::verb::post, "/api/orders", "{" + members + "}");
+  CHECK((got.status == 400 && got.json()["code"] == "unexpected_content"));
+}
+
+TEST_CASE_METHOD(Enter, "pages of a long history are not limited together") {
+  options.core.reply_executions_max = 30;
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(100, 9)) == R"(201 {"order":1})");
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += "<order sym='SPY' amount='-0.01' limit='9'/>";
+  transact(2, many);
+  for (int i = 0; i < 20; ++i) send(socket, request(i, "query", R"({"order": 1})"));
+  for (int i = 0; i < 20; ++i) CHECK(response(socket, i).starts_with("200 "));
+}
