@@ -257,7 +257,7 @@ namespace {
 Counts damage_of(const char* name, End end, bool with_mark, std::uint64_t seed = test_seed()) {
   Specimen specimen(seed, end);
   REQUIRE(specimen.files().size() == (end == End::closed ? 2 : 3));
-  REQUIRE(specimen.stored().orders.size() > 200);
+  REQUIRE(specimen.stored().orders.size() > 100);
   Counts counts;
   damage_everywhere(specimen, with_mark, counts);
   print(name, counts);

@@ -29,9 +29,12 @@ Command RandomCommands::next(OrderId orders) {
   if (auto* const shares = std::get_if<PlaceShares>(&command))
     shares->shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
   if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
-  if (auto* const set = std::get_if<SetInstrument>(&command); set && below(8) == 0) {
-    set->price_min = Price::whole(2);
-    set->price_max = Price::whole(1);
+  if (auto* const set = std::get_if<SetInstrument>(&command)) {
+    if (below(60) == 0) set->trading = Trading::halted;
+    if (below(8) == 0) {
+      set->price_min = Price::whole(2);
+      set->price_max = Price::whole(1);
+    }
   }
   if (auto* const order = std::get_if<PlaceOrder>(&command)) {
     if (order->lifetime == Lifetime::immediate_or_cancel && below(2) == 0) order->limit = Price();
