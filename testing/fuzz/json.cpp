@@ -10,12 +10,11 @@
 
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
+#include "fuzz/written_command.hpp"
 #include "http/api.hpp"
 #include "http/json_orders.hpp"
 #include "http/order_entry.hpp"
 #include "journal/journal_record.hpp"
-#include "judge/model/elements.hpp"
-#include "protocol/request.hpp"
 
 namespace exchange::fuzz {
 namespace {
@@ -33,27 +32,9 @@ Exchange make_market() {
   return exchange;
 }
 
-std::string document_of(const Command& command) {
-  const auto account_of = [](const auto& one) {
-    if constexpr (requires { one.account; })
-      return one.account;
-    else
-      return AccountId();
-  };
-  std::vector<std::string> echoes;
-  return request_document({command}, std::visit(account_of, command), echoes);
-}
-
 void check_command(const Command& command) {
   const std::string written = document_of(command);
-  std::string text = written + " ";
-  XmlDocument document;
-  std::vector<RequestElement> elements;
-  std::vector<Command> commands;
-  const Request request =
-      read_request(text.data(), written.size(), limits, document, elements, commands);
-  HOLDS(request.error.empty() && commands.size() == 1, written);
-  HOLDS(commands[0] == command, written);
+  HOLDS(read_back(written, limits) == command, written);
   if (std::holds_alternative<QueryOrder>(command)) return;
   JournalWriter writer;
   writer.begin(now);

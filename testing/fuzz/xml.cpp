@@ -11,8 +11,8 @@
 
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
+#include "fuzz/written_command.hpp"
 #include "fuzz/xml_judge.hpp"
-#include "judge/model/elements.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 #include "unit/protocol/well_formed.hpp"
@@ -178,27 +178,10 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
 
 // --- commands as documents ---
 
-std::string document_of(const Command& command) {
-  const auto account_of = [](const auto& one) {
-    if constexpr (requires { one.account; })
-      return one.account;
-    else
-      return AccountId();
-  };
-  std::vector<std::string> echoes;
-  return request_document({command}, std::visit(account_of, command), echoes);
-}
-
 void check_round_trip(const Command& command) {
   const std::string written = document_of(command);
-  std::string text = written + " ";
-  XmlDocument document;
-  std::vector<RequestElement> elements;
-  std::vector<Command> commands;
-  const Request request =
-      read_request(text.data(), written.size(), limits, document, elements, commands);
-  HOLDS(request.error.empty() && commands.size() == 1, written);
-  HOLDS(commands[0].index() == command.index() && document_of(commands[0]) == written, written);
+  const Command again = read_back(written, limits);
+  HOLDS(again.index() == command.index() && document_of(again) == written, written);
 }
 
 }  // namespace

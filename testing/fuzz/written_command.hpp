@@ -1,0 +1,34 @@
+#pragma once
+// A command as a document of the protocol, and read back, for the targets whose input becomes
+// commands.
+
+#include "fuzz/fuzz.hpp"
+#include "judge/model/elements.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange::fuzz {
+
+inline std::string document_of(const Command& command) {
+  const auto account_of = [](const auto& one) {
+    if constexpr (requires { one.account; })
+      return one.account;
+    else
+      return AccountId();
+  };
+  std::vector<std::string> echoes;
+  return request_document({command}, std::visit(account_of, command), echoes);
+}
+
+// The document must be one request of one command.
+inline Command read_back(const std::string& written, const ProtocolLimits& limits) {
+  std::string text = written + " ";
+  XmlDocument document;
+  std::vector<RequestElement> elements;
+  std::vector<Command> commands;
+  const Request request =
+      read_request(text.data(), written.size(), limits, document, elements, commands);
+  HOLDS(request.error.empty() && commands.size() == 1, written);
+  return commands[0];
+}
+
+}  // namespace exchange::fuzz
