@@ -30,8 +30,9 @@ Command RandomCommands::next(OrderId orders) {
     shares->shares = below(10) == 0 ? Shares() : Shares::from_units(fixed64_units(20));
   if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
   if (auto* const set = std::get_if<SetInstrument>(&command)) {
-    if (below(60) == 0) set->trading = Trading::halted;
-    if (below(8) == 0) {
+    const std::uint64_t rare = below(480);
+    if (rare / 8 == 0) set->trading = Trading::halted;
+    if (rare % 8 == 0) {
       set->price_min = Price::whole(2);
       set->price_max = Price::whole(1);
     }
