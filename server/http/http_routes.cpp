@@ -269,7 +269,6 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     if (refused) co_return std::move(*refused);
     name.id = found;
   }
-  const std::optional<OrderId> id = name.id;
   if (const auto whose = parameter(request, "account");
       whose.data() != nullptr && !parse_account_id(whose))
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
@@ -290,7 +289,7 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   }
   const std::chrono::milliseconds time(at.limits.store_answer_ms);
   const auto read = [&](const ExecutionRange& executions) {
-    return at.core.read_order(*id, executions, reading, time, at.limits.order_reads_max);
+    return at.core.read_order(name.id, executions, reading, time, at.limits.order_reads_max);
   };
   CoreClient::Read found;
   if (at.core.has_keys()) {

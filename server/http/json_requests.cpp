@@ -395,11 +395,15 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
   });
   const Outcome& outcome = refused == outcomes.end() ? outcomes[0] : *refused;
   if (is_of_operator() && refused == outcomes.end()) return {done, created};
-  return {status_of(outcome), outcome_json(outcome)};
+  return outcome_response(outcome);
 }
 
 JsonResponse problem_response(const Problem& problem) {
   return {http::status::bad_request, error_object(problem.sentence, code_of(problem.code))};
+}
+
+JsonResponse outcome_response(const Outcome& outcome) {
+  return {status_of(outcome), outcome_json(outcome)};
 }
 
 std::string json_text(const Json& json) {

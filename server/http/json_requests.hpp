@@ -64,6 +64,7 @@ struct OrderName {
 Problem read_order_name(std::string_view text, OrderName& name);
 
 JsonResponse problem_response(const Problem& problem);
+JsonResponse outcome_response(const Outcome& outcome);
 // With a new line behind it. What is no UTF-8 is replaced.
 std::string json_text(const Json& json);
 Json error_object(std::string_view sentence, std::string_view code);

@@ -41,8 +41,9 @@ std::string expected() {
   return sentence;
 }
 
-JsonResponse refused(Reason reason, http::status status) {
-  return {status, error_object(describe(reason), code_of(reason))};
+// Without the right key.
+JsonResponse refused_login(bool is_operator) {
+  return outcome_response(Rejected{is_operator ? Reason::operator_key : Reason::unknown_account});
 }
 
 }  // namespace
@@ -209,16 +210,14 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     credentials_.push_back(
         {*into.login, account, std::move(*key), std::uint32_t(commands_.size()), 0});
   else if (limits_.keys)
-    into.response = is_operator ? refused(Reason::operator_key, http::status::forbidden)
-                                : refused(Reason::unknown_account, http::status::not_found);
+    into.response = refused_login(is_operator);
 }
 
 // With keys.
 std::optional<JsonResponse> OrderEntry::refuse_login(const JsonRequest& request) const {
   const bool creates = request.is_of_operator();
   if (pending_.keys.is_logged_in(creates ? operator_id : *request.account)) return {};
-  return creates ? refused(Reason::operator_key, http::status::forbidden)
-                 : refused(Reason::unknown_account, http::status::not_found);
+  return refused_login(creates);
 }
 
 void OrderEntry::add_credential(JsonRequest& request, std::size_t first) {
@@ -275,10 +274,8 @@ JsonResponse OrderEntry::response(const Read& read, std::span<const Outcome> out
   const AccountId& account = *read.request.account;
   const bool is_operator = *read.login == Credential::Use::operate;
   if (limits_.keys && pending_.keys.refused)
-    return refused(Reason::key_unchecked, http::status::service_unavailable);
-  if (limits_.keys && !pending_.keys.is_logged_in(account))
-    return is_operator ? refused(Reason::operator_key, http::status::forbidden)
-                       : refused(Reason::unknown_account, http::status::not_found);
+    return outcome_response(Rejected{Reason::key_unchecked});
+  if (limits_.keys && !pending_.keys.is_logged_in(account)) return refused_login(is_operator);
   Json json = Json::object();
   if (!is_operator) json["account"] = account.view();
   return {http::status::ok, std::move(json)};
