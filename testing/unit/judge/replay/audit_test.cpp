@@ -72,9 +72,10 @@ std::string listed(const std::string& reply,
 }
 
 // What the audit finds of a server with this fault.
-std::string found(Fault fault, bool self_match = true, const Habits& habits = {}) {
+std::string found(Fault fault, bool self_match = true, const Habits& habits = {},
+                  std::uint64_t seed = test_seed()) {
   FaultyServer server(fault, self_match);
-  AuditInput input = run_against(server, test_seed(), habits);
+  AuditInput input = run_against(server, seed, habits);
   server.end_of_run();
   const AuditResult result = audited(server, std::move(input));
   CHECK(result.passed == result.findings.empty());
@@ -428,12 +429,20 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       {Fault::stale_query, replaces, {"A query was stale"}},
   };
   for (const auto& [fault, habits, wanted] : rows) {
-    const std::string text = found(fault, true, habits);
-    for (const std::string& one : wanted) {
-      INFO(name_of(fault) << ": " << one);
+    std::string text;
+    const auto has = [&](const std::string& one) {
       const std::size_t bar = one.find('|');
-      CHECK_THAT(text, contains_text(one.substr(0, bar)) ||
-                           contains_text(bar == one.npos ? one : one.substr(bar + 1)));
+      return text.find(one.substr(0, bar)) != text.npos ||
+             (bar != one.npos && text.find(one.substr(bar + 1)) != text.npos);
+    };
+    // one random run in 300 gives a fault no occasion
+    for (std::uint64_t run = 0; run < 4; ++run) {
+      if (run > 0 && std::all_of(wanted.begin(), wanted.end(), has)) break;
+      text += found(fault, true, habits, test_seed() + run);
+    }
+    for (const std::string& one : wanted) {
+      INFO(name_of(fault) << ": " << one << "\nfound: " << text);
+      CHECK(has(one));
     }
   }
 }
