@@ -2,30 +2,17 @@
 // One store, servers on it one after another, and the clients of all of them. Where the whole
 // journal is kept, some follow the events of their accounts, through every death of a server.
 
-#include <cstdlib>
 #include <deque>
 #include <memory>
 
 #include "catch.hpp"
+#include "support/environment.hpp"
 #include "support/folder.hpp"
 #include "support/follower.hpp"
 #include "support/server_process.hpp"
 #include "system/crash/load.hpp"
 
 namespace exchange::testing {
-
-// An environment variable for the servers started in this scope.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { ::unsetenv(name_); }
-  Environment(const Environment&) = delete;
-
- private:
-  const char* const name_;
-};
 
 class Trial {
  public:
