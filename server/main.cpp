@@ -50,6 +50,9 @@ bool is_stop(int signal) {
          std::end(stop_signals);
 }
 
+// From this process: NewDay has been asked. From outside it has no effect.
+int new_day_signal() { return SIGRTMIN; }
+
 // Of all signals that end a process by default, the server waits for those that ask it to stop,
 // and for SIGHUP, and ignores those that can only be sent in error. What remains are errors of the
 // program, SIGKILL, and SIGQUIT, which asks for a core dump.
@@ -58,11 +61,19 @@ sigset_t take_signals() {
   sigemptyset(&set);
   for (const int signal : stop_signals) sigaddset(&set, signal);
   sigaddset(&set, SIGHUP);
+  sigaddset(&set, new_day_signal());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGSTKFLT})
     std::signal(signal, SIG_IGN);
-  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) std::signal(signal, SIG_IGN);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
+    if (signal != new_day_signal()) std::signal(signal, SIG_IGN);
   return set;
+}
+
+void set_stop_timer(std::chrono::milliseconds time) {
+  itimerval timer{};
+  timer.it_value = {.tv_sec = time.count() / 1'000, .tv_usec = time.count() % 1'000 * 1'000};
+  setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 // By a timer: there may be no memory for a thread.
@@ -74,10 +85,7 @@ void end_if_stop_takes_too_long() {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, why.data(), why.size());
     ::_exit(1);
   });
-  itimerval timer{};
-  timer.it_value = {.tv_sec = stop_time_max.count() / 1'000,
-                    .tv_usec = stop_time_max.count() % 1'000 * 1'000};
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  set_stop_timer(stop_time_max);
 }
 
 bool stop_requested() {
@@ -178,22 +186,34 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
   }
 }
 
-int run(Options options) {
-  // 1. The process: logs to stderr, signals for this thread only, its share of the machine.
-  spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
-  spdlog::set_level(spdlog::level::from_str(options.log_level));
-  const sigset_t signals = take_signals();
-  ::umask(077);  // a store holds key hashes
-  share_heaps_in_limited_space();
-  plan_memory(options, usable_memory());
-  if (options.net.threads == 0) options.net.threads = usable_cpus();
-  plan_descriptors(options);
-  arm_fail_points_of_environment();
+// Instead of stopping. The store is then closed as this day, or what it was.
+void close_day(Server& server, NewDay& new_day, const std::string& day) {
+  spdlog::info("closing the store as the day {}", day);
+  end_if_stop_takes_too_long();
+  try {
+    server.close_day(day);
+    new_day.closed();
+  } catch (const StoreUnavailable& error) {
+    spdlog::error("the day {} is not closed: {}", day, error.what());
+    new_day.failed(error.what());
+  } catch (const StoreCorrupt& error) {  // of PostgreSQL: a lack of rights too
+    spdlog::error("the day {} is not closed: {}", day, error.what());
+    new_day.failed(error.what());
+  }
+  set_stop_timer({});
+}
+
+// A server on the store, until a signal stops it; true: until the store was closed as a day, and
+// the next server is to follow on the same ports.
+bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHash>& operator_key,
+           NewDay& new_day, bool is_first) {
+  const auto print = [&](const std::string& line) {
+    if (!is_first) return;  // the reader may be gone since; the ports are the same
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
   KeyRing keys;
-  if (options.auth.required)
-    keys.add(operator_id, operator_key_hash(options.auth));
-  else if (!options.auth.operator_key_file.empty())
-    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
+  if (operator_key) keys.add(operator_id, *operator_key);
 
   // 2. The HTTP port, which shows that the server lives while it waits for its store.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
@@ -201,7 +221,7 @@ int run(Options options) {
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
                                 " has one server at a time");
   Metrics metrics;
-  Server server(options, {*store, system_clock(), metrics, keys}, die);
+  Server server(options, {*store, system_clock(), metrics, keys, &new_day}, die);
   if (options.http_port) spdlog::info("HTTP on port {}", server.http_port());
   const std::string http_port =
       options.http_port ? " http-port=" + std::to_string(server.http_port()) : "";
@@ -214,25 +234,54 @@ int run(Options options) {
   server.load();
   if (!active) {
     check_port(options.net);
-    std::printf("standby%s\n", http_port.c_str());
-    std::fflush(stdout);
+    print("standby" + http_port);
     server.begin_standby();
-    if (!follow_until_active(server, signals)) return 0;
+    if (!follow_until_active(server, signals)) return false;
   }
 
   // 4. Clients, until a stop signal; then what was accepted is answered, and the journal projected,
   // unless a standby server does that.
   server.serve();
   fail_point("start.before_ready");
-  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(server.port()),
-              name_of(options.net.policy).data(), threads_name(options.net).c_str(),
-              store->describe().c_str(), http_port.c_str());
-  std::fflush(stdout);
+  print("ready port=" + std::to_string(server.port()) +
+        " policy=" + std::string(name_of(options.net.policy)) +
+        " threads=" + threads_name(options.net) + " store=" + store->describe() + http_port);
+  options.net.port = server.port();
+  if (options.http_port) options.http_port = server.http_port();
   int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(server.certificate());
+  while (sigwait(&signals, &signal) == 0 && !is_stop(signal)) {
+    if (signal == SIGHUP) reload(server.certificate());
+    if (const std::optional<std::string> day = new_day.asked()) {
+      close_day(server, new_day, *day);
+      return true;
+    }
+  }
   spdlog::info("stopping on signal {}", signal);
   if (signal == SIGUSR2) server.leave_projection();
   end_if_stop_takes_too_long();
+  return false;
+}
+
+int run(Options options) {
+  // 1. The process: logs to stderr, signals for this thread only, its share of the machine.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  const sigset_t signals = take_signals();
+  ::umask(077);  // a store holds key hashes
+  share_heaps_in_limited_space();
+  plan_memory(options, usable_memory());
+  if (options.net.threads == 0) options.net.threads = usable_cpus();
+  plan_descriptors(options);
+  arm_fail_points_of_environment();
+  std::optional<KeyHash> operator_key;
+  if (options.auth.required)
+    operator_key = operator_key_hash(options.auth);
+  else if (!options.auth.operator_key_file.empty())
+    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
+
+  NewDay new_day([] { ::kill(::getpid(), new_day_signal()); });
+  bool is_first = true;
+  while (serve(options, signals, operator_key, new_day, is_first)) is_first = false;
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <random>
 
+#include "base/fail_point.hpp"
 #include "store/store_url.hpp"
 
 namespace exchange {
@@ -39,9 +40,15 @@ Server::Server(const Options& options, const Surroundings& surroundings, OnFatal
     authenticator_ = std::make_unique<Authenticator>(options.auth, keys_, metrics_);
   if (!options.http_port) return;
   on_projected_ = [this](const Rows& rows, BatchNumber batch) { feed_.push(rows, batch); };
+  CloseDay close_day;
+  if (surroundings.new_day != nullptr)
+    close_day = [&store = store_, &new_day = *surroundings.new_day](const std::string& day) {
+      return new_day.ask(store, day);
+    };
   http_ = std::make_unique<HttpServer>(
       HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
-      server_info(options), feed_, store_, metrics_, authenticator_.get(), certificate_.get());
+      server_info(options), feed_, store_, metrics_, authenticator_.get(), certificate_.get(),
+      std::move(close_day));
 }
 
 void Server::load() {
@@ -100,14 +107,24 @@ void Server::serve() {
 }
 
 void Server::stop() {
-  if (std::exchange(stopped_, true)) return;
+  if (end()) store_.end_lease();
+}
+
+void Server::close_day(const std::string& day) {
+  end();
+  fail_point<StoreUnavailable>("day.before");
+  store_.close_day(day);
+}
+
+bool Server::end() {
+  if (std::exchange(stopped_, true)) return false;
   if (authenticator_) authenticator_->stop();
   if (http_) http_->stop();
   if (transport_) transport_->stop();
   const bool served = core_ != nullptr;
   core_.reset();  // all outlive it: it may be inside of one of their sinks
-  if (served) store_.end_lease();
   spdlog::info("stopped");
+  return served;
 }
 
 }  // namespace exchange

@@ -20,6 +20,7 @@
 #include "net/certificate.hpp"
 #include "net/transport.hpp"
 #include "options.hpp"
+#include "store/new_day.hpp"
 #include "store/store.hpp"
 
 namespace exchange {
@@ -31,7 +32,8 @@ class Server {
     Store& store;
     Clock& clock;
     Metrics& metrics;
-    KeyRing& keys;  // with the operator's; those of accounts are added
+    KeyRing& keys;              // with the operator's; those of accounts are added
+    NewDay* new_day = nullptr;  // null: the store is not closed as a day
   };
   // Reads the certificate, and opens the HTTP port. `options` outlives it; `on_fatal` is that of
   // its threads.
@@ -51,6 +53,8 @@ class Server {
   // Answers what was accepted, brings the tables up to date and ends all threads. Further calls do
   // nothing.
   void stop();
+  // The same, and closes the store as this day. Throws as Store::close_day().
+  void close_day(const std::string& day);
 
   std::uint16_t port() const { return transport_->port(); }                         // after serve()
   std::uint16_t http_port() const { return http_ == nullptr ? 0 : http_->port(); }  // 0: none
@@ -63,6 +67,8 @@ class Server {
   Certificate* certificate() { return certificate_.get(); }  // null: no TLS
 
  private:
+  // Returns whether clients were served until now.
+  bool end();
   void add_keys(const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
     for (const auto& [account, key] : of_accounts) keys_.add(account, key);
   }

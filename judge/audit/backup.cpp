@@ -18,6 +18,7 @@
 #include "store/sqlite/page_checksums.hpp"
 #include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite.hpp"
+#include "store/sqlite/sqlite_days.hpp"
 #include "store/sqlite/store_vfs.hpp"
 #include "store/store_url.hpp"
 
@@ -50,11 +51,6 @@ class PrivateFiles {
 
 [[noreturn]] void throw_errno(const std::string& what) {
   throw CannotRead(what + ": " + std::strerror(errno));
-}
-
-void sync_folder(const fs::path& folder) {
-  const Descriptor file(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0 || ::fsync(file) != 0) throw_errno("cannot sync " + folder.string());
 }
 
 std::optional<AcknowledgedMark> mark_of(const std::string& path) {

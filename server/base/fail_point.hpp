@@ -50,6 +50,12 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"prune.after", true, false},
     // a block of the journal that will be needed; open() passes here too when it makes the first
     FailPointPlace{"journal.block_written", false, true},
+    // the end of a day: all is stopped; and the steps of closing its store
+    FailPointPlace{"day.before", true, false},
+    FailPointPlace{"day.begun", false, true},
+    FailPointPlace{"day.amid_files", false, true},  // after each file
+    FailPointPlace{"day.before_commit", false, false},
+    FailPointPlace{"day.after_commit", false, false},
 };
 
 // Arms the fail points of `text`, the value of EXCHANGE_FAIL_POINT; an empty text arms none. Called

@@ -358,6 +358,41 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return response;
 }
 
+// Closes the store as a day, or says what has become of that: the client asks again until it is
+// closed.
+Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  if (!at.core.has_keys())
+    co_return http_error(request, http::status::forbidden,
+                         "this server has no operator: start it with --auth and "
+                         "--operator-key-file");
+  const std::optional<bool> allowed =
+      co_await at.core.may_see(operator_id, operator_key_of(request), peer);
+  if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
+  if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
+  if (at.readiness.role() != Readiness::Role::active)
+    co_return http_error(request, unavailable, "this server is not the active one");
+
+  const JsonInput body = JsonInput::parse(request.body(), nullptr, false);
+  const auto member = body.is_object() ? body.find("day") : body.end();
+  if (body.size() != 1 || member == body.end() || !member->is_string() ||
+      !is_day_name(member->get_ref<const std::string&>()))
+    co_return http_error(request, bad_request,
+                         "the body is {\"day\": NAME}; a name is 1 to 32 lower-case letters, "
+                         "digits, and hyphens between these");
+  const std::string day = member->get<std::string>();
+  if (!at.close_day) co_return http_error(request, http::status::conflict, "no day can be closed");
+  const NewDay::Answer answer = at.close_day(day);
+  switch (answer.state) {
+    case NewDay::Answer::State::closed:
+      co_return json(request, json_text({{"day", day}, {"closed", true}, {"store", answer.text}}));
+    case NewDay::Answer::State::closing:
+      co_return respond(request, http::status::accepted, json_type,
+                        json_text({{"day", day}, {"closed", false}}));
+    case NewDay::Answer::State::refused: break;
+  }
+  co_return http_error(request, http::status::conflict, answer.text);
+}
+
 // --- the table ---
 
 constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "DELETE",
@@ -395,6 +430,7 @@ constexpr Route routes[] = {
     {.path = "/api/orders/", .methods = deleting, .json = JsonVerb::cancel},
     {.path = "/api/orders/", .methods = patching, .json = JsonVerb::replace},
     {.path = "/api/xml", .methods = posting, .answer = execute},
+    {.path = "/api/admin/new-day", .methods = posting, .answer = new_day},
     {.path = "/ws", .at_once = websocket},
 };
 static_assert(std::ranges::all_of(routes, [](const Route& route) {

@@ -18,6 +18,7 @@
 #include "http/readiness.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
+#include "store/new_day.hpp"
 
 namespace exchange {
 
@@ -31,9 +32,10 @@ struct HttpRoutes {
   const Store& store;
   Metrics& metrics;
   const Certificate* const certificate;  // null: no TLS
-  boost::asio::io_context& context;      // of the thread of answers, as `view` and `core` are
-  AddressTurns turns{context, 1};        // work for one address goes on one piece at a time
-  Bursts bursts{};                       // of making responses
+  const CloseDay close_day;
+  boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
+  AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
+  Bursts bursts{};                   // of making responses
   AddressQuota order_reads{limits.order_reads_max, per_address_max(0, limits.order_reads_max)};
 
   // The error response to a request whose header is not acceptable; nothing if its body may be

@@ -131,7 +131,8 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 class HttpServer::State {
  public:
   State(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed, const Store& store,
-        Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
+        Metrics& metrics, Authenticator* authenticator, Certificate* certificate,
+        CloseDay close_day)
       : limits_(options.limits),
         metrics_(metrics),
         certificate_(certificate),
@@ -148,6 +149,7 @@ class HttpServer::State {
                 .store = store,
                 .metrics = metrics,
                 .certificate = certificate,
+                .close_day = std::move(close_day),
                 .context = answers_},
         accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
         channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, options.limits,
@@ -516,9 +518,9 @@ class HttpServer::State {
 
 HttpServer::HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
                        const Store& store, Metrics& metrics, Authenticator* authenticator,
-                       Certificate* certificate)
+                       Certificate* certificate, CloseDay close_day)
     : state_(std::make_unique<State>(options, info, feed, store, metrics, authenticator,
-                                     certificate)) {}
+                                     certificate, std::move(close_day))) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::show(MarketView view, std::shared_ptr<const Health> standby) {

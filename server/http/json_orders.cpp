@@ -11,14 +11,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// Of `Authorization: Bearer`.
-std::string operator_key_of(const HttpHeader& header) {
-  constexpr std::string_view bearer = "Bearer ";
-  const std::string_view field = field_of(header, http::field::authorization);
-  return boost::algorithm::istarts_with(field, bearer) ? std::string(field.substr(bearer.size()))
-                                                       : std::string();
-}
-
 // Into the member, unless the parameter is absent. If there are both, they must be the same.
 Problem take_parameter(const HttpHeader& header, std::string_view name, const char* member,
                        JsonInput& members) {
@@ -31,6 +23,13 @@ Problem take_parameter(const HttpHeader& header, std::string_view name, const ch
 }
 
 }  // namespace
+
+std::string operator_key_of(const HttpHeader& header) {
+  constexpr std::string_view bearer = "Bearer ";
+  const std::string_view field = field_of(header, http::field::authorization);
+  return boost::algorithm::istarts_with(field, bearer) ? std::string(field.substr(bearer.size()))
+                                                       : std::string();
+}
 
 HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
                                const ProtocolLimits& limits) {

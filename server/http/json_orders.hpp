@@ -26,6 +26,8 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
 boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
                                                        const HttpHeader& header, PeerAddress peer,
                                                        HttpJsonRequest asked);
+// The key of `Authorization: Bearer`; empty if there is none.
+std::string operator_key_of(const HttpHeader& header);
 HttpResponse json_response(const HttpHeader& header, const JsonResponse& response);
 
 }  // namespace exchange

@@ -71,6 +71,14 @@ struct EventRange {
 // What a standby server can tell of the active one: ended: it said so (end_lease()).
 enum class ActiveServer { there, gone, ended };
 
+// A day is what close_day() has made of a store. Its name is 1 to 32 lower-case letters, digits,
+// and hyphens between these.
+bool is_day_name(std::string_view name);
+struct DayCheck {
+  std::optional<std::string> closed;  // the URL of the day of this name, if there is one
+  std::string problem;                // why there cannot be one now; empty: there can
+};
+
 // For metrics.
 struct StoreStatus {
   Epoch epoch = 0;                    // 0: not opened yet
@@ -135,6 +143,18 @@ class Store {
   // This server answers nothing more, so the next one need not wait for the end of its lease. If it
   // fails, the next one waits. After the end of the three threads.
   virtual void end_lease() {}
+  // Whether close_day() could close this store, which is open, as the day `name`. It may wait for
+  // the store. Throws StoreUnavailable. Any thread.
+  virtual DayCheck check_day(const std::string& /*name*/) {
+    return {{}, "a store in memory is not closed as a day: it keeps nothing"};
+  }
+  // In place of end_lease(): closes the store as the day `name`, which keeps all that it has, under
+  // a URL of its own; a new store object finds an empty one in its place. A crash leaves the one or
+  // the other. This object must not be used any more. Throws StoreUnavailable: it is not closed,
+  // or, if the connection was lost, check_day() of a new store object knows; StoreFenced.
+  virtual void close_day(const std::string& name) {
+    throw StoreUnavailable(check_day(name).problem);
+  }
   // Until then, on the monotonic clock, no other server can have served (lease.hpp); always, if
   // there cannot be one. Any thread.
   virtual std::int64_t lease_end_ns() const { return INT64_MAX; }

@@ -19,8 +19,10 @@ OPERATIONS = (
     "createAccount createSymbol setInstrument placeOrders getSymbols getBook getTrades getAccount getOrder replaceOrder"
     " cancelOrder cancelOrders getOpenApi getAsyncApi"
 ).split()
-# No JSON.
-OTHERS = set("openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics".split())
+# No JSON; and the end of the day, which a store in memory refuses.
+OTHERS = set(
+    "openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics closeDay".split()
+)
 
 
 def resolved(part):

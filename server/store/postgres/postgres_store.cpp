@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/algorithm/string/predicate.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <chrono>
 #include <regex>
 #include <thread>
@@ -17,10 +17,16 @@
 namespace exchange {
 namespace {
 
-// "EXCH". The active server holds the advisory lock of this number, one for each database. Standby
-// servers share locks of two numbers: this one, and the range of batches from which on they need
-// the journal.
+// "EXCH". The active server holds the advisory lock of this number, one for each database, and for
+// each closed day in it. Standby servers share locks of two numbers: this one, and the range of
+// batches from which on they need the journal.
 constexpr long long advisory_lock = 0x45584348;
+// The upper half of the first number, 0 unless the store is a closed day.
+const std::string lock_class =
+    "CASE WHEN starts_with(current_schema()::text, 'day_')"
+    " THEN hashtext(current_schema()::text)::bigint & 2147483647 ELSE 0 END";
+const std::string lock_number =
+    "((" + lock_class + ") << 32 | " + std::to_string(advisory_lock) + ")";
 constexpr BatchNumber batches_a_range = 1'024;
 // Held while the schema is created, which two servers cannot do at once.
 constexpr long long schema_lock = advisory_lock + 1;
@@ -38,8 +44,9 @@ constexpr const char* barrier = "SELECT pg_logical_emit_message(true, 'exchange'
 const std::string advisory_locks =
     "pg_locks WHERE locktype = 'advisory' AND granted AND database ="
     " (SELECT oid FROM pg_database WHERE datname = current_database())";
-const std::string active_lock = advisory_locks + " AND objsubid = 1 AND classid = 0 AND objid = " +
-                                std::to_string(advisory_lock);
+const std::string active_lock = advisory_locks +
+                                " AND objsubid = 1 AND classid::bigint = " + lock_class +
+                                " AND objid = " + std::to_string(advisory_lock);
 const std::string standby_locks =
     advisory_locks + " AND objsubid = 2 AND classid = " + std::to_string(advisory_lock);
 const std::string own_standby_locks = standby_locks + " AND pid = pg_backend_pid()";
@@ -129,8 +136,8 @@ void bring_up_views(pqxx::connection& connection) {
 bool try_advisory_lock(pqxx::connection& connection) {
   return pqxx::nontransaction(connection)
       .exec("SELECT CASE WHEN EXISTS (SELECT FROM " + active_lock +
-            " AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(" +
-            std::to_string(advisory_lock) + ") END")[0][0]
+            " AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock" + lock_number +
+            " END")[0][0]
       .as<bool>();
 }
 
@@ -162,6 +169,30 @@ TakenEpoch take_epoch(pqxx::connection& connection, const std::string& database)
   if (format < store_format) bring_up_tables(work);
   work.commit();
   return {taken[0][0].as<Epoch>(), taken[0][1].as<bool>()};
+}
+
+// The tables and views of the store, in the schema that is the first of the search path.
+const std::string own_relations = [] {
+  const auto names = [](const char* text, const std::string& create) {
+    const std::regex name(create + R"( (\w+))");
+    const std::string_view all = text;
+    std::string list;
+    for (auto found = std::cregex_iterator(all.begin(), all.end(), name);
+         found != std::cregex_iterator(); ++found)
+      list += (list.empty() ? "'" : ", '") + (*found)[1].str() + "'";
+    return list;
+  };
+  return "pg_class WHERE relnamespace = current_schema()::regnamespace AND (relkind = 'r' AND relname IN (" +
+         names(schema::postgresql, "CREATE TABLE IF NOT EXISTS") +
+         ") OR relkind = 'v' AND relname IN (" +
+         names(schema::postgresql_views, "CREATE OR REPLACE VIEW") + "))";
+}();
+const std::string has_standby = "EXISTS (SELECT FROM " + standby_locks + ")";
+constexpr const char* standby_is_there =
+    "a standby server follows this one; stop it, and start it again on the new day";
+
+std::string schema_of_day(const std::string& name) {
+  return "day_" + boost::replace_all_copy(name, "-", "_");
 }
 
 std::int64_t monotonic_ns() {
@@ -254,11 +285,61 @@ void PostgresStore::end_lease() {
     core_.with([&](pqxx::connection& connection) {
       pqxx::nontransaction work(connection);
       work.exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
-      work.exec("SELECT pg_advisory_unlock(" + std::to_string(advisory_lock) + ")");
+      work.exec("SELECT pg_advisory_unlock" + lock_number);
     });
   } catch (const std::runtime_error& error) {
     spdlog::warn("the next server waits for the end of this one's lease: {}", error.what());
   }
+}
+
+DayCheck PostgresStore::check_day(const std::string& name) try {
+  const PostgresHosts::Connected connected = hosts_.connect();
+  pqxx::nontransaction work(*connected.connection);
+  const std::string schema = schema_of_day(name);
+  const pqxx::row found =
+      work.exec("SELECT to_regclass('" + schema + ".fence') IS NOT NULL, " + "to_regnamespace('" +
+                schema + "') IS NOT NULL, " + has_standby +
+                ", has_database_privilege(current_database(), 'CREATE')"
+                " AND has_schema_privilege(current_schema(), 'CREATE'),"
+                " (SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM " +
+                own_relations + ")")[0];
+  if (found[0].as<bool>()) return {describe() + "?options=-csearch_path%3D" + schema, {}};
+  if (found[1].as<bool>()) return {{}, "a schema " + schema + " exists, and is no closed day"};
+  if (found[2].as<bool>()) return {{}, standby_is_there};
+  if (!found[3].as<bool>() || !found[4].as<bool>())
+    return {{},
+            "the role of the server must own the tables and views, and be able to create "
+            "schemas in the database and tables in the schema"};
+  return {};
+} catch (...) {
+  rethrow_translated();
+}
+
+// Both epochs go on: a server that was replaced on the closed day cannot append to the new one.
+void PostgresStore::close_day(const std::string& name) {
+  core_.with([&](pqxx::connection& connection) {
+    pqxx::work work(connection);
+    work.exec("SET LOCAL lock_timeout = '2s'");  // of what reads the tables, such as pg_dump
+    const pqxx::result ended =
+        work.exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
+    if (ended.affected_rows() != 1) throw_fenced();
+    const std::string schema = schema_of_day(name);
+    work.exec("CREATE SCHEMA " + schema);
+    for (const auto& relation : work.exec("SELECT oid::regclass FROM " + own_relations))
+      work.exec("ALTER TABLE " + std::string(relation[0].c_str()) + " SET SCHEMA " + schema);
+    // A standby takes its lock before it reads the tables: one that is not seen finds the new ones.
+    if (work.exec("SELECT " + has_standby)[0][0].as<bool>())
+      throw StoreUnavailable(standby_is_there);
+    work.exec(schema::postgresql);
+    work.exec(
+        "UPDATE fence SET (epoch, ended_epoch, schema_version) ="
+        " (SELECT epoch, ended_epoch, schema_version FROM " +
+        schema + ".fence)");
+    fail_point("day.before_commit");
+    work.commit();
+    fail_point("day.after_commit");
+    pqxx::nontransaction(connection).exec("SELECT pg_advisory_unlock" + lock_number);
+  });
 }
 
 StoreStatus PostgresStore::status() const {

@@ -49,6 +49,9 @@ class PostgresStore : public Store {
                                     EventNumber last) override;
 
   void end_lease() override;
+  DayCheck check_day(const std::string& name) override;
+  // In one transaction: moves tables and views into a schema of the day's own, and makes new ones.
+  void close_day(const std::string& name) override;
   std::int64_t lease_end_ns() const override { return lease_.end_ns(); }
   StoreStatus status() const override;
 

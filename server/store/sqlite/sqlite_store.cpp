@@ -14,6 +14,7 @@
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
 #include "journal/acknowledged_mark.hpp"
+#include "store/sqlite/sqlite_days.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 #include "store/sqlite/sqlite_schema.hpp"
 #include "store/tables.hpp"
@@ -42,6 +43,7 @@ SqliteStore::~SqliteStore() {
 void SqliteStore::open() {
   try {
     lock();
+    complete_day(path_);
     check_presence();
     check_log();
     open_journal();
@@ -410,6 +412,23 @@ std::vector<EventRow> SqliteStore::read_events(AccountNumber account, EventNumbe
     throw;
   }
   return events;
+}
+
+DayCheck SqliteStore::check_day(const std::string& name) {
+  return exchange::check_day(path_, name);
+}
+
+// Keeps the lock: no other server comes between.
+void SqliteStore::close_day(const std::string& name) {
+  put_rows_ = {};
+  for (SqliteStatement* const statement : {&put_projection_, &get_order_, &count_executions_,
+                                           &get_executions_, &get_newest_executions_, &get_events_})
+    *statement = SqliteStatement();
+  reader_ = SqliteDatabase();
+  tables_ = SqliteDatabase();
+  journal_.reset();
+  begin_day(path_, name);
+  complete_day(path_);
 }
 
 void SqliteStore::read_executions(StoredOrder& stored, const ExecutionRange& range) {

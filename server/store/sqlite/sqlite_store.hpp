@@ -5,6 +5,7 @@
 //   PATH.lock      locked while a server lives; contains the acknowledged mark
 //                  (acknowledged_mark.hpp)
 //   -wal, -shm     SQLite's write-ahead log of the tables and its index
+//   PATH.days      closed days (sqlite_days.hpp)
 // Tables and journal have the same random id, so that files of different stores are refused. Every
 // commit is synced before it returns.
 //
@@ -43,6 +44,8 @@ class SqliteStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
+  DayCheck check_day(const std::string& name) override;
+  void close_day(const std::string& name) override;
 
  private:
   std::string journal_path() const { return path_ + ".journal"; }

@@ -1,0 +1,112 @@
+#include "store/sqlite/sqlite_days.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/fail_point.hpp"
+
+namespace exchange {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// No name of a day ends with it.
+constexpr const char* closing = ".closing";
+
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+fs::path days_of(const std::string& path) { return path + ".days"; }
+
+// Of a day that was begun and is not complete.
+std::optional<fs::path> closing_folder(const fs::path& days) {
+  if (!fs::is_directory(days)) return {};
+  for (const fs::directory_entry& entry : fs::directory_iterator(days))
+    if (entry.path().extension() == closing) return entry.path();
+  return {};
+}
+
+dev_t device_of(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_dev : dev_t();
+}
+
+void sync(const fs::path& path, int flags) {
+  const int file = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC);
+  const bool synced = file >= 0 && ::fsync(file) == 0;
+  const std::string problem = std::strerror(errno);
+  if (file >= 0) ::close(file);
+  if (!synced) throw StoreUnavailable("cannot sync " + path.string() + ": " + problem);
+}
+
+void move(const fs::path& file, const fs::path& folder) {
+  const fs::path target = folder / file.filename();
+  if (!fs::exists(file)) return;  // moved before a crash, or there was none
+  if (fs::exists(target))
+    throw StoreCorrupt(file.string() + " and " + target.string() +
+                       " both exist; one of them was put there by hand: move it away");
+  fs::rename(file, target);
+  fail_point("day.amid_files");
+}
+
+}  // namespace
+
+void sync_folder(const fs::path& folder) { sync(folder.empty() ? "." : folder, O_DIRECTORY); }
+
+DayCheck check_day(const std::string& path, const std::string& name) {
+  const fs::path folder = folder_of(path), days = days_of(path), day = days / name;
+  std::error_code ignored;
+  if (fs::exists(day, ignored)) return {"sqlite:" + (day / fs::path(path).filename()).string(), {}};
+  for (const std::string& file : {path, path + ".journal"})
+    if (fs::is_symlink(file, ignored))
+      return {{}, file + " is a symbolic link: start the server with the path that it leads to"};
+  for (const fs::path& parent : {folder, days})
+    if (fs::exists(parent, ignored) && ::access(parent.c_str(), W_OK | X_OK) != 0)
+      return {{}, "the server cannot write in " + parent.string() + ": " + std::strerror(errno)};
+  if (fs::exists(days, ignored) && device_of(days) != device_of(path))
+    return {{}, days.string() + " is on another file system than " + path};
+  return {};
+}
+
+void begin_day(const std::string& path, const std::string& name) try {
+  const fs::path days = days_of(path);
+  if (fs::create_directory(days)) sync_folder(folder_of(path));
+  if (fs::exists(days / name))
+    throw StoreUnavailable((days / name).string() + " exists: the day is closed already");
+  fs::create_directory(days / (name + closing));
+  sync_folder(days);
+  fail_point("day.begun");
+} catch (const fs::filesystem_error& error) {
+  throw StoreUnavailable(error.what());
+}
+
+void complete_day(const std::string& path) try {
+  const fs::path folder = folder_of(path), days = days_of(path);
+  const std::optional<fs::path> begun = closing_folder(days);
+  if (!begun) return;
+  // A copy: whoever finds no lock could start beside this server.
+  const fs::path lock = *begun / fs::path(path + ".lock").filename();
+  fs::copy_file(path + ".lock", lock, fs::copy_options::overwrite_existing);
+  sync(lock, 0);
+  for (const char* suffix : {".journal", "-wal", "-shm", ""}) move(path + suffix, *begun);
+  sync_folder(*begun);
+  sync_folder(folder);
+  fail_point("day.before_commit");
+  const fs::path day = days / begun->stem();
+  fs::rename(*begun, day);
+  sync_folder(days);  // before there are new files, which must not follow the old ones
+  fail_point("day.after_commit");
+  spdlog::info("{} is closed as the day {}", path, day.string());
+} catch (const fs::filesystem_error& error) {
+  throw StoreUnavailable(error.what());
+}
+
+}  // namespace exchange

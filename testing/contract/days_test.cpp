@@ -1,0 +1,98 @@
+// A store that is closed as a day, and the empty one in its place.
+
+#include <filesystem>
+
+#include "contract/places.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+std::size_t journal_rows(Store& store) {
+  std::size_t rows = 0;
+  store.read_journal(0, [&](const JournalRow&) { ++rows; });
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a store that is closed as a day leaves an empty one") {
+  const std::unique_ptr<SqlPlace> place = any_sql_place();
+  Store& store = place->reopen();
+  store.append(1, "payload");
+  store.project(one_account(), 1);
+  CHECK_FALSE(store.check_day("monday").closed);
+  CHECK(store.check_day("monday").problem == "");
+  store.close_day("monday");
+
+  Store& next = place->reopen();
+  CHECK(next.load().rows.accounts.empty());
+  CHECK(journal_rows(next) == 0);
+  CHECK_FALSE(next.check_day("tuesday").closed);
+  const std::optional<std::string> closed = next.check_day("monday").closed;
+  REQUIRE(closed);
+  next.append(1, "of the next day");
+  CHECK_THROWS_AS(next.close_day("monday"), std::runtime_error);
+  CHECK(journal_rows(place->reopen()) == 1);
+  if (!closed->starts_with("sqlite:")) return;  // system_tests read those of PostgreSQL
+  SqliteStore day(sqlite_path(*closed));
+  day.open();
+  CHECK(day.load().rows.accounts.size() == 1);
+  CHECK(journal_rows(day) == 1);
+}
+
+TEST_CASE("a server that was replaced on a closed day does not append to the next one") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore fenced(url);
+  fenced.open();
+  run_postgres(url,
+               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+  {
+    PostgresStore successor(url);
+    successor.open();
+    successor.append(1, "payload");
+    successor.close_day("monday");
+  }
+  PostgresStore next(url);
+  next.open();
+  CHECK_THROWS_AS(fenced.append(1, "of the fenced server"), StoreUnavailable);
+  CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
+  CHECK_THROWS_AS(fenced.close_day("tuesday"), StoreFenced);
+  CHECK(journal_rows(next) == 0);
+}
+
+TEST_CASE("a day that cannot be closed says why, and one that fails changes nothing") {
+  SECTION("SQLite: a path that is a symbolic link") {
+    const TemporaryFolder folder;
+    SqliteStore(folder / "x.db").open();
+    for (const char* file : {"", ".journal"})
+      std::filesystem::create_symlink(folder / ("x.db" + std::string(file)),
+                                      folder / ("link.db" + std::string(file)));
+    SqliteStore store(folder / "link.db");
+    CHECK_THAT(store.check_day("monday").problem, contains_text("link.db is a symbolic link"));
+  }
+  SECTION("PostgreSQL: a schema of another kind, and a reader that holds the tables") {
+    PostgresPlace place;
+    Store& store = place.reopen();
+    place.run("CREATE SCHEMA day_monday");
+    CHECK_THAT(store.check_day("monday").problem, contains_text("a schema day_monday exists"));
+    pqxx::connection reader(place.url());
+    pqxx::work reading(reader);
+    reading.exec("SELECT * FROM orders");
+    CHECK_THROWS_AS(store.close_day("tuesday"), std::runtime_error);
+    reading.abort();
+    CHECK_FALSE(place.reopen().check_day("tuesday").closed);
+    CHECK(place.query("SELECT count(*) FROM fence") == Lines{"1"});
+  }
+  CHECK(MemoryStore().check_day("monday").problem != "");
+}
+
+TEST_CASE("names of days are plain") {
+  for (const char* name : {"2026-11-26", "a", "monday", "x1", "abcdefghijklmnopqrstuvwxyz012345"})
+    CHECK(is_day_name(name));
+  for (const char* name : {"", "-a", "a-", "Monday", "a.b", "a/b", "..", "a b", "a_b", "\xc3\xa4",
+                           "abcdefghijklmnopqrstuvwxyz0123456"})
+    CHECK_FALSE(is_day_name(name));
+}
