@@ -32,6 +32,10 @@ struct SetRules {
   std::string symbol;
   std::vector<Rule> rules;
 };
+struct NewDay {
+  std::string day;       // the name of the one that ends
+  std::string scenario;  // file of a <create> document for the next one; empty: none
+};
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;  // limit: or market_price
@@ -93,10 +97,10 @@ struct Help {
 struct Quit {};
 
 // In the order of the help. For each one the parser has add(), and the runner what it does.
-using Command = std::variant<NewAccount, NewSymbol, SetRules, NewOrder, Replacement, CancelOrders,
-                             CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders, ShowHistory,
-                             ShowBook, ShowTrades, ShowSymbols, Watch, WatchAccount, StartShell,
-                             UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, SetRules, NewDay, NewOrder, Replacement,
+                             CancelOrders, CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders,
+                             ShowHistory, ShowBook, ShowTrades, ShowSymbols, Watch, WatchAccount,
+                             StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {
@@ -139,6 +143,8 @@ inline constexpr unsigned history_lines_max = 1'000;
 // a command that shows something waits so long for the HTTP port to show what is committed …
 inline constexpr std::chrono::milliseconds catch_up_max{5'000};
 inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks so often
+// how often 'admin new-day' asks whether the day is closed
+inline constexpr std::chrono::milliseconds new_day_pause{50};
 // for what a command tells beside what it was asked for
 inline constexpr double aside_timeout_s = 2;
 inline constexpr std::size_t history_orders_max = 50, noticed_orders_max = 1'000;

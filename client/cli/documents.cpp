@@ -111,6 +111,20 @@ std::string document_of(const SetRules& set_rules, const std::string& operator_k
   return checked(document);
 }
 
+std::string document_of_scenario(const std::string& text, const std::string& operator_key) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
+  if (!parsed)
+    throw UsageError(std::string(parsed.description()) + " at byte " +
+                     std::to_string(parsed.offset));
+  const Node root = document.document_element();
+  if (std::string_view(root.name()) != "create") throw UsageError("it is no <create> document");
+  if (root.attribute("key"))
+    throw UsageError("it has a key; --operator-key-file names the one to use");
+  set_key(root, operator_key);
+  return checked(document);
+}
+
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
   pugi::xml_document document;

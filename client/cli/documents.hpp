@@ -12,6 +12,8 @@ std::string document_of(const NewAccount& account, const std::string& key = {},
                         const std::string& operator_key = {});
 std::string document_of(const NewSymbol& symbol, const std::string& operator_key = {});
 std::string document_of(const SetRules& rules, const std::string& operator_key = {});
+// `text`: a <create> document, as in the file of a scenario.
+std::string document_of_scenario(const std::string& text, const std::string& operator_key);
 std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const Replacement& replacement, const std::string& account,

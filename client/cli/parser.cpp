@@ -128,6 +128,7 @@ class Parser {
     add_settings();
     command("create", "account|symbol …", "Trade", "a new account or symbol", {})
         ->require_subcommand(1);
+    command("admin", "new-day …", "Trade", "what the operator does", {})->require_subcommand(1);
     boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
         [this](auto kind) { add(kind); });
     if (place == Place::shell) return;
@@ -198,7 +199,7 @@ class Parser {
     add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE",
              "FILE",
              "the operator's key, which such an exchange requires for 'create', 'instrument', "
-             "'halt' and 'resume'; '-' asks for it");
+             "'halt' and 'resume', and 'admin' always; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
         ->envname("EXCHANGE_TLS");
     auto* const ca =
@@ -290,6 +291,19 @@ class Parser {
     command_of_symbol(name, "SYM", "Trade", text, [this, trading] {
       return SetRules{words_[0], {{"trading", trading}}};
     });
+  }
+  void add(Of<NewDay>) {
+    CLI::App* const app =
+        command("admin new-day", "NAME [--scenario FILE]", "Administer",
+                "close the store as a day of this name, and begin the next one", [this] {
+                  return NewDay{words_[0], scenario_};
+                });
+    app->add_option("NAME", words_[0],
+                    "lower-case letters, digits, and hyphens between them, such as 2026-11-26")
+        ->required();
+    app->add_option("--scenario", scenario_,
+                    "a <create> document: accounts and symbols of the next day")
+        ->type_name("FILE");
   }
   void add(Of<NewOrder>) {
     add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
@@ -446,7 +460,7 @@ class Parser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[2], reference_, tif_, stp_;
+  std::string words_[2], reference_, tif_, stp_, scenario_;
   bool post_ = false;
   std::vector<SetRules::Rule> rules_;
   std::vector<std::string> list_;

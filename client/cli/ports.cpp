@@ -113,20 +113,23 @@ std::string XmlPort::ask_on_connection(std::string_view document) try {
   throw;
 }
 
-HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
-                   const StopFlag& stop, const Access& access) {
-  Stream stream = connect(address, "--http", timeout_s, stop, access.security);
-  std::string request = "GET " + target + " HTTP/1.1\r\nHost: " + stream.peer() +
-                        "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
-                        "Connection: close\r\n";
-  if (!access.key.empty())
-    request += "Authorization: Basic " + base64(access.account + ":" + access.key) + "\r\n";
+namespace {
+
+// `head`: method and target; `more`: the fields that not every request has, each with its line end.
+HttpReply http_ask(const std::string& address, const std::string& head, const std::string& more,
+                   const std::string& body, double timeout_s, const StopFlag& stop,
+                   const client::Security& security) {
+  Stream stream = connect(address, "--http", timeout_s, stop, security);
+  const std::string request = head + " HTTP/1.1\r\nHost: " + stream.peer() +
+                              "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
+                              "Connection: close\r\n" +
+                              more + "\r\n" + body;
   http::response_parser<http::string_body> parser;
   parser.body_limit(http_body_bytes_max);
   parser.eager(true);
   std::size_t parsed = 0;
   Error error;
-  stream.send_and_receive(request + "\r\n", [&](std::string_view bytes) {
+  stream.send_and_receive(request, [&](std::string_view bytes) {
     error = {};
     while (parsed < bytes.size() && !parser.is_done() && !error)
       parsed += parser.put(boost::asio::const_buffer(bytes.data() + parsed, bytes.size() - parsed),
@@ -138,6 +141,27 @@ HttpReply http_get(const std::string& address, const std::string& target, double
     throw client::BadReply(address + " does not speak HTTP (" + error.message() +
                            "); --http HOST:PORT names the HTTP port, which is not the XML port");
   return {parser.get().result_int(), std::move(parser.get().body())};
+}
+
+}  // namespace
+
+HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
+                   const StopFlag& stop, const Access& access) {
+  const std::string credentials =
+      access.key.empty()
+          ? ""
+          : "Authorization: Basic " + base64(access.account + ":" + access.key) + "\r\n";
+  return http_ask(address, "GET " + target, credentials, "", timeout_s, stop, access.security);
+}
+
+HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
+                    const std::string& operator_key, double timeout_s, const StopFlag& stop,
+                    const client::Security& security) {
+  return http_ask(address, "POST " + target,
+                  "Authorization: Bearer " + operator_key +
+                      "\r\nContent-Type: application/json\r\nContent-Length: " +
+                      std::to_string(json.size()) + "\r\n",
+                  json, timeout_s, stop, security);
 }
 
 struct Feed::Socket {

@@ -54,6 +54,11 @@ struct Access {
 HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
                    const client::StopFlag& stop, const Access& access = {});
 
+// A POST of the operator. NoReply: whether it was executed is not known.
+HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
+                    const std::string& operator_key, double timeout_s, const client::StopFlag& stop,
+                    const client::Security& security);
+
 // A WebSocket to /ws, its text messages one by one. Pings a silent server.
 class Feed {
  public:

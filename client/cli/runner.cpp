@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "base/key_file.hpp"
@@ -222,6 +224,90 @@ struct Runner::Step {
     if (!accepted<Created>(results.front(), "symbol " + set.symbol)) return;
     runner.symbols_seen_.insert(set.symbol);
     say(sentence(set));
+  }
+
+  // The scenario of a file; nothing if there is none. It is read before the day is closed, so that
+  // one that cannot be used closes nothing.
+  static std::string scenario_document(const std::string& file, const std::string& key) try {
+    if (file.empty()) return {};
+    std::ostringstream text;
+    std::ifstream in(file);
+    if (!(text << in.rdbuf())) throw UsageError("it cannot be read, or is empty");
+    return document_of_scenario(text.str(), key);
+  } catch (const UsageError& error) {
+    throw UsageError("scenario " + file + ": " + error.what());
+  }
+  // Whether anything was executed on the day that is open. Before the scenario of a day only the
+  // operator could.
+  bool day_has_begun() const {
+    const auto batch = metric(get("/metrics").body, "exchange_journal_batch");
+    if (!batch) throw client::BadReply("/metrics has no exchange_journal_batch");
+    return *batch > 0;
+  }
+  // Asks until the day is closed. The server ends and begins in between, so only the first request
+  // must reach it. Nothing after an error, which was shown.
+  struct ClosedDay {
+    bool before;  // this command closed nothing
+    std::string store;
+  };
+  std::optional<ClosedDay> close(const std::string& day, const std::string& key) {
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(settings.timeout_s));
+    for (bool asked = false;; asked = true) {
+      HttpReply reply;
+      try {
+        reply = http_post(settings.http_address(), "/api/admin/new-day", Json{{"day", day}}.dump(),
+                          key, settings.timeout_s, runner.stop_, settings.security);
+      } catch (const client::NoReply&) {
+      } catch (const client::Unreachable&) {
+        if (!asked) throw;
+      }
+      const Json json = Json::parse(reply.body, nullptr, false);
+      if (reply.status == 200) return ClosedDay{!asked, text_field(json, "store")};
+      const bool is_coming =
+          reply.status == 0 || reply.status == 202 || (reply.status == 503 && asked);
+      if (!is_coming) {
+        if (!json.is_object() || !json.contains("error"))
+          throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
+                                 settings.http_address() + "/api/admin/new-day");
+        status = runner.fail("day " + day + ": " + text_field(json, "error"), exit_refused);
+        return {};
+      }
+      if (std::chrono::steady_clock::now() > end) {
+        status = runner.fail("day " + day +
+                                 ": the server has not closed it yet; its log says why. "
+                                 "Run the command again",
+                             exit_unreachable);
+        return {};
+      }
+      std::this_thread::sleep_for(new_day_pause);
+      if (runner.stop_) throw client::Interrupted();
+    }
+  }
+  // If it was interrupted, the same command goes on where it stopped: a closed day stays closed,
+  // and the scenario, one request, is executed as a whole or not at all.
+  void operator()(const NewDay& ended) {
+    const std::string key = operator_key();
+    if (key.empty()) throw UsageError("'admin' needs the operator's key: --operator-key-file FILE");
+    const std::string document = scenario_document(ended.scenario, key);
+    const std::optional<ClosedDay> closed = close(ended.day, key);
+    if (!closed) return;
+    if (closed->before && day_has_begun()) {
+      status = runner.fail("day " + ended.day + ": it was closed before, as " + closed->store +
+                               ", and the next day has begun: nothing was done",
+                           exit_refused);
+      return;
+    }
+    say("day " + ended.day + ": closed as " + closed->store);
+    if (document.empty()) return;
+    shown_by = "symbols";
+    const Results results = change(document, client::any_number);
+    std::size_t created = 0;
+    for (const client::Result& result : results)
+      created += accepted<Created>(result, "scenario " + ended.scenario) != nullptr;
+    say("scenario " + ended.scenario + ": " + std::to_string(created) + " of " +
+        std::to_string(results.size()) + " created");
   }
 
   // A limit of more decimals than the exchange keeps becomes the one that it uses (N7).

@@ -130,3 +130,23 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
 }
+
+TEST_CASE("a scenario is a document that the server takes, with the operator's key") {
+  CHECK(document_of_scenario("<?xml version='1.0'?>\n<!-- <create> -->\n<create>\n"
+                             "<account id='1' balance='5'/></create>",
+                             "operator-1") ==
+        R"(<create key="operator-1"><account id="1" balance="5"/></create>)");
+  const auto refusal = [](const char* text) {
+    try {
+      document_of_scenario(text, "operator-1");
+      return std::string();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(refusal("<create>").find("at byte") != std::string::npos);
+  CHECK(refusal("<transactions id='1'/>") == "it is no <create> document");
+  CHECK(refusal("<create><account id='1'/></create>").find("balance") != std::string::npos);
+  CHECK(refusal("<create key='operator-1'/>") ==
+        "it has a key; --operator-key-file names the one to use");
+}

@@ -111,6 +111,8 @@ TEST_CASE("every command is read with its words") {
   const auto halt = command<SetRules>("halt SPY"), resume = command<SetRules>("resume SPY");
   CHECK((halt.rules.at(0).name == "trading" && halt.rules.at(0).value == "halted"));
   CHECK((resume.symbol == "SPY" && resume.rules.at(0).value == "open"));
+  const auto day = command<NewDay>("admin new-day 2026-11-26 --scenario next.xml");
+  CHECK((day.day == "2026-11-26" && day.scenario == "next.xml"));
   for (const char* text : {"buy SPY 100 145.67", "buy SPY 100@145.67", "buy SPY 100 @ 145.67",
                            "buy SPY 100@ 145.67", "buy SPY 100 @145.67"}) {
     const auto order = command<NewOrder>(text);
