@@ -388,6 +388,8 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     case NewDay::Answer::State::closing:
       co_return respond(request, http::status::accepted, json_type,
                         json_text({{"day", day}, {"closed", false}}));
+    case NewDay::Answer::State::unavailable:
+      co_return http_error(request, unavailable, answer.text);
     case NewDay::Answer::State::refused: break;
   }
   co_return http_error(request, http::status::conflict, answer.text);

@@ -2,7 +2,7 @@
 
 namespace exchange {
 
-NewDay::Answer NewDay::ask(Store& store, const std::string& day) {
+NewDay::Answer NewDay::ask(Store& store, const std::string& day) try {
   using enum Answer::State;
   DayCheck check = store.check_day(day);
   if (check.closed) return {closed, std::move(*check.closed)};
@@ -17,6 +17,8 @@ NewDay::Answer NewDay::ask(Store& store, const std::string& day) {
     wake_();
     return {closing, {}};
   });
+} catch (const StoreUnavailable& error) {
+  return {Answer::State::unavailable, error.what()};
 }
 
 std::optional<std::string> NewDay::asked() {

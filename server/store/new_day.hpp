@@ -16,15 +16,15 @@ namespace exchange {
 class NewDay {
  public:
   struct Answer {
-    enum class State { closed, closing, refused } state;
-    std::string text;  // closed: the URL of the day; refused: why
+    enum class State { closed, closing, refused, unavailable } state;
+    std::string text;  // closed: the URL of the day; refused, unavailable: why
   };
 
   // `wake` lets main look at asked().
   explicit NewDay(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   // Asks to close `store` as the day of this name, unless it is closed already, or cannot be. A
-  // failed attempt to close it is reported once. Throws StoreUnavailable.
+  // failed attempt to close it is reported once.
   Answer ask(Store& store, const std::string& day);
 
   // Main: the day that is to be closed, if any; what became of it.
