@@ -148,7 +148,7 @@ TEST_CASE("with references, a load that is sent again after a takeover is execut
   ChildProcess load("loadgen", {"--connect",
                                 "127.0.0.1:" + std::to_string(active.port()) +
                                     ",127.0.0.1:" + std::to_string(port),
-                                "-c", "20", "-n", "6000", "--workload", "mix", "--mix",
+                                "-c", "20", "-n", "20000", "--workload", "mix", "--mix",
                                 "order=80,query=20", "--retry", "--audit", "--history", history});
   REQUIRE(wait_for([&] {
     const std::string metrics = standby.http("/metrics"), name = "\nexchange_journal_batch ";
@@ -157,9 +157,9 @@ TEST_CASE("with references, a load that is sent again after a takeover is execut
   ::kill(active.pid(), signal);
   CHECK(load.wait() == 0);
   INFO(load.output());
-  CHECK_THAT(load.output(), contains_text("6,000 answered"));
+  CHECK_THAT(load.output(), contains_text("20,000 answered"));
   if (signal == SIGKILL) CHECK_THAT(load.output(), !contains_text("sent again     0 requests"));
-  CHECK(standby.shows("ready port="));
+  CHECK(wait_for([&] { return standby.shows("ready port="); }));
   CHECK(standby.end_with(SIGTERM) == 0);
   const RunResult judged = run_program("check-history", {"--store", url, history});
   INFO(judged.output);
