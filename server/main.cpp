@@ -193,10 +193,9 @@ void close_day(Server& server, NewDay& new_day, const std::string& day) {
   try {
     server.close_day(day);
     new_day.closed();
-  } catch (const StoreUnavailable& error) {
-    spdlog::error("the day {} is not closed: {}", day, error.what());
-    new_day.failed(error.what());
-  } catch (const StoreCorrupt& error) {  // of PostgreSQL: a lack of rights too
+  } catch (const StoreFenced&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // StoreCorrupt too: PostgreSQL may lack rights
     spdlog::error("the day {} is not closed: {}", day, error.what());
     new_day.failed(error.what());
   }
