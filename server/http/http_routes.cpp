@@ -374,11 +374,11 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
   const JsonInput body = JsonInput::parse(request.body(), nullptr, false);
   const auto member = body.is_object() ? body.find("day") : body.end();
-  if (body.size() != 1 || member == body.end() || !member->is_string() ||
-      !is_day_name(member->get_ref<const std::string&>()))
+  if (body.size() != 1 || member == body.end() || !member->is_string())
+    co_return http_error(request, bad_request, "the body is {\"day\": NAME}");
+  if (!is_day_name(member->get_ref<const std::string&>()))
     co_return http_error(request, bad_request,
-                         "the body is {\"day\": NAME}; a name is 1 to 32 lower-case letters, "
-                         "digits, and hyphens between these");
+                         "a name is 1 to 32 lower-case letters, digits, and hyphens between these");
   const std::string day = member->get<std::string>();
   if (!at.close_day) co_return http_error(request, http::status::conflict, "no day can be closed");
   const NewDay::Answer answer = at.close_day(day);

@@ -250,6 +250,23 @@ TEST_CASE("new-day is refused without the operator's key, and where a day cannot
     const std::string wrong = place.folder / "wrong", bad = place.folder / "bad";
     std::ofstream(wrong) << "operator-2\n";
     CHECK_THAT(refusal(server, wrong), contains_text("operator's key"));
+    const auto post = [&](const std::string& key, const std::string& body) {
+      TcpClient client(server.http_port());
+      client.send("POST /api/admin/new-day HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + key +
+                  "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+      const std::string response = client.rest();
+      return response.substr(0, response.find("Date:")) +
+             response.substr(response.find("\r\n\r\n"));
+    };
+    const std::string of_operator_2 = "Authorization: Bearer operator-2\r\n",
+                      of_operator_1 = "Authorization: Bearer operator-1\r\n",
+                      valid = R"({"day": "monday"})";
+    CHECK(post("", valid) == post(of_operator_2, valid));
+    CHECK(post("", "{") == post(of_operator_2, valid));
+    CHECK_THAT(post("", valid), contains_text("403"));
+    for (const char* body : {"", "{", "{}", R"({"day": 1})", R"({"day": "Monday"})",
+                             R"({"day": "../x"})", R"({"day": "a", "b": 1})"})
+      CHECK_THAT(post(of_operator_1, body), contains_text("400"));
     std::ofstream(bad) << "<create><account id='1'/></create>";
     const RunResult unusable = place.new_day(server, {"--scenario", bad});
     CHECK(unusable.status == 2);
