@@ -9,6 +9,8 @@ using namespace exchange::testing;
 
 namespace {
 
+namespace fs = std::filesystem;
+
 std::size_t journal_rows(Store& store) {
   std::size_t rows = 0;
   store.read_journal(0, [&](const JournalRow&) { ++rows; });
@@ -68,8 +70,8 @@ TEST_CASE("a day that cannot be closed says why, and one that fails changes noth
     const TemporaryFolder folder;
     SqliteStore(folder / "x.db").open();
     for (const char* file : {"", ".journal"})
-      std::filesystem::create_symlink(folder / ("x.db" + std::string(file)),
-                                      folder / ("link.db" + std::string(file)));
+      fs::create_symlink(folder / ("x.db" + std::string(file)),
+                         folder / ("link.db" + std::string(file)));
     SqliteStore store(folder / "link.db");
     CHECK_THAT(store.check_day("monday").problem, contains_text("link.db is a symbolic link"));
   }
@@ -87,6 +89,33 @@ TEST_CASE("a day that cannot be closed says why, and one that fails changes noth
     CHECK(place.query("SELECT count(*) FROM fence") == Lines{"1"});
   }
   CHECK(MemoryStore().check_day("monday").problem != "");
+}
+
+// SQLite removes the log of tables that nobody else has open: this one must not take that of the
+// next day for its own.
+TEST_CASE("who reads a SQLite store while it is closed reads on, and leaves the next day alone") {
+  SqlitePlace place;
+  Store& store = place.reopen();
+  store.append(1, "payload");
+  store.project(one_account(), 1);
+  auto reader = std::make_unique<SqliteDatabase>(place.path(), SqliteDatabase::Use::read);
+  const auto accounts = [&] {
+    SqliteStatement count(*reader, "SELECT count(*) FROM accounts");
+    return count.step() ? count.integer(0) : -1;
+  };
+  CHECK(accounts() == 1);
+  store.close_day("monday");
+  Store& next = place.reopen();
+  next.append(1, "of the next day");
+  next.project(Rows{}, 1);
+  CHECK(accounts() == 1);
+  reader.reset();
+  CHECK(fs::exists(place.path() + "-wal"));
+  CHECK(place.query("SELECT count(*) FROM accounts") == Lines{"0"});
+  const fs::path day = place.path() + ".days/monday/x.db";
+  SqliteStore closed(day.string());
+  closed.open();
+  CHECK(closed.load().rows.accounts.size() == 1);
 }
 
 TEST_CASE("names of days are plain") {
