@@ -35,6 +35,8 @@ using namespace exchange;
 namespace {
 
 constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
+// As long as exchange-cli waits: no supervisor does.
+constexpr auto close_day_time_max = std::chrono::milliseconds(30'000);
 
 [[noreturn]] void die(const std::string& why) {
   spdlog::critical("{}", why);
@@ -77,7 +79,7 @@ void set_stop_timer(std::chrono::milliseconds time) {
 }
 
 // By a timer: there may be no memory for a thread.
-void end_if_stop_takes_too_long() {
+void end_if_stop_takes_longer_than(std::chrono::milliseconds time) {
   std::signal(SIGALRM, [](int) {
     constexpr std::string_view why =
         "server: could not stop in time (is the store unavailable?); what was acknowledged is in "
@@ -85,7 +87,7 @@ void end_if_stop_takes_too_long() {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, why.data(), why.size());
     ::_exit(1);
   });
-  set_stop_timer(stop_time_max);
+  set_stop_timer(time);
 }
 
 bool stop_requested() {
@@ -189,7 +191,7 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
 // Instead of stopping. The store is then closed as this day, or what it was.
 void close_day(Server& server, NewDay& new_day, const std::string& day) {
   spdlog::info("closing the store as the day {}", day);
-  end_if_stop_takes_too_long();
+  end_if_stop_takes_longer_than(close_day_time_max);
   try {
     server.close_day(day);
     new_day.closed();
@@ -245,19 +247,19 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
   print("ready port=" + std::to_string(server.port()) +
         " policy=" + std::string(name_of(options.net.policy)) +
         " threads=" + threads_name(options.net) + " store=" + store->describe() + http_port);
-  options.net.port = server.port();
-  if (options.http_port) options.http_port = server.http_port();
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && !is_stop(signal)) {
     if (signal == SIGHUP) reload(server.certificate());
     if (const std::optional<std::string> day = new_day.asked()) {
       close_day(server, new_day, *day);
+      options.net.port = server.port();
+      if (options.http_port) options.http_port = server.http_port();
       return true;
     }
   }
   spdlog::info("stopping on signal {}", signal);
   if (signal == SIGUSR2) server.leave_projection();
-  end_if_stop_takes_too_long();
+  end_if_stop_takes_longer_than(stop_time_max);
   return false;
 }
 
@@ -279,8 +281,8 @@ int run(Options options) {
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
   NewDay new_day([] { ::kill(::getpid(), new_day_signal()); });
-  bool is_first = true;
-  while (serve(options, signals, operator_key, new_day, is_first)) is_first = false;
+  for (bool is_first = true; serve(options, signals, operator_key, new_day, is_first);)
+    is_first = false;
   return 0;
 }
 
