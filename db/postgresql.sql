@@ -36,7 +36,11 @@ CREATE TABLE IF NOT EXISTS symbols (
   price_max_e8 bigint NOT NULL DEFAULT 0,
   lot_e8 bigint NOT NULL DEFAULT 0,    -- the shares of orders are multiples of it
   order_max_e8 bigint NOT NULL DEFAULT 0,  -- shares of one order
-  trading text NOT NULL DEFAULT ''     -- '': open; halted
+  trading text NOT NULL DEFAULT '',    -- '': open; halted, auction, volatility
+  band_e8 bigint NOT NULL DEFAULT 0,   -- limits are so near to the last price
+  at_band text NOT NULL DEFAULT '',    -- '': refuse; auction
+  trading_since_us bigint NOT NULL DEFAULT 0,  -- the last change of trading; 0: none
+  last_price_e8 bigint NOT NULL DEFAULT 0      -- of the newest execution; 0: none
 );
 CREATE TABLE IF NOT EXISTS positions (
   account bigint NOT NULL,
@@ -81,7 +85,8 @@ CREATE TABLE IF NOT EXISTS executions (
   sell_order bigint NOT NULL,
   shares_e8 bigint NOT NULL,
   price_e8 bigint NOT NULL,
-  time_us bigint NOT NULL
+  time_us bigint NOT NULL,
+  of_auction boolean NOT NULL DEFAULT false
 );
 CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);

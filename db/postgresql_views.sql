@@ -31,7 +31,8 @@ CREATE OR REPLACE VIEW tape AS
 CREATE OR REPLACE VIEW instruments AS
   SELECT name AS symbol, trim_scale(nullif(tick_e8, 0) * 1e-8) AS tick, trim_scale(nullif(lot_e8, 0) * 1e-8) AS lot,
          trim_scale(nullif(order_max_e8, 0) * 1e-8) AS order_max, trim_scale(nullif(price_min_e8, 0) * 1e-8) AS price_min,
-         trim_scale(nullif(price_max_e8, 0) * 1e-8) AS price_max, coalesce(nullif(trading, ''), 'open') AS trading
+         trim_scale(nullif(price_max_e8, 0) * 1e-8) AS price_max, trim_scale(nullif(band_e8, 0) * 1e-8) AS band,
+         coalesce(nullif(at_band, ''), 'refuse') AS at_band, coalesce(nullif(trading, ''), 'open') AS trading
   FROM symbols ORDER BY name;
 
 -- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
@@ -39,9 +40,9 @@ CREATE OR REPLACE VIEW instruments AS
 -- A seller always has a row in positions. A query for one account reads only its positions, but all open orders.
 CREATE OR REPLACE VIEW account_summary AS
   WITH open_by_symbol AS (
-    SELECT account, symbol, count(*) AS orders, sum(open_e8::numeric * limit_e8) FILTER (WHERE is_buy) AS cash_e16,
+    SELECT account, symbol, count(*) AS orders, sum(open_e8::numeric * CASE limit_e8 WHEN 0 THEN price_max_e8 ELSE limit_e8 END) FILTER (WHERE is_buy) AS cash_e16,
            sum(open_e8) FILTER (WHERE NOT is_buy) AS shares_e8
-    FROM orders WHERE open_e8 > 0 GROUP BY account, symbol
+    FROM orders JOIN symbols ON number = symbol WHERE open_e8 > 0 GROUP BY account, symbol  -- an auction's market buy: at the highest price
   ), reserved AS (
     SELECT account, sum(orders)::bigint AS orders, coalesce(sum(cash_e16), 0) AS cash_e16, jsonb_object_agg(symbol, coalesce(shares_e8, 0)) AS shares_e8
     FROM open_by_symbol GROUP BY account

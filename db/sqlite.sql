@@ -22,7 +22,11 @@ CREATE TABLE IF NOT EXISTS symbols (
   price_max_e8 INTEGER NOT NULL DEFAULT 0,
   lot_e8 INTEGER NOT NULL DEFAULT 0,   -- the shares of orders are multiples of it
   order_max_e8 INTEGER NOT NULL DEFAULT 0,  -- shares of one order
-  trading TEXT NOT NULL DEFAULT ''     -- '': open; halted
+  trading TEXT NOT NULL DEFAULT '',    -- '': open; halted, auction, volatility
+  band_e8 INTEGER NOT NULL DEFAULT 0,  -- limits are so near to the last price
+  at_band TEXT NOT NULL DEFAULT '',    -- '': refuse; auction
+  trading_since_us INTEGER NOT NULL DEFAULT 0,  -- the last change of trading; 0: none
+  last_price_e8 INTEGER NOT NULL DEFAULT 0      -- of the newest execution; 0: none
 );
 CREATE TABLE IF NOT EXISTS positions (
   account INTEGER NOT NULL REFERENCES accounts,
@@ -67,7 +71,8 @@ CREATE TABLE IF NOT EXISTS executions (
   sell_order INTEGER NOT NULL REFERENCES orders,
   shares_e8 INTEGER NOT NULL,
   price_e8 INTEGER NOT NULL,
-  time_us INTEGER NOT NULL
+  time_us INTEGER NOT NULL,
+  of_auction INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);

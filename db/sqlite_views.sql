@@ -43,7 +43,8 @@ CREATE VIEW instruments AS
          CASE WHEN order_max_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', order_max_e8 / 100000000, order_max_e8 % 100000000), '0'), '.') END AS order_max,
          CASE WHEN price_min_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', price_min_e8 / 100000000, price_min_e8 % 100000000), '0'), '.') END AS price_min,
          CASE WHEN price_max_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', price_max_e8 / 100000000, price_max_e8 % 100000000), '0'), '.') END AS price_max,
-         CASE trading WHEN '' THEN 'open' ELSE trading END AS trading
+         CASE WHEN band_e8 > 0 THEN rtrim(rtrim(printf('%d.%08d', band_e8 / 100000000, band_e8 % 100000000), '0'), '.') END AS band,
+         CASE at_band WHEN '' THEN 'refuse' ELSE at_band END AS at_band, CASE trading WHEN '' THEN 'open' ELSE trading END AS trading
   FROM symbols ORDER BY name;
 
 -- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
@@ -53,8 +54,9 @@ DROP VIEW IF EXISTS account_summary;
 CREATE VIEW account_summary AS
   WITH factors AS (
     SELECT account, open_e8 % 100000000 AS a0, open_e8 / 100000000 % 100000000 AS a1, open_e8 / 10000000000000000 AS a2,
-           limit_e8 % 100000000 AS b0, limit_e8 / 100000000 % 100000000 AS b1, limit_e8 / 10000000000000000 AS b2
-    FROM orders WHERE open_e8 > 0 AND is_buy
+           price_e8 % 100000000 AS b0, price_e8 / 100000000 % 100000000 AS b1, price_e8 / 10000000000000000 AS b2
+    FROM (SELECT account, open_e8, CASE limit_e8 WHEN 0 THEN price_max_e8 ELSE limit_e8 END AS price_e8  -- an auction's market buy: at the highest price
+          FROM orders JOIN symbols ON number = symbol WHERE open_e8 > 0 AND is_buy)
   ), products AS (
     SELECT account, a0 * b0 AS p0, a0 * b1 + a1 * b0 AS p1, a0 * b2 + a1 * b1 + a2 * b0 AS p2, a1 * b2 + a2 * b1 AS p3, a2 * b2 AS p4
     FROM factors

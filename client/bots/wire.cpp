@@ -10,8 +10,8 @@ namespace {
 const AccountId* trader_of(const Command& command) {
   return std::visit(
       [](const auto& one) -> const AccountId* {
-        if constexpr (
-            requires { one.order; } || requires { one.limit; } || requires { one.symbol->view(); })
+        constexpr bool cancels_all = std::is_same_v<decltype(one), const CancelAll&>;
+        if constexpr (requires { one.order; } || requires { one.limit; } || cancels_all)
           return &one.account;
         return nullptr;
       },

@@ -218,12 +218,14 @@ struct Runner::Step {
   }
   void operator()(const SetRules& set) {
     const std::string document = document_of(set, operator_key());
-    if (!may_create(set.symbol)) return;
     shown_by = "symbols";
     const Results results = change(document, 1);
-    if (!accepted<Created>(results.front(), "symbol " + set.symbol)) return;
-    runner.symbols_seen_.insert(set.symbol);
+    const auto* const auction = std::get_if<Uncrossed>(&results.front());
+    if (auction == nullptr && !accepted<Created>(results.front(), "symbol " + set.symbol)) return;
     say(sentence(set));
+    if (auction != nullptr)
+      say("the auction executed " + to_string(auction->shares) + " shares at " +
+          to_string(auction->price));
   }
 
   // The scenario of a file; nothing if there is none. It is read before the day is closed, so that

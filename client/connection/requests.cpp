@@ -69,8 +69,10 @@ struct ElementWriter {
     const auto number = [](const char* name, const auto& value) {
       return value ? attribute(name, to_string(*value)) : std::string();
     };
-    return "<instrument" + attribute("sym", set.symbol.view()) + number("tick", set.tick) +
-           number("price-min", set.price_min) + number("price-max", set.price_max) +
+    return "<instrument" + (set.symbol ? attribute("sym", set.symbol->view()) : "") +
+           number("tick", set.tick) + number("price-min", set.price_min) +
+           number("price-max", set.price_max) + number("band", set.band) +
+           (set.at_band ? attribute("at-band", word_of(*set.at_band)) : "") +
            number("lot", set.lot) + number("order-max", set.order_max) +
            (set.trading ? attribute("trading", word_of(*set.trading)) : "") + "/>";
   }

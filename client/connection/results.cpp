@@ -62,8 +62,17 @@ Status status_of(const ReplyElement& element) {
   return status;
 }
 
+Result created_of(const ReplyElement& element) {
+  const std::string_view price = element.attribute("price"), volume = element.attribute("volume");
+  if (price.empty() && volume.empty()) return Created();
+  const auto at = parse_price(price);
+  const auto shares = parse_shares(volume);
+  if (!at || !shares) bad(element, "no price and volume of an auction");
+  return Uncrossed{at.value, shares.value};
+}
+
 Result result_of(const ReplyElement& element) {
-  if (element.name == "created") return Created();
+  if (element.name == "created") return created_of(element);
   if (element.name == "error") return Error{text_of(element.content)};
   if (element.name == "status") return status_of(element);
   if (element.name == "canceled") return Canceled{status_of(element)};

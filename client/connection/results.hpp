@@ -56,7 +56,7 @@ struct Error {
   std::string message;
 };
 // One element of a reply.
-using Result = std::variant<Created, Opened, Status, Canceled, Replaced, Error>;
+using Result = std::variant<Created, Uncrossed, Opened, Status, Canceled, Replaced, Error>;
 
 // The reply to a request of `asked` elements: one result for each. A reply of one <error> to the
 // whole request counts for each. any_number: as many as there are, from one. Throws BadReply.

@@ -365,6 +365,11 @@ class TablesCheck {
     expect(is_market || (order.side == Side::buy ? execution.price <= then.limit
                                                  : execution.price >= then.limit),
            "its price is beyond the limit of its order");
+    if (execution.of_auction) {
+      expect(execution.time >= then.place_since, "before its order arrived");
+      if (order.is_open()) image_.rows.executions.push_back(execution);
+      return;
+    }
     // Market rule 4: the price is the maker's. An order is a taker while it is placed or replaced,
     // a maker later.
     if (then.is_maker)
@@ -378,8 +383,7 @@ class TablesCheck {
 
   void check_order(const OrderRow& row, Int128 executed) {
     require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
-    require(row.limit > Price() || (row.limit == Price() && !row.is_open()), row,
-            "limit not above zero");
+    require(row.limit >= Price(), row, "limit below zero");
     require(row.open >= Shares() && row.canceled >= Shares() && row.shares > Shares(), row,
             "shares below zero");
     if (Int128(row.open.units()) + row.canceled.units() + executed != row.shares.units())
@@ -396,6 +400,9 @@ class TablesCheck {
             "has a time after that of the newest command");
     if (row.symbol >= image_.rows.symbols.size())
       return violation(row_name(row), "its symbol does not exist");
+    const Trading trading = image_.rows.symbols[row.symbol].trading;
+    require(row.limit > Price() || !row.is_open() || collects(trading), row,
+            "a market order is open, and no auction collects it");
     if (row.is_open()) add_open(row);
   }
 
@@ -404,7 +411,8 @@ class TablesCheck {
     image_.rows.orders.push_back(row);
     Book& book = books_[row.symbol];
     if (row.side == Side::buy) {
-      cash_ += UInt128(cost(row.open, row.limit).units());
+      const Price highest = image_.rows.symbols[row.symbol].price_max;
+      cash_ += UInt128(cost(row.open, row.limit == Price() ? highest : row.limit).units());
       if (book.bid.id == 0 || row.limit > book.bid.limit) book.bid = row;
     } else {
       shares_[row.symbol] += UInt128(row.open.units());
@@ -440,7 +448,8 @@ class TablesCheck {
                       units_text(Int128(shares_[row.number])) + ", created were " +
                       std::to_string(row.shares_total.units()) + " (units of 1e-8)");
       const Book& book = books_[row.number];
-      if (book.bid.id != 0 && book.ask.id != 0 && book.bid.limit >= book.ask.limit)
+      if (row.trading == Trading::open && book.bid.id != 0 && book.ask.id != 0 &&
+          book.bid.limit >= book.ask.limit)
         violation(row_name(row), "the book is crossed: orders " + std::to_string(book.bid.id) +
                                      " and " + std::to_string(book.ask.id) +
                                      " are open and should have matched");

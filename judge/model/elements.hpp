@@ -67,14 +67,17 @@ struct RequestElementWriter {
     return "<replace" + echo + "/>";
   }
   std::string operator()(const SetInstrument& c) const {
-    echo = quoted("sym", c.symbol.view());
+    echo = c.symbol ? quoted("sym", c.symbol->view()) : "";
     const auto number = [](const char* name, const auto& value) {
       return value ? quoted(name, to_string(*value)) : std::string();
     };
-    const char* const trading = c.trading == Trading::halted ? "halted" : "open";
+    const auto word = [](const char* name, const auto& value) {
+      return value ? quoted(name, name_of(*value)) : std::string();
+    };
     return "<instrument" + echo + number("tick", c.tick) + number("price-min", c.price_min) +
-           number("price-max", c.price_max) + number("lot", c.lot) +
-           number("order-max", c.order_max) + (c.trading ? quoted("trading", trading) : "") + "/>";
+           number("price-max", c.price_max) + number("band", c.band) + word("at-band", c.at_band) +
+           number("lot", c.lot) + number("order-max", c.order_max) + word("trading", c.trading) +
+           "/>";
   }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
   static std::string named(OrderId order, const OptionalReference& ref) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "judge/model/auction.hpp"
+
 namespace exchange {
 namespace {
 
@@ -100,7 +102,7 @@ Cash NaiveExchange::balance(const Account& account, Version version) const {
     const Order& order = orders_[id - 1];
     const bool buys = order.placed.side == Side::buy;
     if (const Shares reserved = open(order, version); buys && reserved > Shares())
-      balance -= money(reserved, terms(order, version).limit);
+      balance -= money(reserved, reserved_price(order, version));
     for (const auto& [from, execution] : order.executions) {
       const UInt128 paid = from <= version ? money(execution.shares, execution.price) : 0;
       balance += buys ? -paid : paid;
@@ -149,7 +151,10 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side s
   }
   std::vector<Exchange::Depth> depth;
   for (const auto& [price, level] : levels) depth.push_back(level);
-  if (side == Side::buy) std::reverse(depth.begin(), depth.end());
+  if (side == Side::sell) return depth;
+  std::reverse(depth.begin(), depth.end());
+  if (levels.contains(Price()))  // market orders come first
+    std::rotate(depth.begin(), depth.end() - 1, depth.end());
   return depth;
 }
 
@@ -193,10 +198,12 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   const Symbol* const symbol = find(symbols_, command.symbol);
   if (command.symbol_must_exist && (!symbol || symbol->created > version))
     return Rejected{Reason::unknown_symbol};
-  if (const auto broken = broken_rule(command.symbol, command.shares, command.limit, version))
-    return *broken;
-  if (command.side == Side::buy) {  // a market buy costs nothing yet: its limit is 0
-    if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
+  if (const auto broken = broken_rule(command, version)) return *broken;
+  if (command.side == Side::buy) {
+    Price each = command.limit;  // a market buy costs nothing yet, but in an auction
+    if (command.is_market() && collects_orders(command.symbol, version))
+      each = instrument(command.symbol, version).price_max;
+    if (UInt128(balance(*by, version).units()) < money(command.shares, each))
       return Rejected{Reason::insufficient_funds};
   } else if (position(*by, command.symbol, version) < command.shares) {
     return Rejected{Reason::insufficient_shares};
@@ -227,11 +234,12 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   if (was_open == Shares()) return Rejected{Reason::nothing_open};
   if (named->placed.side != command.side) return Rejected{Reason::other_side};
   if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
-  if (const auto broken = broken_rule(named->placed.symbol, command.shares, command.limit, version))
-    return *broken;
+  const PlaceOrder as_replaced(command.account, named->placed.symbol, command.side, command.shares,
+                               command.limit);
+  if (const auto broken = broken_rule(as_replaced, version)) return *broken;
   const Shares open = command.shares - executed(*named, version);
   if (command.side == Side::buy) {
-    const UInt128 reserved = money(was_open, terms(*named, version).limit);
+    const UInt128 reserved = money(was_open, reserved_price(*named, version));
     if (UInt128(balance(*by, version).units()) + reserved < money(open, command.limit))
       return Rejected{Reason::insufficient_funds};
   } else {
@@ -267,19 +275,48 @@ Instrument NaiveExchange::instrument(const SymbolName& name, Version version) co
   return symbol ? symbol->instrument(version) : Instrument();
 }
 
+Price NaiveExchange::Symbol::last_price(Version version) const {
+  Price price;
+  for (const Last& last : last_prices)
+    if (last.from <= version) price = last.price;
+  return price;
+}
+
+Price NaiveExchange::reserved_price(const Order& order, Version version) const {
+  const Price limit = terms(order, version).limit;
+  if (limit != Price() || !collects_orders(order.placed.symbol, version)) return limit;
+  return instrument(order.placed.symbol, version).price_max;
+}
+
 Instrument NaiveExchange::changed(Instrument instrument, const SetInstrument& command) {
   if (command.tick) instrument.tick = *command.tick;
   if (command.price_min) instrument.price_min = *command.price_min;
   if (command.price_max) instrument.price_max = *command.price_max;
+  if (command.band) instrument.band = *command.band;
+  if (command.at_band) instrument.at_band = *command.at_band;
   if (command.lot) instrument.lot = *command.lot;
   if (command.order_max) instrument.order_max = *command.order_max;
   if (command.trading) instrument.trading = *command.trading;
   return instrument;
 }
 
-std::optional<Rejected> NaiveExchange::broken_rule(const SymbolName& symbol, Shares shares,
-                                                   Price limit, Version version) const {
-  const Instrument rules = instrument(symbol, version);
+Price NaiveExchange::furthest(const Instrument& rules, Price last, Side side) {
+  if (rules.band == Price() || last == Price()) return {};
+  const Int128 distance = rules.band.units(), from = last.units(), most = INT64_MAX;
+  const Int128 price = side == Side::buy ? from + distance : from - distance;
+  return Price::from_units(std::int64_t(std::clamp<Int128>(price, 1, most)));
+}
+
+bool NaiveExchange::is_beyond_band(const PlaceOrder& order, Version version) const {
+  const Symbol* const symbol = find(symbols_, order.symbol);
+  if (!symbol || order.is_market()) return false;
+  const Price far = furthest(symbol->instrument(version), symbol->last_price(version), order.side);
+  return far != Price() && (order.side == Side::buy ? order.limit > far : order.limit < far);
+}
+
+std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order,
+                                                   Version version) const {
+  const Instrument rules = instrument(order.symbol, version);
   const auto is_multiple = [](auto number, auto unit) {
     return unit.units() == 0 || number.units() % unit.units() == 0;
   };
@@ -287,21 +324,53 @@ std::optional<Rejected> NaiveExchange::broken_rule(const SymbolName& symbol, Sha
     return Rejected{reason, std::uint64_t(number.units())};
   };
   if (rules.trading == Trading::halted) return Rejected{Reason::trading_halted};
-  if (!is_multiple(shares, rules.lot)) return refused(Reason::off_lot, rules.lot);
-  if (rules.order_max != Shares() && shares > rules.order_max)
+  if (!is_multiple(order.shares, rules.lot)) return refused(Reason::off_lot, rules.lot);
+  if (rules.order_max != Shares() && order.shares > rules.order_max)
     return refused(Reason::order_too_large, rules.order_max);
-  const bool is_market = limit == Price();
-  if (!is_multiple(limit, rules.tick)) return refused(Reason::off_tick, rules.tick);
-  if (!is_market && limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
-  if (!is_market && rules.price_max != Price() && limit > rules.price_max)
+  const bool is_market = order.is_market();
+  const bool waits =
+      is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
+  if (collects(rules.trading)) {
+    if (!waits) return Rejected{Reason::not_in_auction};
+    if (is_market && order.side == Side::buy && rules.price_max == Price())
+      return Rejected{Reason::no_price_max};
+  }
+  if (is_market) return {};
+  if (!is_multiple(order.limit, rules.tick)) return refused(Reason::off_tick, rules.tick);
+  if (order.limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
+  if (rules.price_max != Price() && order.limit > rules.price_max)
     return refused(Reason::price_too_high, rules.price_max);
+  if (rules.trading == Trading::open && is_beyond_band(order, version) &&
+      (rules.at_band == AtBand::refuse || !waits)) {
+    const Price far =
+        furthest(rules, find(symbols_, order.symbol)->last_price(version), order.side);
+    return refused(order.side == Side::buy ? Reason::price_too_high : Reason::price_too_low, far);
+  }
   return {};
 }
 
+std::vector<SymbolName> NaiveExchange::named_by(const SetInstrument& command,
+                                                Version version) const {
+  std::vector<SymbolName> names;
+  for (const auto& [name, symbol] : symbols_)
+    if (symbol.created <= version && (!command.symbol || command.symbol->view() == name))
+      names.emplace_back(name);
+  return names;
+}
+
 Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
-  const Instrument rules = changed(instrument(command.symbol, version), command);
-  if (rules.price_max != Price() && rules.price_min > rules.price_max)
-    return Rejected{Reason::inverted_prices};
+  const std::vector<SymbolName> names = named_by(command, version);
+  if (command.symbol && names.empty()) return Rejected{Reason::unknown_symbol};
+  std::map<std::size_t, Rejected> refusals;  // by symbol, in the order in which they came
+  for (const SymbolName& name : names) {
+    const Symbol& symbol = *find(symbols_, name);
+    const Instrument before = symbol.instrument(version), after = changed(before, command);
+    if (after.price_max != Price() && after.price_min > after.price_max)
+      refusals.emplace(symbol.number, Rejected{Reason::inverted_prices});
+    else if (collects(before.trading) && after.price_max != before.price_max)
+      refusals.emplace(symbol.number, Rejected{Reason::in_auction});
+  }
+  if (!refusals.empty()) return refusals.begin()->second;
   return Created{};
 }
 
@@ -341,7 +410,10 @@ Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
 }
 
 NaiveExchange::Symbol& NaiveExchange::symbol_to_change(const SymbolName& name) {
-  return symbols_.try_emplace(std::string(name.view()), Symbol{.created = version_}).first->second;
+  return symbols_
+      .try_emplace(std::string(name.view()),
+                   Symbol{.created = version_, .number = symbols_.size(), .rules = {}})
+      .first->second;
 }
 
 Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
@@ -349,10 +421,55 @@ Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
   return Created{};
 }
 
-Outcome NaiveExchange::execute(const SetInstrument& command, Timestamp) {
-  Symbol& symbol = symbol_to_change(command.symbol);
-  symbol.rules.push_back({version_, changed(symbol.instrument(version_), command)});
-  return Created{};
+Outcome NaiveExchange::execute(const SetInstrument& command, Timestamp now) {
+  Outcome outcome = Created{};
+  for (const SymbolName& name : named_by(command, version_)) {
+    Symbol& symbol = *find(symbols_, name);
+    const Instrument before = symbol.instrument(version_), after = changed(before, command);
+    if (after.trading == Trading::open && before.trading != Trading::open)
+      if (const auto executed = uncross(name, now); executed && command.symbol) outcome = *executed;
+    if (collects(before.trading) && !collects(after.trading))
+      for (const OrderId id : symbol.orders)
+        if (is_open(id) && limit_now(orders_[id - 1]) == Price()) cancel_open(orders_[id - 1], now);
+    symbol.rules.push_back({version_, after});
+  }
+  return outcome;
+}
+
+std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestamp now) {
+  const Symbol& symbol = *find(symbols_, name);
+  std::vector<OrderId> ids;
+  std::vector<AuctionOrder> orders;
+  for (const OrderId id : symbol.orders) {
+    if (!is_open(id)) continue;
+    const Order& order = orders_[id - 1];
+    ids.push_back(id);
+    const Price limit = limit_now(order);
+    orders.push_back({order.placed.side, limit == Price() ? std::nullopt : std::optional(limit),
+                      open_now(order), place(id)});
+  }
+  const Instrument rules = symbol.instrument(version_);
+  const auto is_allowed = [&](Price price) {
+    return (rules.tick == Price() || price.units() % rules.tick.units() == 0) &&
+           price >= rules.price_min && (rules.price_max == Price() || price <= rules.price_max);
+  };
+  std::optional<Price> last = symbol.last_price(version_);
+  if (*last == Price() || !is_allowed(*last)) last.reset();
+  const auto result = auction(orders, last);
+  if (!result) return {};
+  for (const AuctionExecution& one : result->executions) {
+    Order &buy = orders_[ids[one.buy] - 1], &sell = orders_[ids[one.sell] - 1];
+    const bool buy_is_younger = orders[one.buy].place > orders[one.sell].place;
+    trade(buy, sell, {one.shares, result->price, now}, buy_is_younger ? Side::buy : Side::sell);
+  }
+  return Uncrossed{result->price, result->volume};
+}
+
+void NaiveExchange::trade(Order& buy, Order& sell, const Execution& execution, Side taker) {
+  for (Order* const order : {&buy, &sell}) order->executions.push_back({version_, execution});
+  takers_.push_back(taker);
+  find(symbols_, buy.placed.symbol)->last_prices.push_back({version_, execution.price});
+  note_execution(buy, sell);
 }
 
 Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
@@ -373,6 +490,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   symbol.open.push_back(id);
   symbol.orders.push_back(id);
   note_opened(orders_.back());
+  if (collect(command)) return Opened{id};
   match(id, command, now);
   if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id))
     cancel_open(orders_[id - 1], now);
@@ -390,15 +508,32 @@ Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
   order.terms.push_back({version_, command.shares, command.limit, stays ? before.place : number});
   note_replaced(order);
   if (stays) return Replaced{id};
-  match(id, {command.account, order.placed.symbol, command.side, command.shares, command.limit},
-        now);
+  const PlaceOrder arriving(command.account, order.placed.symbol, command.side, command.shares,
+                            command.limit);
+  if (!collect(arriving)) match(id, arriving, now);
   return Replaced{id};
+}
+
+bool NaiveExchange::collect(const PlaceOrder& order) {
+  if (collects_orders(order.symbol, version_)) return true;
+  if (!is_beyond_band(order, version_)) return false;
+  Symbol& symbol = *find(symbols_, order.symbol);
+  Instrument rules = symbol.instrument(version_);
+  rules.trading = Trading::volatility;
+  symbol.rules.push_back({version_, rules});
+  return true;
 }
 
 void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now) {
   Order& taker = orders_[id - 1];
+  const Symbol& symbol = *find(symbols_, arriving.symbol);
+  const Price far =
+      furthest(symbol.instrument(version_), symbol.last_price(version_), arriving.side);
   for (Order* maker; is_open(id) && (maker = best_match(arriving)) != nullptr;) {
-    const Price price = price_of(arriving, *maker);
+    const Price price = price_of(arriving, *maker), limit = limit_now(*maker);
+    if (arriving.is_market() && far != Price() &&
+        (arriving.side == Side::buy ? limit > far : limit < far))
+      break;
     const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
     Shares shares = wanted;
     if (arriving.is_market() && arriving.side == Side::buy) {
@@ -415,11 +550,8 @@ void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now)
                maker->placed.account == arriving.account) {
       cancel_open(arriving.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
     } else {
-      for (Order* const order : {&taker, maker})
-        order->executions.push_back({version_, {shares, price, now}});
-      takers_.push_back(arriving.side);
-      note_execution(arriving.side == Side::buy ? taker : *maker,
-                     arriving.side == Side::buy ? *maker : taker);
+      trade(arriving.side == Side::buy ? taker : *maker,
+            arriving.side == Side::buy ? *maker : taker, {shares, price, now}, arriving.side);
       if (shares < wanted) cancel_open(taker, now);
     }
   }
@@ -515,7 +647,11 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
   };
   const auto consider_rules = [&](const SymbolName& name) {
     if (const Symbol* const symbol = find(symbols_, name))
-      for (const Symbol::Rules& rules : symbol->rules) consider(rules.from);
+      for (const Symbol::Rules& rules : symbol->rules) {
+        consider(rules.from);
+        if (rules.instrument.band == Price()) continue;
+        for (const Symbol::Last& last : symbol->last_prices) consider(last.from);
+      }
   };
   const auto consider_order = [&](OrderId id) {
     if (id == 0 || id > orders_.size()) return;
@@ -567,8 +703,11 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
   } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
     consider_holdings(replace->account);
     for (const auto& [name, symbol] : symbols_) consider_rules(SymbolName(name));
-  } else if (const auto* set = std::get_if<SetInstrument>(&command)) {
-    consider_rules(set->symbol);
+  } else if (std::holds_alternative<SetInstrument>(command)) {
+    for (const auto& [name, symbol] : symbols_) {
+      consider(symbol.created);
+      consider_rules(SymbolName(name));
+    }
   } else if (const auto* record = std::get_if<RecordEvents>(&command)) {
     consider_account(record->account);
   }

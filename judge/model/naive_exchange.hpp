@@ -73,8 +73,9 @@ class NaiveExchange {
   };
   struct Symbol {
     Version created;
-    std::vector<Placement> placements;
-    std::vector<OrderId> open;    // and perhaps some that have closed
+    std::size_t number;  // in the order in which they came
+    std::vector<Placement> placements = {};
+    std::vector<OrderId> open = {};    // and perhaps some that have closed
     std::vector<OrderId> orders;  // all of them
     struct Rules {
       Version from;
@@ -82,6 +83,12 @@ class NaiveExchange {
     };
     std::vector<Rules> rules;  // the newest last
     Instrument instrument(Version version) const;
+    struct Last {
+      Version from;
+      Price price;
+    };
+    std::vector<Last> last_prices;  // of executions, the newest last
+    Price last_price(Version version) const;
   };
   struct Executed {
     Version from;
@@ -127,9 +134,21 @@ class NaiveExchange {
 
   Instrument instrument(const SymbolName& symbol, Version version) const;
   static Instrument changed(Instrument instrument, const SetInstrument& command);
-  // Why an order of these shares and this limit, 0 of a market order, breaks a rule; or nothing.
-  std::optional<Rejected> broken_rule(const SymbolName& symbol, Shares shares, Price limit,
-                                      Version version) const;
+  // Why the order, or what a replace makes of one, breaks a rule; or nothing.
+  std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
+  // How far the band lets an order of that side go; 0: any price.
+  static Price furthest(const Instrument& rules, Price last, Side side);
+  bool is_beyond_band(const PlaceOrder& order, Version version) const;
+  // What each of its open shares reserves, of a buy.
+  Price reserved_price(const Order& order, Version version) const;
+  bool collects_orders(const SymbolName& symbol, Version version) const {
+    return collects(instrument(symbol, version).trading);
+  }
+  // Whether an order is collected for an auction: one that is there, or that it starts.
+  bool collect(const PlaceOrder& order);
+  std::optional<Uncrossed> uncross(const SymbolName& symbol, Timestamp now);
+  void trade(Order& buy, Order& sell, const Execution& execution, Side taker);
+  std::vector<SymbolName> named_by(const SetInstrument& command, Version version) const;
   // Null if there is none at this version.
   const Account* account(const AccountId& id, Version version) const;
   const Order* order(const AccountId& account, OrderId id, Version version,

@@ -124,7 +124,7 @@ void Books::remove_empty(std::uint32_t level, BookSide& side) {
 }
 
 void Books::release_level(std::uint32_t level) {
-  levels_[level].price = Price();
+  levels_[level].price = Price::from_units(-1);
   levels_.release(level);
 }
 
@@ -160,12 +160,17 @@ std::uint32_t Books::release_first() {
 
 std::string Books::check(const Ledger& ledger, Held& held) const {
   for (SymbolNumber number = 0; number < symbols_.size(); ++number) {
-    const char* violation = check_side(number, Side::buy, held);
-    if (violation == nullptr) violation = check_side(number, Side::sell, held);
+    const Instrument& rules = ledger.symbol(number).instrument;
+    const char* violation = check_side(number, Side::buy, rules.price_max, held);
+    if (violation == nullptr) violation = check_side(number, Side::sell, rules.price_max, held);
     const PriceIndex &bids = side(number, Side::buy), &asks = side(number, Side::sell);
-    if (violation == nullptr && !bids.empty() && !asks.empty() &&
+    if (violation == nullptr && rules.trading == Trading::open && !bids.empty() && !asks.empty() &&
         bids.best_rank() >= -asks.best_rank())
       violation = "book crossed: ";
+    for (const PriceIndex* side : {&bids, &asks})
+      if (violation == nullptr && !collects(rules.trading) && !side->empty() &&
+          levels_[side->best_level()].price == Price())
+        violation = "a market order rests: ";
     if (violation != nullptr) return violation + std::string(ledger.name(number).view());
   }
   std::size_t resting = 0, closed = 0;
@@ -193,7 +198,8 @@ std::string Books::check(const Ledger& ledger, Held& held) const {
 }
 
 // Null if it is sound.
-const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) const {
+const char* Books::check_side(SymbolNumber number, Side level_side, Price market_price,
+                              Held& held) const {
   const char* violation = nullptr;
   const Level* better = nullptr;
   std::uint32_t with_orders = 0, empty = 0;
@@ -203,7 +209,7 @@ const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) 
     if (better != nullptr && rank(level_side, better->price) <= rank(level_side, level.price))
       violation = "levels out of order: ";
     better = &level;
-    const char* const of_level = check_level(index, number, level_side, held);
+    const char* const of_level = check_level(index, number, level_side, market_price, held);
     if (of_level != nullptr) violation = of_level;
   });
   const BookSide& counted = symbols_[number].sides[int(level_side)];
@@ -225,7 +231,7 @@ const char* Books::check_side(SymbolNumber number, Side level_side, Held& held) 
 }
 
 const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side level_side,
-                               Held& held) const {
+                               Price market_price, Held& held) const {
   const char* violation = nullptr;
   const Level& level = levels_[index];
   Int128 shares = 0;
@@ -249,7 +255,7 @@ const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side le
     ++held.open_orders[order.account];
     shares += order.open.units();
     if (level_side == Side::buy)
-      held.add_cash(cost(order.open, order.limit));
+      held.add_cash(cost(order.open, order.limit == Price() ? market_price : order.limit));
     else
       held.shares[number] += UInt128(order.open.units());
   }

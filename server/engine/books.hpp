@@ -27,7 +27,7 @@ class Books {
   // All orders of one price on one side: a FIFO through Order::previous/next. A level that its last
   // order left stays in its book for the next order of its price, unless it was the best.
   struct alignas(64) Level {
-    Price price;  // 0: in no book
+    Price price;  // 0: of market orders; below: in no book
     Int128 shares_units;
     // orders; without orders, the levels of the side that were left before and after this one
     std::uint32_t first, last;
@@ -95,9 +95,10 @@ class Books {
   // Builds it, if it is not in use.
   const OpenOrders& use_open_orders();
 
-  // Prices by rank: the best of a side has the highest.
+  // Prices by rank: the best of a side has the highest. 0: of market orders, before all others.
   static std::int64_t rank(Side side, Price price) {
-    return side == Side::buy ? price.units() : -price.units();
+    if (side == Side::sell) return -price.units();
+    return price == Price() ? std::numeric_limits<std::int64_t>::max() : price.units();
   }
   // The rank of the last level of makers that an order with this limit may reach.
   static std::int64_t worst_rank(Side maker_side, Price limit) {
@@ -201,8 +202,8 @@ class Books {
       too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash);
     }
   };
-  // Empty if every index, list and count agrees and no book is crossed; else a sentence that names
-  // the first violation. Adds to `held`. Takes time in O(orders).
+  // Empty if every index, list and count agrees and no book of a symbol that trades is crossed; else
+  // a sentence that names the first violation. Adds to `held`. Takes time in O(orders).
   std::string check(const Ledger& ledger, Held& held) const;
 
  private:
@@ -265,8 +266,9 @@ class Books {
   void take_from_empty(const Level& level, BookSide& side);
   void remove_empty(std::uint32_t level, BookSide& side);
   void release_level(std::uint32_t level);
-  const char* check_side(SymbolNumber number, Side side, Held& held) const;
-  const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Held& held) const;
+  const char* check_side(SymbolNumber number, Side side, Price market_price, Held& held) const;
+  const char* check_level(std::uint32_t index, SymbolNumber number, Side side, Price market_price,
+                          Held& held) const;
 
   std::vector<Symbol> symbols_;  // by number
   OpenOrders open_orders_;

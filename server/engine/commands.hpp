@@ -42,6 +42,21 @@ class OptionalReference {
   std::unique_ptr<const OrderReference> reference_;
 };
 
+// A Price or Shares of at least 0, or none, in the memory of the number.
+template <class Number>
+class OptionalNumber {
+ public:
+  OptionalNumber() = default;
+  OptionalNumber(Number number) : number_(number) {}
+  explicit operator bool() const { return number_ >= Number(); }
+  const Number& operator*() const { return number_; }
+  Number& emplace() { return number_ = Number(); }
+  bool operator==(const OptionalNumber&) const = default;
+
+ private:
+  Number number_ = Number::from_units(-1);
+};
+
 struct CreateAccount {
   static constexpr const char* word = "create_account";
   CreateAccount() = default;
@@ -156,18 +171,19 @@ struct RecordEvents {
   bool operator==(const RecordEvents&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
-// Changes what the orders of a symbol must keep to (I1 to I8); creates the symbol if it is new.
-// What is none stays as it is; 0 ends a rule. By the operator.
+// Changes what the orders of a symbol, or of all symbols, must keep to (I1 to I9), and halts, opens
+// or begins an auction (A1 to A9). What is none stays as it is; 0 ends a rule. By the operator.
 struct SetInstrument {
   static constexpr const char* word = "instrument";
-  SymbolName symbol;
-  std::optional<Price> tick = {}, price_min = {}, price_max = {};
-  std::optional<Shares> lot = {}, order_max = {};
+  std::optional<SymbolName> symbol = {};  // none: all that exist
+  OptionalNumber<Price> tick = {}, price_min = {}, price_max = {}, band = {};
+  OptionalNumber<Shares> lot = {}, order_max = {};
+  std::optional<AtBand> at_band = {};
   std::optional<Trading> trading = {};
   bool operator==(const SetInstrument&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SetInstrument, (),
-                      (symbol, tick, price_min, price_max, lot, order_max, trading))
+                      (symbol, tick, price_min, price_max, band, lot, order_max, at_band, trading))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument>;
 // Orders are the most frequent commands; no other command may make them larger.
@@ -194,7 +210,10 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
     operator_key,    // by the authenticator too: a creation without the operator's key
     // SetInstrument, of an order or a replace, with the price or shares in Rejected::number
     trading_halted, off_tick, off_lot, order_too_large, price_too_low, price_too_high,
-    inverted_prices  // of a SetInstrument
+    inverted_prices,  // of a SetInstrument
+    not_in_auction,   // of an order whose terms need executions at once
+    no_price_max,     // of a market buy, for which an auction reserves at the highest price
+    in_auction        // of a SetInstrument that would change that price
 )
 std::string_view describe(Reason reason);  // a sentence for people, without Rejected::number
 // A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
@@ -262,6 +281,13 @@ struct Rejected {
 };
 BOOST_DESCRIBE_STRUCT(Rejected, (), (reason, number))
 std::string sentence_of(const Rejected& rejected);
+// The auction of a SetInstrument (A4): so many shares were executed at this price.
+struct Uncrossed {
+  Price price;
+  Shares shares;
+  bool operator==(const Uncrossed&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(Uncrossed, (), (price, shares))
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.
 // The order reader replaces this outcome before the submission completes.
 struct NotInMemory {
@@ -271,13 +297,14 @@ struct NotInMemory {
 };
 BOOST_DESCRIBE_STRUCT(NotInMemory, (), (account, order))
 using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore,
-                             CanceledAll, Replaced>;
+                             CanceledAll, Replaced, Uncrossed>;
 
 // Whether the command behind this outcome changed state and so belongs in the journal.
 inline bool changed_state(const Outcome& outcome) {
   return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
          std::holds_alternative<Canceled>(outcome) ||
-         std::holds_alternative<CanceledAll>(outcome) || std::holds_alternative<Replaced>(outcome);
+         std::holds_alternative<CanceledAll>(outcome) ||
+         std::holds_alternative<Replaced>(outcome) || std::holds_alternative<Uncrossed>(outcome);
 }
 
 // Whether the core refuses the command where the reply to its request is too long already (R13). A

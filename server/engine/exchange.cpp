@@ -67,51 +67,6 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   return Created{};
 }
 
-Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
-  SymbolNumber number = ledger_.find(command.symbol);
-  Instrument rules = number == no_index ? Instrument() : ledger_.symbol(number).instrument;
-  std::uint64_t given = 0, bit = 1;
-  for_each_member<Instrument>([&](auto rule) {
-    for_each_member<SetInstrument>([&](auto change) {
-      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
-        if (std::string_view(rule.name) == change.name && command.*change.pointer) {
-          rules.*rule.pointer = *(command.*change.pointer);
-          given |= bit;
-        }
-    });
-    bit <<= 1;
-  });
-  if (rules.price_max > Price() && rules.price_min > rules.price_max)
-    return Rejected{Reason::inverted_prices};
-  if (const auto refusal = check_new_symbol(number)) return *refusal;
-  if (number == no_index) number = add_symbol(command.symbol);
-  ledger_.set_instrument(number, rules, changes_);
-  update_digest(now, 'I', number, given);
-  update_digest(now, 'i', std::uint64_t(rules.tick.units()), std::uint64_t(rules.lot.units()));
-  update_digest(now, 'i', std::uint64_t(rules.price_min.units()),
-                std::uint64_t(rules.price_max.units()));
-  update_digest(now, 'i', std::uint64_t(rules.order_max.units()), std::uint64_t(rules.trading));
-  return Created{};
-}
-
-std::optional<Rejected> Exchange::check_rules(const Instrument& rules, Shares shares, Price limit) {
-  const auto refused = [](Reason reason, auto number) {
-    return Rejected{reason, std::uint64_t(number.units())};
-  };
-  if (rules.trading == Trading::halted) return Rejected{Reason::trading_halted};
-  if (rules.lot > Shares() && shares.units() % rules.lot.units() != 0)
-    return refused(Reason::off_lot, rules.lot);
-  if (rules.order_max > Shares() && shares > rules.order_max)
-    return refused(Reason::order_too_large, rules.order_max);
-  if (limit == Price()) return {};  // a market order
-  if (rules.tick > Price() && limit.units() % rules.tick.units() != 0)
-    return refused(Reason::off_tick, rules.tick);
-  if (limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
-  if (rules.price_max > Price() && limit > rules.price_max)
-    return refused(Reason::price_too_high, rules.price_max);
-  return {};
-}
-
 SymbolNumber Exchange::add_symbol(const SymbolName& name) {
   const SymbolNumber number = ledger_.add_symbol(name);
   books_.add_symbol();
@@ -145,10 +100,15 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
       return Rejected{Reason::reference_used, used->order};
     }
   if (command.symbol_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
-  if (const auto broken = check_instrument(symbol, command.shares, command.limit)) return *broken;
+  if (const auto broken = check_instrument(symbol, command)) return *broken;
+  const bool is_collected =
+      symbol != no_index && would_collect(symbol, command.side, command.limit);
 
   const bool buys = command.side == Side::buy;
-  const Cash reserved = buys ? cost(command.shares, command.limit) : Cash();
+  Price reserved_for_each = command.limit;
+  if (is_collected && command.is_market())
+    reserved_for_each = ledger_.symbol(symbol).instrument.price_max;
+  const Cash reserved = buys ? cost(command.shares, reserved_for_each) : Cash();
   Ledger::Position* position = nullptr;
   if (buys) {
     if (ledger_.account(account).balance < reserved) return Rejected{Reason::insufficient_funds};
@@ -164,7 +124,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
       can_execute(command, account, symbol, Shares::from_units(1), SelfTrade::allowed))
     return Rejected{Reason::would_execute};
 
-  if (const std::optional<Rejected> refusal = check_limits(command, account, symbol))
+  if (const std::optional<Rejected> refusal = check_limits(command, account, symbol, is_collected))
     return *refusal;
 
   if (buys) {
@@ -190,6 +150,11 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
       update_digest(now, 'R', command.reference->word(at), command.reference->view().size());
   }
   record(order, now, EventKind::opened, command.shares, command.limit);
+  if (is_collected) [[unlikely]] {
+    collect(symbol, now);
+    rest(index, located.level);
+    return Opened{order.id};
+  }
 
   const bool may_rest = match(index, command.self_trade, now);
   if (order.open == Shares())
@@ -235,8 +200,11 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
   Order& taker = books_.order(taker_index);
   const Side maker_side = opposite(taker.side);
   const PriceIndex& makers = books_.side(taker.symbol, maker_side);
-  const std::int64_t worst = Books::worst_rank(maker_side, taker.limit);
-  const bool pays_as_it_goes = taker.side == Side::buy && taker.limit == Price();
+  const bool is_market = taker.limit == Price();
+  const std::int64_t worst = Books::worst_rank(
+      maker_side,
+      is_market ? band_limit(ledger_.symbol(taker.symbol), taker.side) : taker.limit);
+  const bool pays_as_it_goes = is_market && taker.side == Side::buy;
 
   while (taker.open > Shares() && !makers.empty() && makers.best_rank() >= worst) {
     Level& level = books_.level(makers.best_level());
@@ -259,23 +227,27 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
     }
     level.shares_units -= shares.units();
     mark_order(maker_index);
-    execute(taker, maker, shares, now);
-    if (maker.open == Shares()) {
-      leave_book(maker);
-      books_.unlink(maker_index);
-      books_.close(maker_index);
-    }
+    execute(taker, maker, shares, {}, now);
+    close_if_executed(maker_index);
     if (out_of_cash) return false;
   }
   return true;
 }
 
-// One execution at the maker's limit changes both orders, the seller's balance, the buyer's
-// position and the refund together (docs/protocol.md, M6 to M9).
-void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now) {
+void Exchange::close_if_executed(std::uint32_t index) {
+  if (books_.order(index).open > Shares()) return;
+  leave_book(books_.order(index));
+  books_.unlink(index);
+  books_.close(index);
+}
+
+// One execution changes both orders, the seller's balance, the buyer's position and the refund
+// together (docs/protocol.md, M6 to M9).
+void Exchange::execute(Order& taker, Order& maker, Shares shares, std::optional<Price> of_auction,
+                       Timestamp now) {
+  const Price price = of_auction.value_or(maker.limit);
   Order& buy = taker.side == Side::buy ? taker : maker;
   Order& sell = taker.side == Side::buy ? maker : taker;
-  const Price price = maker.limit;
 
   taker.open -= shares;
   maker.open -= shares;
@@ -283,10 +255,11 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   // The buyer first: a market buy, whose limit is 0, pays here, perhaps to its own account, where
   // the sum of both could overflow. All others get their refund.
   if (buy.limit != price) {
-    ledger_.add_cash(buy.account, cost(shares, buy.limit) - paid, changes_);
+    ledger_.add_cash(buy.account, cost(shares, reserved_price(buy)) - paid, changes_);
   }
   ledger_.add_cash(sell.account, paid, changes_);
   ledger_.add_shares(buy.account, buy.symbol, shares, changes_);
+  ledger_.set_last_price(buy.symbol, price, changes_);
 
   books_.add_execution({shares, price, now}, buy, sell);
   ++ledger_.account(buy.account).executions;
@@ -300,6 +273,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   row.price = price;
   row.time = now;
   row.taker = taker.side;
+  row.of_auction = of_auction.has_value();
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
   record(maker, now, EventKind::executed_maker, shares, price, row.id);
   record(taker, now, EventKind::executed_taker, shares, price, row.id);
@@ -330,16 +304,16 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   if (order.side != command.side) return Rejected{Reason::other_side};
   const Shares executed = history.shares - order.open;
   if (command.shares <= executed) return Rejected{Reason::executed_more};
-  if (const auto broken = check_instrument(order.symbol, command.shares, command.limit))
-    return *broken;
+  if (const auto broken = check_instrument(order.symbol, command)) return *broken;
+  const bool is_collected = would_collect(order.symbol, order.side, command.limit);
 
   const Shares open = command.shares - executed;
   const bool keeps_place = command.limit == order.limit && open <= order.open;
-  if (!keeps_place)
+  if (!keeps_place && !is_collected)
     if (const auto at_limit = check_executions(order.side, command.limit, order.symbol))
       return *at_limit;
   if (order.side == Side::buy) {
-    const Cash more = cost(open, command.limit) - cost(order.open, order.limit);
+    const Cash more = cost(open, command.limit) - cost(order.open, reserved_price(order));
     if (ledger_.account(order.account).balance < more) return Rejected{Reason::insufficient_funds};
     ledger_.add_cash(order.account, Cash() - more, changes_);
   } else {
@@ -367,7 +341,10 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   order.limit = command.limit;
   order.place = totals_.orders;
   record(order, now, EventKind::replaced, command.shares, command.limit);
-  match(index, SelfTrade::allowed, now);
+  if (is_collected)
+    collect(order.symbol, now);
+  else
+    match(index, SelfTrade::allowed, now);
   if (order.open == Shares())
     books_.close(index);
   else
@@ -415,7 +392,7 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now, EventKind kind) {
   const Shares open = order.open;
   mark_order(index);
   if (order.side == Side::buy)
-    ledger_.add_cash(order.account, cost(open, order.limit), changes_);
+    ledger_.add_cash(order.account, cost(open, reserved_price(order)), changes_);
   else
     ledger_.add_shares(order.account, order.symbol, open, changes_);
   Books::History& history = books_.history(index);

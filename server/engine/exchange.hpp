@@ -72,7 +72,8 @@ class Exchange {
   Outcome apply(const CreateAccount& command, Timestamp now);
   // Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
-  // Created. Refused: inverted_prices. Orders that rest stay as they are.
+  // Created; Uncrossed where one symbol became open and its auction executed orders (A4). Refused:
+  // unknown_symbol, inverted_prices, in_auction. Orders that rest stay as they are.
   Outcome apply(const SetInstrument& command, Timestamp now);
   // Created, also if they are recorded already. Refused: unknown_account.
   Outcome apply(const RecordEvents& command, Timestamp now);
@@ -81,7 +82,7 @@ class Exchange {
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
   // A buy of a symbol that does not exist creates it, without shares, unless symbol_must_exist. A
-  // market buy reserves nothing and pays as it executes (E11).
+  // market buy reserves nothing and pays as it executes (E11), but in an auction (A3).
   // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
   // insufficient_funds, insufficient_shares, cannot_fill, would_execute,
   // and those of SetInstrument and StateLimits.
@@ -189,13 +190,43 @@ class Exchange {
   std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
                            Outcome& refusal) const;
 
+  // --- instruments and auctions (exchange_trading_day.cpp)
   // Whether the instrument refuses an order, or what a replace would make of one.
-  std::optional<Rejected> check_instrument(SymbolNumber symbol, Shares shares, Price limit) const {
+  template <class OfOrder>
+  std::optional<Rejected> check_instrument(SymbolNumber symbol, const OfOrder& order) const {
     if (symbol == no_index || !ledger_.symbol(symbol).restricted) [[likely]]
       return {};
-    return check_rules(ledger_.symbol(symbol).instrument, shares, limit);
+    return check_rules(ledger_.symbol(symbol), order);
   }
-  static std::optional<Rejected> check_rules(const Instrument& rules, Shares shares, Price limit);
+  template <class OfOrder>  // PlaceOrder or ReplaceOrder
+  static std::optional<Rejected> check_rules(const Ledger::Symbol& symbol, const OfOrder& order);
+  // The price up to, or down to, which an order of that side may go; 0: any.
+  static Price band_limit(const Ledger::Symbol& symbol, Side side);
+  static bool is_beyond_band(const Ledger::Symbol& symbol, Side side, Price limit);
+  // Whether an order that the instrument does not refuse is collected for an auction: one that is
+  // there, or that it starts.
+  bool would_collect(SymbolNumber symbol, Side side, Price limit) const {
+    const Ledger::Symbol& of = ledger_.symbol(symbol);
+    if (!of.restricted) [[likely]]
+      return false;
+    return collects(of.instrument.trading) || is_beyond_band(of, side, limit);
+  }
+  // Such an order: starts the auction, unless it is there.
+  void collect(SymbolNumber symbol, Timestamp now);
+  // Of an order that rests: what a buy reserves for each share.
+  Price reserved_price(const Order& order) const {
+    if (order.limit != Price()) [[likely]]
+      return order.limit;
+    const Instrument& rules = ledger_.symbol(order.symbol).instrument;
+    return collects(rules.trading) ? rules.price_max : Price();  // no market order rests otherwise
+  }
+  std::optional<Rejected> check_change(SymbolNumber symbol, const SetInstrument& command) const;
+  Outcome set_instrument(SymbolNumber symbol, const SetInstrument& command, Timestamp now);
+  // Executes what crosses at one price (A4 to A6).
+  std::optional<Uncrossed> uncross(SymbolNumber symbol, Timestamp now);
+  // The last price, if an order may have it as its limit; else 0.
+  static Price auction_reference(const Ledger::Symbol& symbol);
+  void cancel_market_orders(SymbolNumber symbol, Timestamp now);
 
   // --- limits of the state (exchange_limits.cpp)
   std::optional<Rejected> check_new_symbol(SymbolNumber symbol) const {
@@ -212,7 +243,7 @@ class Exchange {
   }
   bool has_position(AccountNumber account, SymbolNumber symbol) const;
   std::optional<Rejected> check_limits(const PlaceOrder& command, AccountNumber account,
-                                       SymbolNumber symbol) const;
+                                       SymbolNumber symbol, bool is_collected) const;
   // What would be executed at once is refused at a limit of executions.
   std::optional<Rejected> check_executions(Side side, Price limit, SymbolNumber symbol) const;
 
@@ -222,7 +253,11 @@ class Exchange {
                    Shares missing, SelfTrade self_trade) const;
   // What matching of the order leaves open may rest, unless false is returned.
   bool match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now);
-  void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
+  // At the price of the auction; or at the maker's.
+  void execute(Order& taker, Order& maker, Shares shares, std::optional<Price> of_auction,
+               Timestamp now);
+  // What of it was executed is no part of its level any more.
+  void close_if_executed(std::uint32_t index);
   void rest(std::uint32_t index, std::uint32_t expected_level = no_index) {
     ++ledger_.account(books_.order(index).account).open_orders;
     books_.rest(index, expected_level);

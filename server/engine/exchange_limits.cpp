@@ -6,8 +6,9 @@ namespace exchange {
 
 // An order that does not rest is accepted at the limits of open orders.
 std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, AccountNumber account,
-                                               SymbolNumber symbol) const {
+                                               SymbolNumber symbol, bool is_collected) const {
   const auto would_rest = [&] {
+    if (is_collected) return true;
     return command.lifetime == Lifetime::until_canceled &&
            !can_execute(command, account, symbol, command.shares, command.self_trade);
   };
@@ -27,6 +28,7 @@ std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, Accoun
   if (command.reference && references_.size() >= limits_.references_max &&
       references_.of(account) < References::kept_max)
     return Rejected{Reason::too_many_references, limits_.references_max};
+  if (is_collected) return {};
   return check_executions(command.side, command.limit, symbol);
 }
 

@@ -77,9 +77,10 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.number == ledger_.symbols(), "symbols", row.number, "number out of sequence");
     require(ledger_.find(row.name) == no_index, "symbols", row.number, "name occurs twice");
     require(row.tick >= Price() && row.price_min >= Price() && row.price_max >= Price() &&
-                row.lot >= Shares() && row.order_max >= Shares(),
+                row.band >= Price() && row.lot >= Shares() && row.order_max >= Shares(),
             "symbols", row.number, "a rule below zero");
-    ledger_.add_symbol(row.name, row.shares_total, row.instrument());
+    require(row.last_price >= Price(), "symbols", row.number, "last price below zero");
+    ledger_.add_symbol(row);
     books_.add_symbol();
   }
   for (const PositionRow& row : image.positions) {
@@ -102,7 +103,11 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(is_known(row), "orders", row.id, "unknown owner");
     require(row.open > Shares() && row.open <= row.shares, "orders", row.id,
             "open shares out of range");
-    require(row.limit > Price(), "orders", row.id, "limit not above zero");
+    const Instrument& rules = ledger_.symbol(row.symbol).instrument;
+    const bool may_be_market =
+        collects(rules.trading) && (row.side == Side::sell || rules.price_max > Price());
+    require(row.limit > Price() || (row.limit == Price() && may_be_market), "orders", row.id,
+            "limit not above zero");
     last_place = row.place;
     require(row.side == Side::buy || ledger_.find_position(Ledger::key(row.account, row.symbol)),
             "orders", row.id, "a sell without a position");

@@ -20,9 +20,12 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
   rows.symbols.clear();
   for (const SymbolNumber number : changes.symbols()) {
     symbols_[number].set_dirty(false);
-    const auto& [tick, price_min, price_max, lot, order_max, trading] = symbols_[number].instrument;
-    rows.symbols.push_back({number, name(number), symbols_[number].shares_total, tick, price_min,
-                            price_max, lot, order_max, trading});
+    const Symbol& symbol = symbols_[number];
+    const auto& [tick, price_min, price_max, band, lot, order_max, at_band, trading] =
+        symbol.instrument;
+    rows.symbols.push_back({number, name(number), symbol.shares_total, tick, price_min, price_max,
+                            band, lot, order_max, at_band, trading, symbol.trading_since,
+                            symbol.last_price});
   }
   rows.positions.clear();
   for_each_prefetched(

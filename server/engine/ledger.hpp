@@ -31,6 +31,8 @@ class Ledger {
     Shares shares_total;
     bool changed = false;
     bool restricted = false;  // its instrument has a rule
+    Price last_price = {};    // as of SymbolRow, as is:
+    Timestamp trading_since = {};
     Instrument instrument = {};
     bool dirty() const { return changed; }
     void set_dirty(bool dirty) { changed = dirty; }
@@ -84,12 +86,17 @@ class Ledger {
     accounts_.push_back({.balance = balance, .events_and_mark = events << 1});
     return account_ids_.add(id);
   }
-  SymbolNumber add_symbol(const SymbolName& name, Shares total = {},
-                          const Instrument& instrument = {}) {
-    symbols_.push_back({.shares_total = total,
-                        .restricted = instrument != Instrument(),
-                        .instrument = instrument});
+  SymbolNumber add_symbol(const SymbolName& name) {
+    symbols_.emplace_back();
     return symbol_names_.add(name);
+  }
+  SymbolNumber add_symbol(const SymbolRow& row) {
+    symbols_.push_back({.shares_total = row.shares_total,
+                        .restricted = row.instrument() != Instrument(),
+                        .last_price = row.last_price,
+                        .trading_since = row.trading_since,
+                        .instrument = row.instrument()});
+    return symbol_names_.add(row.name);
   }
   // A position of no shares, which must be new.
   Position& add_position(std::uint64_t key) { return positions_.insert(key, {}); }
@@ -113,9 +120,16 @@ class Ledger {
     symbols_[number].shares_total += shares;
     mark_symbol(number, changes);
   }
-  void set_instrument(SymbolNumber number, const Instrument& instrument, ChangeSet& changes) {
-    symbols_[number].instrument = instrument;
-    symbols_[number].restricted = instrument != Instrument();
+  void set_instrument(SymbolNumber number, const Instrument& instrument, Timestamp now,
+                      ChangeSet& changes) {
+    Symbol& symbol = symbols_[number];
+    if (symbol.instrument.trading != instrument.trading) symbol.trading_since = now;
+    symbol.instrument = instrument;
+    symbol.restricted = instrument != Instrument();
+    mark_symbol(number, changes);
+  }
+  void set_last_price(SymbolNumber number, Price price, ChangeSet& changes) {
+    symbols_[number].last_price = price;
     mark_symbol(number, changes);
   }
   // As changed, though nothing did.

@@ -46,6 +46,10 @@ std::string_view describe(Reason reason) {
     case Reason::price_too_low: return "the limit is below the lowest price";
     case Reason::price_too_high: return "the limit is above the highest price";
     case Reason::inverted_prices: return "the lowest price would be above the highest";
+    case Reason::not_in_auction: return "an auction collects limit orders and market orders only";
+    case Reason::no_price_max:
+      return "a market buy in an auction needs a highest price of its symbol";
+    case Reason::in_auction: return "the highest price cannot change in an auction";
   }
   ENSURE(false);
 }

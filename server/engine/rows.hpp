@@ -39,15 +39,20 @@ struct SymbolRow {
   SymbolName name;
   Shares shares_total;  // all shares ever created
   // as of Instrument
-  Price tick = {}, price_min = {}, price_max = {};
+  Price tick = {}, price_min = {}, price_max = {}, band = {};
   Shares lot = {}, order_max = {};
+  AtBand at_band = {};
   Trading trading = {};
-  Instrument instrument() const { return {tick, price_min, price_max, lot, order_max, trading}; }
+  Timestamp trading_since = {};  // of the last change of `trading`; 0: none
+  Price last_price = {};         // of the newest execution; 0: none
+  Instrument instrument() const {
+    return {tick, price_min, price_max, band, lot, order_max, at_band, trading};
+  }
   bool operator==(const SymbolRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SymbolRow, (),
-                      (number, name, shares_total, tick, price_min, price_max, lot, order_max,
-                       trading))
+                      (number, name, shares_total, tick, price_min, price_max, band, lot, order_max,
+                       at_band, trading, trading_since, last_price))
 struct PositionRow {
   AccountNumber account;
   SymbolNumber symbol;
@@ -108,11 +113,12 @@ struct ExecutionRow {
   Shares shares;
   Price price;
   Timestamp time;
-  Side taker = Side::buy;  // of the order that arrived, or was replaced, last
+  Side taker = Side::buy;   // of the order that arrived, or was replaced, last
+  bool of_auction = false;  // at its price; else at that of the other order
   bool operator==(const ExecutionRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
-                      (id, symbol, buy_order, sell_order, shares, price, time, taker))
+                      (id, symbol, buy_order, sell_order, shares, price, time, of_auction, taker))
 // What happened to an account. An execution has one event for each of its two orders.
 BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
                               began,  // to be recorded: the first event

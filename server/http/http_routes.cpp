@@ -421,6 +421,7 @@ constexpr Route routes[] = {
     {.path = "/api/asyncapi.json", .at_once = description},
     {.path = "/api/symbols", .of_market = symbols},
     {.path = "/api/symbols", .methods = posting, .json = JsonVerb::create_symbol},
+    {.path = "/api/symbols", .methods = patching, .json = JsonVerb::set_instrument},
     {.path = "/api/symbols/", .methods = patching, .json = JsonVerb::set_instrument},
     {.path = "/api/books/", .of_market = book},
     {.path = "/api/trades", .of_market = trades},

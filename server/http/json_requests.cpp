@@ -16,6 +16,7 @@ constexpr std::string_view member_of(std::string_view attribute) {
   if (attribute == "price-min") return "price_min";
   if (attribute == "price-max") return "price_max";
   if (attribute == "order-max") return "order_max";
+  if (attribute == "at-band") return "at_band";
   return attribute;
 }
 
@@ -34,7 +35,7 @@ std::optional<std::string> number_text(const JsonInput& value) {
 }
 constexpr bool is_number(std::string_view attribute) {
   for (const char* name :
-       {"amount", "limit", "from", "tick", "price-min", "price-max", "lot", "order-max"})
+       {"amount", "limit", "from", "tick", "price-min", "price-max", "band", "lot", "order-max"})
     if (attribute == name) return true;
   return false;
 }
@@ -255,7 +256,7 @@ Problem read_instrument(const JsonInput& object, JsonRequest& request,
   if (Problem problem = members.read(object, {})) return problem;
   if (Problem problem = members.missing()) return problem;
   if (Problem problem = members.into(set)) return problem;
-  request.created["symbol"] = set.symbol.view();
+  if (set.symbol) request.created["symbol"] = set.symbol->view();
   request.done = http::status::ok;
   commands.emplace_back(std::move(set));
   return {};
@@ -325,6 +326,9 @@ struct OutcomeJson {
     return error_object(sentence_of(rejected), code_of(rejected.reason));
   }
   Json operator()(const Created&) const { return Json::object(); }
+  Json operator()(const Uncrossed& uncrossed) const {
+    return {{"price", to_string(uncrossed.price)}, {"volume", to_string(uncrossed.shares)}};
+  }
   Json operator()(const Opened& opened) const { return {{"order", opened.order}}; }
   Json operator()(const OpenedBefore& opened) const {
     return {{"order", opened.order}, {"repeated", true}};

@@ -48,6 +48,10 @@ template <class Field>
 void put(std::string& out, const std::optional<Field>& field) {
   put(out, *field);
 }
+template <class Number>
+void put(std::string& out, const OptionalNumber<Number>& number) {
+  put(out, *number);
+}
 
 // --- reading ---
 
@@ -94,6 +98,10 @@ class Decoder {
   template <class Field>
   void read(std::optional<Field>& field) {
     read(field.emplace());
+  }
+  template <class Number>
+  void read(OptionalNumber<Number>& number) {
+    read(number.emplace());
   }
   template <class Number>
   requires std::same_as<Number, Shares> || std::same_as<Number, Price>

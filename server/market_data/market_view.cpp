@@ -122,13 +122,14 @@ void MarketView::put_symbol(const SymbolRow& row) {
   }
   symbols_[row.number].shares_total = row.shares_total;
   symbols_[row.number].instrument = row.instrument();
+  symbols_[row.number].trading_since = row.trading_since;
 }
 
 void MarketView::put_order(const OrderRow& row) {
   if (const std::uint32_t index = order_index_.find(row.id); index != no_index) {
     Order& order = orders_[index];
     if (row.is_open() && row.place == order.row.place) {  // and so at its limit
-      change_open(row, row.open.units() - order.row.open.units(), 0);
+      change_open(order, row.open.units() - order.row.open.units(), 0);
       order.row = row;
       return;
     }
@@ -142,13 +143,14 @@ void MarketView::put_order(const OrderRow& row) {
 void MarketView::open(const OrderRow& row) {
   const std::uint32_t index = orders_.allocate();
   Account& account = accounts_[row.account];
-  orders_[index] = {row, account.last_order, no_index};
+  const Price reserved = row.limit == Price() ? symbols_[row.symbol].instrument.price_max : row.limit;
+  orders_[index] = {row, reserved, account.last_order, no_index};
   (account.last_order == no_index ? account.first_order : orders_[account.last_order].next) = index;
   account.last_order = index;
   ++account.open_orders;
   ++symbols_[row.symbol].open_orders;
   order_index_.insert(row.id, index);
-  change_open(row, row.open.units(), 1);
+  change_open(orders_[index], row.open.units(), 1);
 }
 
 void MarketView::close(std::uint32_t index) {
@@ -158,12 +160,13 @@ void MarketView::close(std::uint32_t index) {
   (order.next == no_index ? account.last_order : orders_[order.next].previous) = order.previous;
   --account.open_orders;
   --symbols_[order.row.symbol].open_orders;
-  change_open(order.row, -order.row.open.units(), -1);
+  change_open(order, -order.row.open.units(), -1);
   order_index_.erase(order.row.id);
   orders_.release(index);
 }
 
-void MarketView::change_open(const OrderRow& row, std::int64_t change, int orders) {
+void MarketView::change_open(const Order& order, std::int64_t change, int orders) {
+  const OrderRow& row = order.row;
   const std::int64_t at = rank(row.side, row.limit);
   auto& levels = symbols_[row.symbol].levels[int(row.side)];
   Level& level = levels[at];
@@ -173,7 +176,7 @@ void MarketView::change_open(const OrderRow& row, std::int64_t change, int order
   if (returns_changes_) change_of(row.symbol).levels[int(row.side)].try_emplace(at);
 
   if (row.side == Side::buy)
-    accounts_[row.account].reserved += Cash::from_units(Int128(change) * row.limit.units());
+    accounts_[row.account].reserved += Cash::from_units(Int128(change) * order.reserved.units());
   else
     position(row.account, row.symbol).reserved_units += change;
 }
@@ -182,7 +185,8 @@ void MarketView::add_trade(const ExecutionRow& row) {
   newest_execution_ = row.id;
   Symbol& symbol = symbols_[row.symbol];
   symbol.trades.push_back(
-      {row.id, row.price, row.shares, row.taker, row.buy_order, row.sell_order, row.time});
+      {row.id, row.price, row.shares, row.taker, row.of_auction, row.buy_order, row.sell_order,
+       row.time});
   if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
   newest_trades_.push_back({row.symbol, row.id});
   if (newest_trades_.size() > trades_in_all_max_) {

@@ -27,6 +27,7 @@ class MarketView {
     Price price;
     Shares shares;
     Side taker;  // of the order that arrived, or was replaced, last
+    bool of_auction;
     OrderId buy_order, sell_order;
     Timestamp time;
   };
@@ -34,6 +35,7 @@ class MarketView {
     SymbolName name;
     Shares shares_total;
     Instrument instrument;
+    Timestamp trading_since;  // of the last change of trading; 0: none
     std::map<std::int64_t, Level> levels[2];  // by side; by rank, so that the best comes first
     std::deque<Trade> trades;                 // newest last, trades_kept_max at most
     std::uint32_t open_orders = 0;
@@ -42,12 +44,16 @@ class MarketView {
     std::uint64_t sequence = 0;     // of the last change returned
   };
   // Where a level stands in Symbol::levels, and back.
+  // Price 0: of market orders that an auction collects, before all others.
   static std::int64_t rank(Side side, Price price) {
+    if (price == Price()) return market_rank;
     return side == Side::buy ? -price.units() : price.units();
   }
   static Price price_of(Side side, std::int64_t rank) {
+    if (rank == market_rank) return {};
     return Price::from_units(side == Side::buy ? -rank : rank);
   }
+  static constexpr std::int64_t market_rank = std::numeric_limits<std::int64_t>::min();
 
   struct Position {
     SymbolNumber symbol;
@@ -118,6 +124,7 @@ class MarketView {
  private:
   struct Order {
     OrderRow row;
+    Price reserved;                // by a buy, for each share
     std::uint32_t previous, next;  // of the account's open orders
   };
 
@@ -130,7 +137,7 @@ class MarketView {
   void close(std::uint32_t index);
   // Adds `change` shares of an open order to its level and to its owner's reserves, and `orders` to
   // the level.
-  void change_open(const OrderRow& row, std::int64_t change, int orders);
+  void change_open(const Order& order, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
   static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
     return std::uint64_t(account) << 32 | symbol;

@@ -60,6 +60,10 @@ template <class Value>
 Problem read_value(std::string_view text, std::optional<Value>& value, std::string_view name) {
   return read_value(text, value.emplace(), name);
 }
+template <class Number>
+Problem read_value(std::string_view text, OptionalNumber<Number>& value, std::string_view name) {
+  return read_value(text, value.emplace(), name);
+}
 template <auto field, class Command>
 Problem into(std::string_view text, Command& command, std::string_view name) {
   return read_value(text, command.*field, name);
@@ -128,10 +132,12 @@ inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEven
 
 template <>
 inline constexpr Attribute<SetInstrument> attributes_of<SetInstrument>[] = {
-    {"sym", Repeated::before_id, into<&SetInstrument::symbol>, Presence::required},
+    {"sym", Repeated::before_id, into<&SetInstrument::symbol>},
     {"tick", Repeated::never, into<&SetInstrument::tick>},
     {"price-min", Repeated::never, into<&SetInstrument::price_min>},
     {"price-max", Repeated::never, into<&SetInstrument::price_max>},
+    {"band", Repeated::never, into<&SetInstrument::band>},
+    {"at-band", Repeated::never, into<&SetInstrument::at_band>},
     {"lot", Repeated::never, into<&SetInstrument::lot>},
     {"order-max", Repeated::never, into<&SetInstrument::order_max>},
     {"trading", Repeated::never, into<&SetInstrument::trading>}};

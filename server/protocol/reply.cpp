@@ -151,10 +151,21 @@ struct OutcomeWriter {
     for (const Status& status : canceled.orders) append_status(out, "canceled", element, status);
   }
   void operator()(const Replaced& replaced) const { append_empty("<replaced", replaced.order); }
+  void operator()(const Uncrossed& uncrossed) const {
+    append_tag("<created", 0);
+    out += " price=\"";
+    append_decimal(out, uncrossed.price);
+    out += "\" volume=\"";
+    append_decimal(out, uncrossed.shares);
+    out += "\"/>";
+  }
   void append_empty(std::string_view tag, OrderId order) const {
+    append_tag(tag, order);
+    out += "/>";
+  }
+  void append_tag(std::string_view tag, OrderId order) const {
     out += tag;
     append_attributes(out, element, Repeated::before_id, order);
-    out += "/>";
   }
   void operator()(const NotInMemory&) const {
     ENSURE(false && "resolved before a reply is written");

@@ -39,11 +39,17 @@ inline constexpr std::array words<SelfTrade>{Word{"none", SelfTrade::allowed},
 
 template <>
 inline constexpr std::array words<Trading>{Word{"open", Trading::open},
-                                           Word{"halted", Trading::halted}};
+                                           Word{"halted", Trading::halted},
+                                           Word{"auction", Trading::auction},
+                                           Word{"volatility", Trading::volatility}};
+template <>
+inline constexpr std::array words<AtBand>{Word{"refuse", AtBand::refuse},
+                                          Word{"auction", AtBand::auction}};
 
 static_assert(words<Lifetime>.size() == enumerators<Lifetime> &&
               words<SelfTrade>.size() == enumerators<SelfTrade> &&
-              words<Trading>.size() == enumerators<Trading>);
+              words<Trading>.size() == enumerators<Trading> &&
+              words<AtBand>.size() == enumerators<AtBand>);
 
 template <class Value>
 std::string_view word_of(Value value) {

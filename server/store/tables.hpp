@@ -54,9 +54,9 @@ struct TableTraits<AccountKeyRow> : UsualTable {
 template <>
 struct TableTraits<SymbolRow> : UsualTable {
   static constexpr const char *name = "symbols", *key = "number";
-  static constexpr std::array changing{"shares_total_e8", "tick_e8", "price_min_e8",
-                                       "price_max_e8",    "lot_e8",  "order_max_e8",
-                                       "trading"};
+  static constexpr std::array changing{
+      "shares_total_e8", "tick_e8", "price_min_e8", "price_max_e8",     "band_e8",      "lot_e8",
+      "order_max_e8",    "at_band", "trading",      "trading_since_us", "last_price_e8"};
   static std::uint64_t key_of(const SymbolRow& row) { return row.number; }
 };
 template <>
@@ -120,9 +120,12 @@ std::string to_stored(const InlineText<Max>& text) {
   return std::string(text.view());
 }
 inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
-// Of tables from before it: empty, as an open one.
-inline std::string to_stored(Trading trading) {
-  return trading == Trading::open ? "" : std::string(name_of(trading));
+// The first value is that of tables from before it: empty.
+template <class Value>
+concept WordWithDefault = std::same_as<Value, Trading> || std::same_as<Value, AtBand>;
+template <WordWithDefault Value>
+std::string to_stored(Value value) {
+  return value == Value() ? "" : std::string(name_of(value));
 }
 inline std::string to_stored(const std::optional<OrderReference>& reference) {
   return reference ? to_stored(*reference) : "";
@@ -193,10 +196,11 @@ inline const char* from_stored(std::string_view stored, EventKind& kind) {
     if (kind = EventKind(at); name_of(kind) == stored) return nullptr;
   return "is not a kind of event";
 }
-inline const char* from_stored(std::string_view stored, Trading& trading) {
-  for (std::size_t at = 0; at < enumerators<Trading>; ++at)
-    if (trading = Trading(at); to_stored(trading) == stored) return nullptr;
-  return "is not a state of trading";
+template <WordWithDefault Value>
+const char* from_stored(std::string_view stored, Value& value) {
+  for (std::size_t at = 0; at < enumerators<Value>; ++at)
+    if (value = Value(at); to_stored(value) == stored) return nullptr;
+  return std::same_as<Value, Trading> ? "is not a state of trading" : "is neither empty nor auction";
 }
 inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");

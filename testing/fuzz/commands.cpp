@@ -145,8 +145,9 @@ class Day {
   void draw(std::optional<SymbolName>& name, std::string_view) {
     if (bytes_.below(2) == 0) draw(name.emplace(), "");
   }
-  template <class Value>
-  void draw(std::optional<Value>& value, std::string_view name) {
+  template <class Optional>
+  requires requires(Optional optional) { optional.emplace(); }
+  void draw(Optional& value, std::string_view name) {
     if (bytes_.below(2) == 0) draw(value.emplace(), name);
   }
   void draw(OptionalReference& reference, std::string_view) {

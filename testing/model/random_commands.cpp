@@ -31,7 +31,12 @@ Command RandomCommands::next(OrderId orders) {
   if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
   if (auto* const set = std::get_if<SetInstrument>(&command)) {
     const std::uint64_t rare = below(480);
+    if (!set->symbol && rare % 16 != 0) set->symbol = symbol(rare % symbols);
     if (rare / 8 == 0) set->trading = Trading::halted;
+    if (rare / 8 >= 50) set->trading = Trading::auction;
+    if (rare / 8 >= 54) set->price_max = Price::whole(9);
+    if (rare / 8 >= 44 && rare / 8 < 50) set->band = Price::whole(1);
+    if (rare / 8 >= 47 && rare / 8 < 50) set->at_band = AtBand::auction;
     if (rare % 8 == 0) {
       set->price_min = Price::whole(2);
       set->price_max = Price::whole(1);

@@ -37,11 +37,12 @@ class RandomCommands {
   void draw(SymbolName& name, std::string_view);
   void draw(std::optional<SymbolName>& name, std::string_view);
   // A rule of SetInstrument: mostly left, or ended, so that most orders keep to the rules.
-  template <class Value>
-  void draw(std::optional<Value>& value, std::string_view name) {
+  template <class Optional>
+  requires requires(Optional optional) { optional.emplace(); }
+  void draw(Optional& value, std::string_view name) {
     if (below(3) != 0) return;
-    value.emplace();
-    if (below(12) == 0) draw(*value, name);
+    auto& given = value.emplace();
+    if (below(12) == 0) draw(given, name);
   }
   void draw(OptionalReference& reference, std::string_view);
   void draw(Shares& shares, std::string_view);

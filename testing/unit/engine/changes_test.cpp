@@ -43,7 +43,8 @@ TEST_CASE_METHOD(TwoTraders, "changes are exactly the rows that a command change
             "ExecutionRow(id 1, buy_order 2, sell_order 1, shares 4, price 100, time 2000000us)",
             "OrderRow(id 1, side sell, shares 10, limit 100, open 6, opened_at 1000000us, place 1)",
             "OrderRow(id 2, account 1, shares 4, limit 105, opened_at 2000000us, place 2)",
-            "PositionRow(account 1, shares 10004)"});
+            "PositionRow(account 1, shares 10004)",
+            "SymbolRow(number 0, name SYM, shares_total 20000, last_price 100)"});
   now = seconds(3);
   cancel("1", 1);
   CHECK(changes() ==
@@ -73,7 +74,8 @@ TEST_CASE_METHOD(TwoTraders, "a first execution of a buyer makes a position row"
             "ExecutionRow(id 1, buy_order 2, sell_order 1, shares 1, price 100, time 1000000us)",
             "OrderRow(id 1, side sell, shares 10, limit 100, open 9, opened_at 1000000us, place 1)",
             "OrderRow(id 2, account 2, shares 1, limit 100, opened_at 1000000us, place 2)",
-            "PositionRow(account 2, shares 1)"});
+            "PositionRow(account 2, shares 1)",
+            "SymbolRow(number 0, name SYM, shares_total 20000, last_price 100)"});
 }
 
 TEST_CASE_METHOD(TwoTraders, "queries and refusals change no row and no total") {

@@ -209,7 +209,11 @@ struct Follower {
     if (kind == "shares_received") {
       positions[row.symbol] += row.shares.units();
     } else if (kind == "opened") {
-      REQUIRE(orders.emplace(row.order, Open{row.side, row.shares, row.price}).second);
+      Open opened{row.side, row.shares, row.price};
+      if (row.price == Price() && row.side == Side::buy)  // an auction reserves for it
+        opened.limit =
+            Price::from_units(std::int64_t((cash - row.balance.units()) / row.shares.units()));
+      REQUIRE(orders.emplace(row.order, opened).second);
       reserve(orders[row.order], row.symbol, row.shares, false);
     } else if (kind.starts_with("executed")) {
       Open& order = orders.at(row.order);

@@ -105,7 +105,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
     REQUIRE(engine.orders_in_memory() == orders_placed(model));
     REQUIRE(engine.accounts() == model.accounts());
   }
-  constexpr std::size_t refusals = 22, finer = 8, others = 2;  // Rejected and NotInMemory
+  constexpr std::size_t refusals = 25, finer = 8, others = 2;  // Rejected and NotInMemory
   CHECK(outcomes.size() == refusals + std::variant_size_v<Outcome> - others + finer);
   for (const auto& [outcome, times] : outcomes) {
     INFO("" << outcome);

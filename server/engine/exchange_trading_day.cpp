@@ -1,0 +1,188 @@
+// The rules of symbols, halts and auctions (docs/protocol.md, I1 to I9 and A1 to A9).
+
+#include <algorithm>
+
+#include "engine/auction.hpp"
+#include "engine/exchange.hpp"
+
+namespace exchange {
+
+// --- the rules of an order
+
+Price Exchange::band_limit(const Ledger::Symbol& symbol, Side side) {
+  const Price band = symbol.instrument.band, last = symbol.last_price;
+  if (band == Price() || last == Price()) return {};
+  if (side == Side::sell)
+    return Price::from_units(std::max<std::int64_t>(1, last.units() - band.units()));
+  const std::int64_t room = INT64_MAX - last.units();
+  return Price::from_units(last.units() + std::min(band.units(), room));
+}
+
+bool Exchange::is_beyond_band(const Ledger::Symbol& symbol, Side side, Price limit) {
+  const Price furthest = band_limit(symbol, side);
+  if (furthest == Price() || limit == Price()) return false;
+  return side == Side::buy ? limit > furthest : limit < furthest;
+}
+
+template <class OfOrder>
+std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol& symbol, const OfOrder& order) {
+  const Instrument& rules = symbol.instrument;
+  const auto refused = [](Reason reason, auto number) {
+    return Rejected{reason, std::uint64_t(number.units())};
+  };
+  if (rules.trading == Trading::halted) return Rejected{Reason::trading_halted};
+  if (rules.lot > Shares() && order.shares.units() % rules.lot.units() != 0)
+    return refused(Reason::off_lot, rules.lot);
+  if (rules.order_max > Shares() && order.shares > rules.order_max)
+    return refused(Reason::order_too_large, rules.order_max);
+  const bool is_market = order.limit == Price();
+  bool may_be_collected = true;
+  if constexpr (std::same_as<OfOrder, PlaceOrder>)
+    may_be_collected =
+        is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
+  if (collects(rules.trading)) {
+    if (!may_be_collected) return Rejected{Reason::not_in_auction};
+    if (is_market && order.side == Side::buy && rules.price_max == Price())
+      return Rejected{Reason::no_price_max};
+  }
+  if (is_market) return {};
+  if (rules.tick > Price() && order.limit.units() % rules.tick.units() != 0)
+    return refused(Reason::off_tick, rules.tick);
+  if (order.limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
+  if (rules.price_max > Price() && order.limit > rules.price_max)
+    return refused(Reason::price_too_high, rules.price_max);
+  const bool band_holds = rules.trading == Trading::open &&
+                          !(rules.at_band == AtBand::auction && may_be_collected);
+  if (band_holds && is_beyond_band(symbol, order.side, order.limit))
+    return refused(order.side == Side::buy ? Reason::price_too_high : Reason::price_too_low,
+                   band_limit(symbol, order.side));
+  return {};
+}
+template std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol&, const PlaceOrder&);
+template std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol&, const ReplaceOrder&);
+
+void Exchange::collect(SymbolNumber number, Timestamp now) {
+  Instrument rules = ledger_.symbol(number).instrument;
+  if (collects(rules.trading)) return;
+  rules.trading = Trading::volatility;
+  ledger_.set_instrument(number, rules, now, changes_);
+  update_digest(now, 'v', number, 0);
+}
+
+// --- changing them
+
+namespace {
+
+Instrument changed(Instrument rules, const SetInstrument& command) {
+  for_each_member<Instrument>([&](auto rule) {
+    for_each_member<SetInstrument>([&](auto change) {
+      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
+        if (std::string_view(rule.name) == change.name && command.*change.pointer)
+          rules.*rule.pointer = *(command.*change.pointer);
+    });
+  });
+  return rules;
+}
+
+}  // namespace
+
+std::optional<Rejected> Exchange::check_change(SymbolNumber number,
+                                               const SetInstrument& command) const {
+  const Instrument& before = ledger_.symbol(number).instrument;
+  const Instrument after = changed(before, command);
+  if (after.price_max > Price() && after.price_min > after.price_max)
+    return Rejected{Reason::inverted_prices};
+  // market buys have reserved at it
+  if (collects(before.trading) && after.price_max != before.price_max)
+    return Rejected{Reason::in_auction};
+  return {};
+}
+
+Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
+  SymbolNumber first = 0, last = SymbolNumber(ledger_.symbols());
+  if (command.symbol) {
+    first = ledger_.find(*command.symbol);
+    if (first == no_index) return Rejected{Reason::unknown_symbol};
+    last = first + 1;
+  }
+  for (SymbolNumber number = first; number < last; ++number)
+    if (const auto refusal = check_change(number, command)) return *refusal;
+  Outcome outcome = Created{};
+  for (SymbolNumber number = first; number < last; ++number)
+    outcome = set_instrument(number, command, now);
+  update_digest(now, 'I', first, last);
+  return command.symbol ? outcome : Created{};
+}
+
+Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& command,
+                                 Timestamp now) {
+  const Instrument before = ledger_.symbol(number).instrument, after = changed(before, command);
+  std::optional<Uncrossed> executed;
+  if (after.trading == Trading::open && before.trading != Trading::open)
+    executed = uncross(number, now);
+  if (collects(before.trading) && !collects(after.trading)) cancel_market_orders(number, now);
+  ledger_.set_instrument(number, after, now, changes_);
+  for_each_member<Instrument>([&](auto rule) {
+    const auto value = after.*rule.pointer;
+    if constexpr (std::is_enum_v<std::remove_const_t<decltype(value)>>)
+      update_digest(now, 'i', number, std::uint64_t(value));
+    else
+      update_digest(now, 'i', number, std::uint64_t(value.units()));
+  });
+  if (executed) return *executed;
+  return Created{};
+}
+
+// --- auctions
+
+std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
+  const PriceIndex &bids = books_.side(number, Side::buy), &asks = books_.side(number, Side::sell);
+  if (bids.empty() || asks.empty() || bids.best_rank() < -asks.best_rank()) return {};
+  std::vector<AuctionLevel> levels[2];
+  for (const Side side : {Side::buy, Side::sell})
+    books_.side(number, side).for_each([&](std::uint32_t at) {
+      const Level& level = books_.level(at);
+      if (level.orders > 0) levels[int(side)].push_back({level.price, level.shares_units});
+    });
+  const auto price = auction_price(levels[0], levels[1], auction_reference(ledger_.symbol(number)));
+  if (!price) return {};
+  const Shares executed = Shares::from_units(std::int64_t(price->shares_units));
+  for (Shares left = executed; left > Shares();) {
+    const std::uint32_t buy_index = books_.level(bids.best_level()).first,
+                        sell_index = books_.level(asks.best_level()).first;
+    Order &buy = books_.order(buy_index), &sell = books_.order(sell_index);
+    const Shares shares = std::min(buy.open, sell.open);
+    left -= shares;
+    for (const std::uint32_t index : {buy_index, sell_index}) {
+      mark_order(index);
+      books_.level(books_.order(index).level).shares_units -= shares.units();
+    }
+    // as if the younger one had arrived, and met the other
+    Order &taker = buy.place > sell.place ? buy : sell, &maker = buy.place > sell.place ? sell : buy;
+    execute(taker, maker, shares, price->price, now);
+    close_if_executed(buy_index);
+    close_if_executed(sell_index);
+  }
+  return Uncrossed{price->price, executed};
+}
+
+Price Exchange::auction_reference(const Ledger::Symbol& symbol) {
+  const Instrument& rules = symbol.instrument;
+  const Price last = symbol.last_price;
+  const bool keeps_rules =
+      (rules.tick == Price() || last.units() % rules.tick.units() == 0) && last >= rules.price_min &&
+      (rules.price_max == Price() || last <= rules.price_max);
+  return keeps_rules ? last : Price();
+}
+
+void Exchange::cancel_market_orders(SymbolNumber number, Timestamp now) {
+  for (const Side side : {Side::buy, Side::sell}) {
+    const PriceIndex& levels = books_.side(number, side);
+    while (!levels.empty() && books_.level(levels.best_level()).price == Price()) {
+      cancel_resting(books_.level(levels.best_level()).first, now, EventKind::canceled_immediate);
+      ++term_cancels_.immediate;
+    }
+  }
+}
+
+}  // namespace exchange
