@@ -38,7 +38,7 @@ void keep_least(std::vector<Candidate>& candidates, const Measure& measure) {
 
 bool may_execute(const AuctionOrder& order, Side side, Price price) {
   if (order.side != side) return false;
-  if (!order.limit) return true;
+  if (!order.limit) return !order.highest || price <= *order.highest;
   return side == Side::buy ? *order.limit >= price : *order.limit <= price;
 }
 

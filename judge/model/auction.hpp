@@ -13,9 +13,10 @@ namespace exchange {
 // An order of the book that an auction meets.
 struct AuctionOrder {
   Side side = Side::buy;
-  std::optional<Price> limit;  // none: a market order
-  Shares shares;               // what is open of it, above 0
-  OrderId place = 0;           // of two orders of one limit the lower one comes first
+  std::optional<Price> limit;         // none: a market order
+  Shares shares;                      // what is open of it, above 0
+  OrderId place = 0;                  // of two orders of one limit the lower one comes first
+  std::optional<Price> highest = {};  // of a market buy: above it it is not executed
 };
 
 struct AuctionExecution {

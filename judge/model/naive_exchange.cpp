@@ -447,6 +447,8 @@ std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestam
     const Price limit = limit_now(order);
     orders.push_back({order.placed.side, limit == Price() ? std::nullopt : std::optional(limit),
                       open_now(order), place(id)});
+    if (limit == Price() && order.placed.side == Side::buy)
+      orders.back().highest = reserved_price(order, version_);
   }
   const Instrument rules = symbol.instrument(version_);
   const auto is_allowed = [&](Price price) {

@@ -14,11 +14,14 @@ Int128 magnitude(Int128 number) { return number < 0 ? -number : number; }
 }  // namespace
 
 std::optional<AuctionPrice> auction_price(std::span<const AuctionLevel> bids,
-                                          std::span<const AuctionLevel> asks, Price last) {
+                                          std::span<const AuctionLevel> asks, Price last,
+                                          Price market_buys_max) {
   // from the lowest price up, each price once, `demand` loses the bids below it, and `supply` gains
   // the asks up to it
   Int128 demand = 0, supply = 0;
   for (const AuctionLevel& bid : bids) demand += bid.shares_units;
+  Int128 market_buys =
+      !bids.empty() && bids.front().price == Price() ? bids.front().shares_units : 0;
   auto bid = bids.rbegin();
   auto ask = asks.begin();
   for (; ask != asks.end() && ask->price == Price(); ++ask) supply += ask->shares_units;
@@ -52,6 +55,8 @@ std::optional<AuctionPrice> auction_price(std::span<const AuctionLevel> bids,
     Price price = has_bid ? bid->price : has_ask ? ask->price : last;
     if (has_ask) price = std::min(price, ask->price);
     if (last_is_left) price = std::min(price, last);
+    if (market_buys_max > Price() && price > market_buys_max)
+      demand -= std::exchange(market_buys, 0);
     if (has_ask && ask->price == price) supply += (ask++)->shares_units;
     consider(price);
     if (has_bid && bid->price == price) demand -= (bid++)->shares_units;

@@ -21,8 +21,10 @@ struct AuctionPrice {
   bool operator==(const AuctionPrice&) const = default;
 };
 // Levels from the best one on, each price once. `last` is a price that may be chosen beside the
-// limits, or 0. Nothing if no shares can be executed. Takes time in O(levels).
+// limits, or 0. Market buys count up to `market_buys_max`; 0: at any price. Nothing if no shares
+// can be executed. Takes time in O(levels).
 std::optional<AuctionPrice> auction_price(std::span<const AuctionLevel> bids,
-                                          std::span<const AuctionLevel> asks, Price last);
+                                          std::span<const AuctionLevel> asks, Price last,
+                                          Price market_buys_max);
 
 }  // namespace exchange

@@ -51,8 +51,8 @@ std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol& symbol, cons
   if (order.limit < rules.price_min) return refused(Reason::price_too_low, rules.price_min);
   if (rules.price_max > Price() && order.limit > rules.price_max)
     return refused(Reason::price_too_high, rules.price_max);
-  const bool band_holds = rules.trading == Trading::open &&
-                          !(rules.at_band == AtBand::auction && may_be_collected);
+  const bool band_holds =
+      rules.trading == Trading::open && !(rules.at_band == AtBand::auction && may_be_collected);
   if (band_holds && is_beyond_band(symbol, order.side, order.limit))
     return refused(order.side == Side::buy ? Reason::price_too_high : Reason::price_too_low,
                    band_limit(symbol, order.side));
@@ -114,8 +114,7 @@ Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
   return command.symbol ? outcome : Created{};
 }
 
-Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& command,
-                                 Timestamp now) {
+Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& command, Timestamp now) {
   const Instrument before = ledger_.symbol(number).instrument, after = changed(before, command);
   std::optional<Uncrossed> executed;
   if (after.trading == Trading::open && before.trading != Trading::open)
@@ -144,11 +143,23 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
       const Level& level = books_.level(at);
       if (level.orders > 0) levels[int(side)].push_back({level.price, level.shares_units});
     });
-  const auto price = auction_price(levels[0], levels[1], auction_reference(ledger_.symbol(number)));
+  const Price market_buys_max = ledger_.symbol(number).instrument.price_max;
+  const auto price = auction_price(levels[0], levels[1], auction_reference(ledger_.symbol(number)),
+                                   market_buys_max);
   if (!price) return {};
   const Shares executed = Shares::from_units(std::int64_t(price->shares_units));
+  // an order that rested before there was a highest price may be above it
+  const bool without_market_buys = market_buys_max > Price() && price->price > market_buys_max;
+  const auto best_bid = [&] {
+    std::uint32_t best = no_index;
+    bids.for_each_while([&](std::int64_t, std::uint32_t level) {
+      best = level;
+      return without_market_buys && books_.level(level).price == Price();
+    });
+    return best;
+  };
   for (Shares left = executed; left > Shares();) {
-    const std::uint32_t buy_index = books_.level(bids.best_level()).first,
+    const std::uint32_t buy_index = books_.level(best_bid()).first,
                         sell_index = books_.level(asks.best_level()).first;
     Order &buy = books_.order(buy_index), &sell = books_.order(sell_index);
     const Shares shares = std::min(buy.open, sell.open);
@@ -158,7 +169,8 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
       books_.level(books_.order(index).level).shares_units -= shares.units();
     }
     // as if the younger one had arrived, and met the other
-    Order &taker = buy.place > sell.place ? buy : sell, &maker = buy.place > sell.place ? sell : buy;
+    Order &taker = buy.place > sell.place ? buy : sell,
+          &maker = buy.place > sell.place ? sell : buy;
     execute(taker, maker, shares, price->price, now);
     close_if_executed(buy_index);
     close_if_executed(sell_index);
@@ -167,12 +179,7 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
 }
 
 Price Exchange::auction_reference(const Ledger::Symbol& symbol) {
-  const Instrument& rules = symbol.instrument;
-  const Price last = symbol.last_price;
-  const bool keeps_rules =
-      (rules.tick == Price() || last.units() % rules.tick.units() == 0) && last >= rules.price_min &&
-      (rules.price_max == Price() || last <= rules.price_max);
-  return keeps_rules ? last : Price();
+  return allows(symbol.instrument, symbol.last_price) ? symbol.last_price : Price();
 }
 
 void Exchange::cancel_market_orders(SymbolNumber number, Timestamp now) {

@@ -1,6 +1,6 @@
 #pragma once
-// Instrument is what the orders of a symbol must keep to, and how it is traded (docs/protocol.md, I1
-// to I9 and A1 to A9).
+// Instrument is what the orders of a symbol must keep to, and how it is traded (docs/protocol.md,
+// I1 to I9 and A1 to A9).
 
 #include <cstdint>
 
@@ -23,13 +23,20 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(AtBand, std::uint8_t, refuse, auction)
 struct Instrument {
   Price tick;                  // limits are multiples of it
   Price price_min, price_max;  // of limits
-  Price band;                  // the limit of a buy may be so far above the last price, of a sell below
-  Shares lot;                  // the shares of orders are multiples of it
-  Shares order_max;            // shares of one order
+  Price band;        // the limit of a buy may be so far above the last price, of a sell below
+  Shares lot;        // the shares of orders are multiples of it
+  Shares order_max;  // shares of one order
   AtBand at_band = AtBand::refuse;
   Trading trading = Trading::open;
   bool operator==(const Instrument&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Instrument, (), (tick, price_min, price_max, band, lot, order_max, at_band, trading))
+BOOST_DESCRIBE_STRUCT(Instrument, (),
+                      (tick, price_min, price_max, band, lot, order_max, at_band, trading))
+
+// Whether an order may have this limit, wherever the last price is.
+inline bool allows(const Instrument& rules, Price limit) {
+  return (rules.tick == Price() || limit.units() % rules.tick.units() == 0) &&
+         limit >= rules.price_min && (rules.price_max == Price() || limit <= rules.price_max);
+}
 
 }  // namespace exchange

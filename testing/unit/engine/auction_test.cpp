@@ -77,11 +77,14 @@ TEST_CASE("the price of an auction is that of the plainest form, on random books
   std::mt19937_64 random(test_seed());
   std::size_t auctions = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const std::vector<AuctionOrder> orders = random_book(random);
+    std::vector<AuctionOrder> orders = random_book(random);
     const std::optional<Price> last = random_last(random);
+    const Price highest = Price::whole(std::int64_t(random() % 20));
+    for (AuctionOrder& order : orders)
+      if (!order.limit && order.side == Side::buy && highest > Price()) order.highest = highest;
     const auto expected = auction(orders, last == Price() ? std::nullopt : last);
     const auto price = auction_price(levels(orders, Side::buy), levels(orders, Side::sell),
-                                     last.value_or(Price()));
+                                     last.value_or(Price()), highest);
     REQUIRE(price.has_value() == expected.has_value());
     if (!price) continue;
     ++auctions;
@@ -164,6 +167,23 @@ TEST_CASE_METHOD(Auction, "a market buy reserves at the highest price, and what 
   CHECK(query("1", 1) == Outcome(Status{1, Shares(), Shares::whole(6), now, {executed(4, 7, now)}}));
   CHECK(other.apply(SetInstrument{.symbol = sym, .trading = Trading::open}, now) == uncrossed(4, 7));
   CHECK(other.totals().digest != 0);
+}
+
+TEST_CASE_METHOD(Auction, "a market buy of an auction pays no more than it reserved") {
+  CHECK(sell("2", 100, 20) == opened(1));  // before there is a highest price
+  CHECK(set({.price_max = Price::whole(10), .trading = Trading::auction}) == created());
+  CHECK(market("1", Side::buy, 100) == opened(2));
+  CHECK(trading(Trading::open) == created());
+  CHECK(balance("1") == Cash::whole(1'000'000));
+  CHECK(set({.price_max = Price()}) == created());
+  CHECK(buy("1", 5, 19) == opened(3));
+  CHECK(set({.price_max = Price::whole(30), .trading = Trading::auction}) == created());
+  CHECK(buy("1", 5, 21) == opened(4));
+  CHECK(trading(Trading::halted) == created());
+  CHECK(set({.price_max = Price::whole(10), .trading = Trading::auction}) == created());
+  CHECK(market("1", Side::buy, 100) == opened(5));
+  CHECK(trading(Trading::open) == uncrossed(5, 20));  // without the market buy
+  CHECK(query("1", 5) == Outcome(Status{5, Shares(), Shares::whole(100), now, {}}));
 }
 
 TEST_CASE_METHOD(Auction, "market orders that nothing meets are canceled with the auction") {

@@ -118,6 +118,14 @@ TEST_CASE("an auction of market orders alone needs a last price") {
   CHECK(result("buy 100, sell 100, buy 10 at 5") == "100 at 5: 1-2 100");
 }
 
+TEST_CASE("a market buy of an auction pays no more than it can") {
+  std::vector<AuctionOrder> orders = book("buy 100, sell 100 at 20, buy 5 at 21");
+  orders[0].highest = Price::whole(10);
+  CHECK(result(orders) == "5 at 20: 3-2 5");
+  orders[0].highest = Price::whole(20);
+  CHECK(result(orders) == "100 at 20: 1-2 100");
+}
+
 // The cash of many accounts buys more shares at a low price than a symbol can have.
 TEST_CASE("the demand of an auction may exceed the shares that there are") {
   std::vector<AuctionOrder> orders = book("sell 5 at 0.00000001");
