@@ -26,6 +26,25 @@ std::vector<std::string> ladder_row(const std::vector<Level>& bids, const std::v
   return row;
 }
 
+std::string limit_text(const Json& order) {
+  const std::string limit = text_or_dash(order, "limit");
+  return limit == "-" ? "market" : limit;
+}
+
+// The symbol, and how it trades unless it is open.
+std::string book_heading(const Json& book, Style style) {
+  std::string text = style.bold(text_field(book, "symbol"));
+  if (book.contains("trading")) text += ", " + text_field(book, "trading");
+  if (!book.contains("auction")) return text;
+  const Json& auction = book["auction"];
+  const std::string price = text_or_dash(auction, "price");
+  text += price == "-" ? ": nothing would be executed"
+                       : ": " + text_field(auction, "volume") + " @ " + price +
+                             " if it ended now, surplus " + text_field(auction, "surplus");
+  return text + "; market orders: " + text_field(auction, "market_buys") + " to buy, " +
+         text_field(auction, "market_sells") + " to sell";
+}
+
 }  // namespace
 
 std::string account_view(const Json& account, Style style) {
@@ -50,7 +69,7 @@ std::string orders_view(const Json& account, Style style) {
   for (const Json& one : list)
     orders.add({std::to_string(number_field(one, "order")),
                 side_text(text_field(one, "side"), style), text_field(one, "symbol"),
-                text_field(one, "shares"), text_field(one, "limit"), text_field(one, "open"),
+                text_field(one, "shares"), limit_text(one), text_field(one, "open"),
                 local_time(number_field(one, "opened_at_us") / 1'000'000)});
   std::string text = orders.empty() ? "no open orders\n" : orders.text();
   const std::int64_t open = number_field(account, "open_orders");
@@ -75,8 +94,9 @@ std::string trade_text(const Trade& trade, Style style) {
 std::string book_view(const Json& book, Style style) {
   const std::string symbol = text_field(book, "symbol");
   const std::vector<Level> bids = levels_field(book, "bids"), asks = levels_field(book, "asks");
-  if (bids.empty() && asks.empty()) return symbol + ": no open orders\n";
-  return style.bold(symbol) + "\n" +
+  if (bids.empty() && asks.empty() && !book.contains("auction"))
+    return symbol + ": no open orders\n";
+  return book_heading(book, style) + "\n" +
          ladder(bids, asks, std::max(bids.size(), asks.size()), style).text();
 }
 
@@ -86,7 +106,7 @@ std::string own_book_view(const Json& book, const Json& account, Style style) {
   for (const Json& one : list_field(account, "orders")) {
     const auto open = parse_shares(text_field(one, "open"));
     if (open && text_field(one, "symbol") == symbol)
-      own[{text_field(one, "side"), text_field(one, "limit")}] += open.value;
+      own[{text_field(one, "side"), limit_text(one)}] += open.value;
   }
   if (own.empty()) return book_view(book, style);
   const auto shares = [&](const char* side, const Level& level) -> std::string {
@@ -102,7 +122,7 @@ std::string own_book_view(const Json& book, const Json& account, Style style) {
     row.push_back(i < asks.size() ? shares("sell", asks[i]) : "");
     table.add(std::move(row));
   }
-  return style.bold(symbol) + "\n" + table.text();
+  return book_heading(book, style) + "\n" + table.text();
 }
 
 std::string history_view(const std::vector<Json>& orders, Style style) {
@@ -143,7 +163,8 @@ std::string symbols_view(const Json& symbols, Style style) {
   static constexpr std::pair<const char*, const char*> rules[] = {
       {"tick", ">TICK"},           {"lot", ">LOT"},
       {"order_max", ">ORDER MAX"}, {"price_min", ">PRICE MIN"},
-      {"price_max", ">PRICE MAX"}, {"trading", "TRADING"}};
+      {"price_max", ">PRICE MAX"}, {"band", ">BAND"},
+      {"at_band", "AT BAND"},      {"trading", "TRADING"}};
   const std::vector<Json>& list = list_field(symbols, "symbols");
   std::vector<std::string> headings = {"SYMBOL",  ">BID",    ">ASK",         ">LAST",
                                        ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"};

@@ -64,6 +64,11 @@ Json optional_time(Timestamp time) {
   return time == Timestamp() ? Json() : Json(time.microseconds);
 }
 
+// Nothing: of a market order.
+Json limit_of(const OrderRow& row) {
+  return row.limit == Price() ? Json() : Json(to_string(row.limit));
+}
+
 Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
   return Json::array(
       {to_string(MarketView::price_of(side, rank)), decimal(level.shares_units), level.orders});
@@ -72,19 +77,22 @@ Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
 void add_levels(Document& document, const char* name, Side side,
                 const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
   document.add_list(name, [&](auto add) {
-    for (auto at = all.begin(); at != all.end() && count > 0; ++at, --count)
+    for (auto at = all.upper_bound(MarketView::market_rank); at != all.end() && count > 0;
+         ++at, --count)
       add(level(side, at->first, at->second));
   });
 }
 
 Json trade(const MarketView::Trade& trade) {
-  return {{"id", trade.id},
-          {"price", to_string(trade.price)},
-          {"shares", to_string(trade.shares)},
-          {"taker", side_name(trade.taker)},
-          {"buy_order", trade.buy_order},
-          {"sell_order", trade.sell_order},
-          {"time_us", trade.time.microseconds}};
+  Json json{{"id", trade.id},
+            {"price", to_string(trade.price)},
+            {"shares", to_string(trade.shares)},
+            {"taker", side_name(trade.taker)},
+            {"buy_order", trade.buy_order},
+            {"sell_order", trade.sell_order},
+            {"time_us", trade.time.microseconds}};
+  if (trade.of_auction) json["auction"] = true;
+  return json;
 }
 
 void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std::size_t count) {
@@ -96,19 +104,35 @@ void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std
 
 void add_best(Json& json, const char* price_name, const char* shares_name,
               const MarketView::Symbol& symbol, Side side) {
-  const auto& side_levels = symbol.levels[int(side)];
-  const bool any = !side_levels.empty();
-  json[price_name] =
-      any ? Json(to_string(MarketView::price_of(side, side_levels.begin()->first))) : Json();
-  json[shares_name] = any ? Json(decimal(side_levels.begin()->second.shares_units)) : Json();
+  const auto best = symbol.best(side);
+  const bool any = best != symbol.levels[int(side)].end();
+  json[price_name] = any ? Json(to_string(MarketView::price_of(side, best->first))) : Json();
+  json[shares_name] = any ? Json(decimal(best->second.shares_units)) : Json();
 }
 
-// Name, sequence and levels of both sides, as every message about a book has them.
+// What the auction would execute if it ended now, and the market orders in it.
+Json auction_json(const MarketView::Symbol& symbol) {
+  const auto now = symbol.indicative();
+  const auto surplus = [](Int128 units) {
+    return (units < 0 ? "-" : "") + decimal(units < 0 ? -units : units);
+  };
+  return {{"price", now ? Json(to_string(now->price)) : Json()},
+          {"volume", now ? decimal(now->shares_units) : "0"},
+          {"surplus", now ? Json(surplus(now->surplus_units)) : Json()},
+          {"market_buys", decimal(symbol.market_shares_units(Side::buy))},
+          {"market_sells", decimal(symbol.market_shares_units(Side::sell))}};
+}
+
+// Name, sequence and levels of both sides, as every message about a book has them; and how the
+// symbol trades, unless it is open.
 void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
               const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
   document.add("symbol", symbol.name.view()).add("sequence", sequence);
   add_levels(document, "bids", Side::buy, sides[int(Side::buy)], count);
   add_levels(document, "asks", Side::sell, sides[int(Side::sell)], count);
+  const Trading trading = symbol.instrument.trading;
+  if (trading != Trading::open) document.add("trading", word_of(trading));
+  if (collects(trading)) document.add("auction", auction_json(symbol));
 }
 
 Json symbol_json(const MarketView::Symbol& symbol) {
@@ -131,6 +155,9 @@ Json symbol_json(const MarketView::Symbol& symbol) {
     else
       json[rule.name] = to_string(value);
   });
+  if (symbol.trading_since != Timestamp())
+    json["trading_since_us"] = symbol.trading_since.microseconds;
+  if (collects(symbol.instrument.trading)) json["auction"] = auction_json(symbol);
   return json;
 }
 
@@ -195,7 +222,7 @@ void add_account(Document& document, const MarketView& view, const AccountId& id
       order["symbol"] = view.symbols()[row.symbol].name.view();
       order["side"] = side_name(row.side);
       order["shares"] = to_string(row.shares);
-      order["limit"] = to_string(row.limit);
+      order["limit"] = limit_of(row);
       order["open"] = to_string(row.open);
       order["opened_at_us"] = row.opened_at.microseconds;
       add(order);
@@ -258,7 +285,7 @@ std::string order_json(const MarketView& view, const StoredOrder& order,
       .add("symbol", view.symbols()[row.symbol].name.view())
       .add("side", side_name(row.side))
       .add("shares", to_string(row.shares))
-      .add("limit", row.limit == Price() ? Json() : Json(to_string(row.limit)))
+      .add("limit", limit_of(row))
       .add("open", to_string(row.open))
       .add("canceled", to_string(row.canceled))
       .add("state", row.is_open()             ? "open"

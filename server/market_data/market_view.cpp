@@ -68,6 +68,15 @@ void MarketView::put_rows(const Rows& rows) {
   });
 }
 
+std::optional<AuctionPrice> MarketView::Symbol::indicative() const {
+  std::vector<AuctionLevel> sides[2];
+  for (const Side side : {Side::buy, Side::sell})
+    for (const auto& [rank, level] : levels[int(side)])
+      sides[int(side)].push_back({price_of(side, rank), level.shares_units});
+  return auction_price(sides[int(Side::buy)], sides[int(Side::sell)],
+                       allows(instrument, last_price) ? last_price : Price(), instrument.price_max);
+}
+
 const MarketView::Symbol* MarketView::find_symbol(const SymbolName& name) const {
   const SymbolNumber number = symbol_names_.find(name);
   return number == no_index ? nullptr : &symbols_[number];
@@ -120,9 +129,13 @@ void MarketView::put_symbol(const SymbolRow& row) {
     symbols_.emplace_back().name = row.name;
     change_index_.push_back(no_index);
   }
-  symbols_[row.number].shares_total = row.shares_total;
-  symbols_[row.number].instrument = row.instrument();
-  symbols_[row.number].trading_since = row.trading_since;
+  Symbol& symbol = symbols_[row.number];
+  const bool trades_otherwise = symbol.instrument.trading != row.trading;
+  symbol.shares_total = row.shares_total;
+  symbol.instrument = row.instrument();
+  symbol.trading_since = row.trading_since;
+  symbol.last_price = row.last_price;
+  if (trades_otherwise && returns_changes_) change_of(row.number);
 }
 
 void MarketView::put_order(const OrderRow& row) {
@@ -143,7 +156,8 @@ void MarketView::put_order(const OrderRow& row) {
 void MarketView::open(const OrderRow& row) {
   const std::uint32_t index = orders_.allocate();
   Account& account = accounts_[row.account];
-  const Price reserved = row.limit == Price() ? symbols_[row.symbol].instrument.price_max : row.limit;
+  const Price reserved =
+      row.limit == Price() ? symbols_[row.symbol].instrument.price_max : row.limit;
   orders_[index] = {row, reserved, account.last_order, no_index};
   (account.last_order == no_index ? account.first_order : orders_[account.last_order].next) = index;
   account.last_order = index;
@@ -184,9 +198,8 @@ void MarketView::change_open(const Order& order, std::int64_t change, int orders
 void MarketView::add_trade(const ExecutionRow& row) {
   newest_execution_ = row.id;
   Symbol& symbol = symbols_[row.symbol];
-  symbol.trades.push_back(
-      {row.id, row.price, row.shares, row.taker, row.of_auction, row.buy_order, row.sell_order,
-       row.time});
+  symbol.trades.push_back({row.id, row.price, row.shares, row.taker, row.of_auction, row.buy_order,
+                           row.sell_order, row.time});
   if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
   newest_trades_.push_back({row.symbol, row.id});
   if (newest_trades_.size() > trades_in_all_max_) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/auction.hpp"
 #include "engine/flat_map.hpp"
 #include "engine/pool.hpp"
 #include "engine/rows.hpp"
@@ -18,6 +19,7 @@ namespace exchange {
 
 class MarketView {
  public:
+  static constexpr std::int64_t market_rank = std::numeric_limits<std::int64_t>::min();
   struct Level {
     Int128 shares_units = 0;  // wide, as Exchange::Depth
     std::uint32_t orders = 0;
@@ -35,13 +37,26 @@ class MarketView {
     SymbolName name;
     Shares shares_total;
     Instrument instrument;
-    Timestamp trading_since;  // of the last change of trading; 0: none
+    Timestamp trading_since;                  // of the last change of trading; 0: none
     std::map<std::int64_t, Level> levels[2];  // by side; by rank, so that the best comes first
     std::deque<Trade> trades;                 // newest last, trades_kept_max at most
     std::uint32_t open_orders = 0;
     std::uint64_t trades_seen = 0;  // since the view began
     UInt128 traded_units = 0;       // likewise; shares, in units of 1e-8
     std::uint64_t sequence = 0;     // of the last change returned
+    Price last_price;               // 0: none
+
+    // Levels of limits, and what there is in market orders; an auction has both.
+    using Levels = std::map<std::int64_t, Level>;
+    Levels::const_iterator best(Side side) const {
+      return levels[int(side)].upper_bound(market_rank);
+    }
+    Int128 market_shares_units(Side side) const {
+      const Levels& of = levels[int(side)];
+      return best(side) == of.begin() ? 0 : of.begin()->second.shares_units;
+    }
+    // What an auction would execute if it ended now. Takes time in O(levels).
+    std::optional<AuctionPrice> indicative() const;
   };
   // Where a level stands in Symbol::levels, and back.
   // Price 0: of market orders that an auction collects, before all others.
@@ -53,7 +68,6 @@ class MarketView {
     if (rank == market_rank) return {};
     return Price::from_units(side == Side::buy ? -rank : rank);
   }
-  static constexpr std::int64_t market_rank = std::numeric_limits<std::int64_t>::min();
 
   struct Position {
     SymbolNumber symbol;

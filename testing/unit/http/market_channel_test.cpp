@@ -51,6 +51,46 @@ TEST_CASE_METHOD(Follow,
     "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy", "buy_order": 1, "sell_order": 2}]})"_json);
 }
 
+TEST_CASE_METHOD(Follow,
+                 "while a symbol is not open, its book says so, and what its auction would do") {
+  start();
+  trade();
+  Socket socket = follow("SPY");
+  CHECK(!receive(socket).contains("trading"));
+  const auto trading = [&](const std::string& state) {
+    post("<create><instrument sym='SPY' trading='" + state + "'/></create>");
+  };
+  trading("auction");
+  CHECK(
+      receive(socket) ==
+      R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [], "asks": [], "trading": "auction",
+    "auction": {"price": null, "volume": "0", "surplus": null, "market_buys": "0", "market_sells": "0"}, "trades": []})"_json);
+  transact(2, "<order sym='SPY' amount='-140' type='market'/>");
+  const Json auction =
+      R"({"price": "145.67", "volume": "100", "surplus": "-40", "market_buys": "0", "market_sells": "140"})"_json;
+  const Json update = receive(socket);
+  CHECK((update["auction"] == auction && update["asks"].empty()));
+  CHECK(get("/api/books/SPY").json()["auction"] == auction);
+  const Json symbol = get("/api/symbols").json()["symbols"][0];
+  CHECK((symbol["auction"] == auction && symbol["trading"] == "auction" &&
+         symbol["ask"].is_null() && symbol["trading_since_us"].get<std::int64_t>() > 0));
+  CHECK(get("/api/accounts/2").json()["orders"][0]["limit"].is_null());
+  trading("halted");
+  Json halted = receive(socket);
+  CHECK((halted["trading"] == "halted" && !halted.contains("auction")));
+  trading("auction");
+  receive(socket);
+  transact(2, "<order sym='SPY' amount='-30' type='market'/>");
+  receive(socket);
+  trading("open");
+  Json opened = receive(socket);
+  CHECK(opened["trades"][0].erase("time_us") == 1);
+  CHECK(
+      opened ==
+      R"({"type": "update", "symbol": "SPY", "sequence": 7, "bids": [["145.67", "70", 1]], "asks": [],
+    "trades": [{"id": 1, "price": "145.67", "shares": "30", "taker": "sell", "buy_order": 1, "sell_order": 3, "auction": true}]})"_json);
+}
+
 TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to and no other") {
   start();
   trade();

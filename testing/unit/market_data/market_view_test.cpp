@@ -84,11 +84,16 @@ struct Subscriber {
   std::map<std::int64_t, MarketView::Level> levels[2];
   std::vector<ExecutionId> trades;
   std::uint64_t sequence = 0;
+  Trading trading = Trading::open;
 
-  void take(const MarketView::Change& change) {
+  // `now`: how the symbol trades, which goes with each change.
+  void take(const MarketView::Change& change, Trading now) {
     REQUIRE(change.sequence == sequence + 1);
-    REQUIRE(change.levels[0].size() + change.levels[1].size() + change.trades.size() > 0);
+    const bool any =
+        !change.levels[0].empty() || !change.levels[1].empty() || !change.trades.empty();
+    REQUIRE((any || now != trading));
     sequence = change.sequence;
+    trading = now;
     for (const Side side : {Side::buy, Side::sell})
       for (const auto& [rank, level] : change.levels[int(side)]) {
         if (level.orders > 0)
@@ -120,7 +125,9 @@ void check_accounts(const MarketView& view, const Exchange& engine, Rows tables)
       if (!(view.account_id(row.account) == id)) continue;
       orders.push_back(row.id);
       if (row.side == Side::buy)
-        reserved += cost(row.open, row.limit);
+        reserved +=
+            cost(row.open, row.limit == Price() ? view.symbols()[row.symbol].instrument.price_max
+                                                : row.limit);
       else
         reserved_shares[row.symbol] += row.open.units();
     }
@@ -176,7 +183,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
         subscribers.clear();
         for (const MarketView::Symbol& symbol : view->symbols()) {
           REQUIRE(symbol.sequence == 0);
-          subscribers.emplace_back();
+          subscribers.emplace_back().trading = symbol.instrument.trading;
           for (const Side side : {Side::buy, Side::sell})
             subscribers.back().levels[int(side)] = symbol.levels[int(side)];
         }
@@ -190,7 +197,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
       subscribers.resize(view->symbols().size());
       for (const MarketView::Change& change : changes) {
         REQUIRE(changed.insert(change.symbol).second);
-        subscribers[change.symbol].take(change);
+        subscribers[change.symbol].take(change, view->symbols()[change.symbol].instrument.trading);
       }
       REQUIRE(view->batch() == std::uint64_t(batch));
       check_symbols(*view, engine, image);
@@ -198,6 +205,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
       for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
         const MarketView::Symbol& symbol = view->symbols()[number];
         REQUIRE(symbol.sequence == subscribers[number].sequence);
+        REQUIRE(symbol.instrument.trading == subscribers[number].trading);
         for (const Side side : {Side::buy, Side::sell})
           REQUIRE(depth(subscribers[number].levels[int(side)], side) ==
                   depth(symbol.levels[int(side)], side));

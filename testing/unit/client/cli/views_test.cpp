@@ -118,6 +118,23 @@ TEST_CASE("executions of several orders are listed newest first") {
   CHECK(history_view({}, {}) == "no executions\n");
 }
 
+TEST_CASE("a book that is not open says so, and what its auction would execute") {
+  Json book = Json::parse(R"({"symbol": "S", "bids": [], "asks": [], "trading": "auction",
+    "auction": {"price": null, "volume": "0", "surplus": null, "market_buys": "5", "market_sells": "0"}})");
+  CHECK(book_view(book, {}).starts_with(
+      "S, auction: nothing would be executed; market orders: 5 to buy, 0 to sell\n"));
+  book["auction"].update({{"price", "10.1"}, {"volume", "5"}, {"surplus", "-2"}});
+  CHECK(
+      book_view(book, {}).starts_with("S, auction: 5 @ 10.1 if it ended now, surplus -2; market"));
+  book =
+      Json::parse(R"({"symbol": "S", "bids": [["1", "2", 1]], "asks": [], "trading": "halted"})");
+  CHECK(book_view(book, {}).starts_with("S, halted\n"));
+  CHECK_THAT(orders_view(Json::parse(R"({"open_orders": 1, "orders": [{"order": 1, "symbol": "S",
+    "side": "buy", "shares": "5", "limit": null, "open": "5", "opened_at_us": 1}]})"),
+                         {}),
+             contains_text("5  market     5"));
+}
+
 TEST_CASE("trades and symbols are tables") {
   CHECK(trades_view(snapshot, {}) ==
         "TIME                 SHARES   PRICE  TAKER  BUY ORDER  SELL ORDER\n"
