@@ -85,8 +85,8 @@ export class Account {
   #reserves() {
     if (this.#known) return this.#known;
     const known = this.#known = {cash: 0n, shares: new Map()};
-    for (const {side, symbol, open, limit} of this.orders.values()) {
-      if (side === "buy") known.cash += open * (limit ?? 0n);
+    for (const {side, symbol, open, each} of this.orders.values()) {
+      if (side === "buy") known.cash += open * each;
       else known.shares.set(symbol, (known.shares.get(symbol) ?? 0n) + open);
     }
     return known;
@@ -104,19 +104,30 @@ export class Account {
     Object.assign(this, {number: snapshot.number, snapshot, balance: cashUnits(snapshot.balance)});
     for (const {symbol, shares} of snapshot.positions) this.positions.set(symbol, units(shares));
     for (const order of snapshot.orders) this.#open(order);
+    this.#spread(cashUnits(snapshot.reserved ?? "0") - this.#reserves().cash);
     const held = [...this.positions.keys()].map((symbol) => [symbol, this.shares(symbol)]);
     this.began = {cash: this.balance + this.reserved, shares: new Map(held.filter(([, shares]) => shares > 0n)), prices};
   }
 
-  #open({order, ref, symbol, side, shares, limit, open}) {
-    this.orders.set(order, {order, ref, symbol, side, shares: units(shares), limit: units(limit), open: units(open)});
+  // `reserved`: the cash of a market buy that an auction collects.
+  #open({order, ref, symbol, side, shares, limit, open}, reserved = 0n) {
+    const own = {order, ref, symbol, side, shares: units(shares), limit: units(limit), open: units(open)};
+    this.orders.set(order, {...own, each: own.limit ?? reserved / own.open});
+  }
+
+  // What a snapshot has reserved beside the limits is of such market buys.
+  #spread(reserved) {
+    const market = [...this.orders.values()].filter(({side, limit}) => side === "buy" && limit === null);
+    const open = market.reduce((sum, order) => sum + order.open, 0n);
+    for (const order of market) order.each = reserved / open;
+    this.#known = null;
   }
 
   #apply(event) {
     this.#known = null;
     const {order, symbol, shares} = event;
     if (event.event === "opened" || event.event === "replaced") {
-      this.#open(event);
+      this.#open(event, this.balance - cashUnits(event.balance));
     } else if (event.event === "executed") {
       const own = this.orders.get(order);
       if (own) own.open = units(event.open);

@@ -53,6 +53,8 @@ export class Book {
     this.bids = [];        // best first
     this.asks = [];
     this.trades = [];      // newest first
+    this.trading = "open";  // or halted, auction or volatility
+    this.auction = null;    // what it would execute now: {price, volume, surplus, market_buys, market_sells}, texts; price and surplus may be null
     this.changed = new Set();  // "bid 145.67" of levels that updates changed; the view that shows them clears it
     this.bidsEdge = this.asksEdge = null;  // worst price known of a side that was cut off; null where all of it is known
   }
@@ -73,7 +75,8 @@ export class Book {
   #read(message) {
     const bids = levels(message.bids), asks = levels(message.asks);
     const trades = Array.isArray(message.trades) && message.trades.every(goodTrade) ? message.trades : null;
-    return bids && asks && trades && Number.isSafeInteger(message.sequence) ? {bids, asks, trades} : null;
+    const {trading = "open", auction = null} = message;
+    return bids && asks && trades && Number.isSafeInteger(message.sequence) ? {bids, asks, trades, trading, auction} : null;
   }
 
   #snapshot(message) {
@@ -84,6 +87,7 @@ export class Book {
     this.bidsEdge = edge(this.bids);
     this.asksEdge = edge(this.asks);
     this.trades = read.trades.slice(0, trades_max);
+    Object.assign(this, {trading: read.trading, auction: read.auction});
     this.changed.clear();
     this.sequence = message.sequence;
     return "taken";
@@ -96,6 +100,7 @@ export class Book {
     for (const changed of read.bids) this.#change("bid", this.bids, changed, higher, this.bidsEdge);
     for (const changed of read.asks) this.#change("ask", this.asks, changed, lower, this.asksEdge);
     this.trades = [...read.trades.slice(-trades_max).reverse(), ...this.trades].slice(0, trades_max);
+    Object.assign(this, {trading: read.trading, auction: read.auction});
     this.sequence = message.sequence;
     const fewKnown = (this.bidsEdge !== null && this.bids.length < levels_known_min) ||
       (this.asksEdge !== null && this.asks.length < levels_known_min);

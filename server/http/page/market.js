@@ -79,6 +79,7 @@ export class SymbolList {
       const {symbol} = shown[i];
       const link = tr.cells[0].firstChild;
       setText(link, symbol);
+      this.#showTrading(tr, this.live?.symbol === symbol ? this.live.trading : shown[i].trading);
       if (link.getAttribute("href") !== linkTo(symbol)) link.setAttribute("href", linkTo(symbol));
       const isChosen = symbol === this.chosen;
       if (isChosen !== tr.classList.contains("chosen")) {
@@ -92,9 +93,16 @@ export class SymbolList {
 
   // The row of the book on the page changes with it; null if that is not live.
   follow(book) {
-    this.live = book && {symbol: book.symbol, last: book.trades[0]?.price ?? this.fact(book.symbol)?.last, bid: book.bids[0]?.priceText, ask: book.asks[0]?.priceText};
+    this.live = book && {symbol: book.symbol, trading: book.trading, last: book.trades[0]?.price ?? this.fact(book.symbol)?.last, bid: book.bids[0]?.priceText, ask: book.asks[0]?.priceText};
     const row = byId("symbols").querySelector("tr.chosen");
-    if (row && this.live?.symbol === this.chosen) this.#showPrices(row, this.live);
+    if (!row || this.live?.symbol !== this.chosen) return;
+    this.#showTrading(row, this.live.trading);
+    this.#showPrices(row, this.live);
+  }
+
+  #showTrading(tr, trading = "open") {
+    const {dataset} = tr.cells[0].firstChild;
+    if (dataset.trading !== trading) dataset.trading = trading;
   }
 
   #showPrices(tr, {last, bid, ask}) {
@@ -140,12 +148,20 @@ export class Ladder {
 
     this.priceDecimals = widest.price;
 
+    this.#middle(book, all.length === 0, widest.price);
+  }
+
+  // The spread; or how the symbol trades, and what its auction would execute now.
+  #middle({trading, auction, ...book}, isEmpty, priceDecimals) {
     const gap = spread(book);
-    const middle = byId("spread");
-    const text = gap === null ? "one-sided" : grouped(decimal(gap), widest.price);
-    if (all.length === 0) setText(middle, "empty");
-    else if (middle.dataset.shown !== text) middle.replaceChildren("spread ", make("b", "", text));
-    middle.dataset.shown = all.length ? text : "";
+    const label = trading === "open" ? "spread" : trading === "volatility" ? "volatility auction" : trading;
+    const text = trading === "open" ? (gap === null ? "one-sided" : grouped(decimal(gap), priceDecimals))
+      : !auction ? "" : auction.price === null ? "nothing yet" : `${grouped(auction.volume)} @ ${grouped(auction.price, priceDecimals)}`;
+    const middle = byId("spread"), shown = trading === "open" && isEmpty ? "" : `${label} ${text}`;
+    if (shown === "") setText(middle, "empty");
+    else if (middle.dataset.shown !== shown) middle.replaceChildren(`${label} `, make("b", "", text));
+    middle.dataset.shown = shown;
+    middle.title = auction ? `surplus ${auction.surplus ?? nothing}; market orders: ${auction.market_buys} to buy, ${auction.market_sells} to sell` : "";
   }
 
   #side(name, body, levels, totals, widest, changed) {

@@ -49,6 +49,20 @@ const tests = {
           [[4, null, "3", "12", "3"], [7, "mine", "1", "0.00000001", "1"]]);
     equal([money(account.balance), money(account.reserved), account.fills.map(({number}) => number), account.subscription.from], ["1023.7499999999999999", "0.00000001", [9], 13]);
   },
+  "what a market buy reserves in an auction is known from the balance, or from the whole of a snapshot"() {
+    const opened = {number: 9, event: "opened", order: 7, symbol: "SPY", side: "buy", shares: "2", limit: null, open: "2", balance: "960", position: "5"};
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8));
+    account.take(events(opened));
+    equal(money(account.reserved), "78");
+    account.take(events({number: 10, event: "executed", order: 7, symbol: "SPY", side: "buy", role: "taker", shares: "1", price: "12", open: "1", balance: "968", position: "6"}));
+    equal(money(account.reserved), "58");
+    account.take(events({number: 11, event: "canceled", order: 7, symbol: "SPY", side: "buy", shares: "1", limit: null, open: "0", reason: "immediate", balance: "988", position: "6"}));
+    equal(money(account.reserved), "38");
+    const {orders} = accountSnapshot(0);
+    account.take(accountSnapshot(12, {reserved: "58", orders: [...orders, {order: 8, symbol: "SPY", side: "buy", shares: "1", limit: null, open: "1"}]}));
+    equal(money(account.reserved), "58");
+  },
   "events that an account has had are passed over, and none is skipped"() {
     const account = new Account("1", "");
     account.take(accountSnapshot(8));
@@ -319,6 +333,16 @@ const tests = {
       equal(book.take(update(10, [["3", "1", 1]], [])), "taken");
       equal(shown(book.bids), "3x1/1 2x1/1");
     }
+  },
+  "a book is open unless a message says how it trades"() {
+    const book = new Book("SPY");
+    const auction = {price: "10", volume: "3", surplus: "-1", market_buys: "0", market_sells: "2"};
+    book.take({...snapshot(1, [["10", "3", 1]], [["9", "2", 1]]), trading: "auction", auction});
+    equal([book.trading, book.auction, decimal(spread(book))], ["auction", auction, "-1"]);
+    book.take({...update(2, [], []), trading: "halted"});
+    equal([book.trading, book.auction], ["halted", null]);
+    book.take(update(3, [], []));
+    equal(book.trading, "open");
   },
   "a restarted server counts from its own start"() {
     const book = new Book("SPY");

@@ -78,6 +78,30 @@ class PageOfTheServer(unittest.TestCase):
         self.assert_clean(page, exchange)
         self.assertEqual(page.failed_requests(), [])
 
+    def test_an_auction_is_shown_with_what_it_would_execute(self):
+        exchange = self.start()
+
+        def trade(state):
+            exchange.request(f'<create><instrument sym="SPY" trading="{state}"/></create>')
+
+        exchange.request(MARKET)
+        page = self.open(exchange, width=360, height=740)
+        symbol = "#symbols a[data-trading={}]"
+        page.wait_for_count(1, symbol.format("open"))
+        trade("auction")
+        page.wait_for("document.querySelector('#spread').innerText === 'auction nothing yet'")
+        page.wait_for_count(1, symbol.format("auction"))
+        exchange.request(BID)
+        exchange.request(HIT.replace('limit="140"', 'type="market"'))
+        page.wait_for("document.querySelector('#spread').innerText === 'auction 40.5 @ 145.67'")
+        self.assertEqual(page.texts("#ladder .asks .level"), [])
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 360)
+        trade("halted")
+        page.wait_for("document.querySelector('#spread').innerText.trim() === 'halted'")
+        trade("open")
+        page.wait_for("document.querySelector('#spread').innerText === 'spread one-sided'")
+        self.assert_clean(page, exchange)
+
     def test_what_was_there_before_the_page_is_shown_and_fits_a_phone(self):
         exchange = self.start()
         for request in (MARKET, BID, HIT):
