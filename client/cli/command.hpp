@@ -29,8 +29,9 @@ struct SetRules {
   struct Rule {
     std::string name, value;  // an attribute of <instrument>
   };
-  std::string symbol;
+  std::optional<std::string> symbol;  // none: all that there are
   std::vector<Rule> rules;
+  std::vector<std::string> trading = {};  // one after another, with no other command between them
 };
 struct NewDay {
   std::string day;       // the name of the one that ends

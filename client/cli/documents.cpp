@@ -105,9 +105,17 @@ std::string document_of(const NewSymbol& created, const std::string& operator_ke
 
 std::string document_of(const SetRules& set_rules, const std::string& operator_key) {
   pugi::xml_document document;
-  const Node instrument = creation(document, operator_key).append_child("instrument");
-  set(instrument, "sym", set_rules.symbol);
-  for (const SetRules::Rule& rule : set_rules.rules) set(instrument, rule.name.c_str(), rule.value);
+  Node root = creation(document, operator_key);
+  const auto add = [&] {
+    const Node instrument = root.append_child("instrument");
+    if (set_rules.symbol) set(instrument, "sym", *set_rules.symbol);
+    return instrument;
+  };
+  if (!set_rules.rules.empty() || set_rules.trading.empty()) {
+    const Node instrument = add();
+    for (const auto& [name, value] : set_rules.rules) set(instrument, name.c_str(), value);
+  }
+  for (const std::string& trading : set_rules.trading) set(add(), "trading", trading);
   return checked(document);
 }
 

@@ -175,7 +175,7 @@ class Parser {
     app_.add_flag("--xml", settings_.xml,
                   "show the XML of requests (after '> ') and replies in place of sentences");
     app_.add_flag("--new-symbol", settings_.new_symbols,
-                  "a buy, or a rule, may create its symbol, for everyone; without it the unknown "
+                  "a buy may create its symbol, for everyone; without it the unknown "
                   "one is asked about on a terminal, and refused in a script");
     if (place_ == Place::shell) return;
     account->envname("EXCHANGE_ACCOUNT");
@@ -198,8 +198,8 @@ class Parser {
              "the account's key, where the exchange requires keys; '-' asks for it");
     add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE",
              "FILE",
-             "the operator's key, which such an exchange requires for 'create', 'instrument', "
-             "'halt' and 'resume', and 'admin' always; '-' asks for it");
+             "the operator's key, which such an exchange requires for 'create', 'instrument' and "
+             "what halts and opens trading, and 'admin' always; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
         ->envname("EXCHANGE_TLS");
     auto* const ca =
@@ -228,6 +228,18 @@ class Parser {
     CLI::App* const app = parent->add_subcommand(name.substr(blank + 1), text)->group(group);
     if (make) app->callback([this, make] { command_ = make(); });
     synopses_[app] = name + (words.empty() ? "" : " ") + words;
+    return app;
+  }
+  CLI::App* command_of_symbols(const std::string& name, const std::string& words, const char* text,
+                               std::function<SetRules()> make) {
+    CLI::App* const app = command(name, words, "Trade", text, [this, make]() -> Command {
+      if (all_ != words_[0].empty()) throw CLI::RequiredError("either SYM or --all");
+      SetRules set = make();
+      if (!all_) set.symbol = words_[0];
+      return set;
+    });
+    app->add_option("SYM", words_[0], "symbol");
+    app->add_flag("--all", all_, "all symbols that there are");
     return app;
   }
   CLI::App* command_of_symbol(const std::string& name, const std::string& words, const char* group,
@@ -268,14 +280,16 @@ class Parser {
                    {"lot", "N", "the shares of orders are multiples of it"},
                    {"order-max", "N", "shares of one order"},
                    {"price-min", "P", "the lowest limit"},
-                   {"price-max", "P", "the highest limit"}};
+                   {"price-max", "P", "the highest limit"},
+                   {"band", "P", "a limit may be so far above the last price, of a sell below"}};
     CLI::App* const app =
-        command_of_symbol("instrument", "SYM --tick P …", "Trade",
-                          "rules for the orders of a symbol; 0 ends one", [this] {
-                            if (rules_.empty())
-                              throw CLI::RequiredError("a rule, such as --tick 0.01,");
-                            return SetRules{words_[0], rules_};
-                          });
+        command_of_symbols("instrument", "SYM|--all --tick P …",
+                           "rules for the orders of a symbol; 0 ends one", [this] {
+                             if (!at_band_.empty()) rules_.push_back({"at-band", at_band_});
+                             if (rules_.empty())
+                               throw CLI::RequiredError("a rule, such as --tick 0.01,");
+                             return SetRules{{}, rules_};
+                           });
     for (const auto& [name, type, text] : options)
       app->add_option_function<std::string>(
              "--" + std::string(name),
@@ -284,13 +298,17 @@ class Parser {
              },
              text)
           ->type_name(type);
-    add_trading("halt", "halted", "refuse orders of a symbol, until 'resume'");
-    add_trading("resume", "open", "take orders of a halted symbol again");
+    takes_words<AtBand>(app->add_option("--at-band", at_band_,
+                                        "what a limit beyond the band does: refuse: the order is "
+                                        "refused; auction: it starts an auction"));
+    add_trading("halt", {"halted"}, "refuse orders of a symbol, until 'resume'");
+    add_trading("auction", {"auction"}, "collect orders of a symbol, and execute none");
+    add_trading("resume", {"open"}, "execute an auction, and take orders again");
+    add_trading("uncross", {"open", "auction"}, "execute an auction, and collect for the next one");
+    add_trading("close", {"open", "halted"}, "execute an auction, and halt");
   }
-  void add_trading(const char* name, const char* trading, const char* text) {
-    command_of_symbol(name, "SYM", "Trade", text, [this, trading] {
-      return SetRules{words_[0], {{"trading", trading}}};
-    });
+  void add_trading(const char* name, std::vector<std::string> trading, const char* text) {
+    command_of_symbols(name, "SYM|--all", text, [trading] { return SetRules{{}, {}, trading}; });
   }
   void add(Of<NewDay>) {
     CLI::App* const app =
@@ -460,8 +478,8 @@ class Parser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[2], reference_, tif_, stp_, scenario_;
-  bool post_ = false;
+  std::string words_[2], reference_, tif_, stp_, at_band_, scenario_;
+  bool post_ = false, all_ = false;
   std::vector<SetRules::Rule> rules_;
   std::vector<std::string> list_;
   ShowBook book_;

@@ -217,15 +217,17 @@ struct Runner::Step {
     return false;
   }
   void operator()(const SetRules& set) {
-    const std::string document = document_of(set, operator_key());
     shown_by = "symbols";
-    const Results results = change(document, 1);
-    const auto* const auction = std::get_if<Uncrossed>(&results.front());
-    if (auction == nullptr && !accepted<Created>(results.front(), "symbol " + set.symbol)) return;
-    say(sentence(set));
-    if (auction != nullptr)
-      say("the auction executed " + to_string(auction->shares) + " shares at " +
-          to_string(auction->price));
+    const Results results =
+        change(document_of(set, operator_key()), std::max<std::size_t>(1, set.trading.size()));
+    const Uncrossed* auction = nullptr;
+    for (const client::Result& result : results)
+      if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
+        auction = uncrossed;
+      else if (!accepted<Created>(result, named(set)))
+        return;
+    if (set.symbol) runner.symbols_seen_.insert(*set.symbol);
+    say(sentence(set, auction));
   }
 
   // The scenario of a file; nothing if there is none. It is read before the day is closed, so that

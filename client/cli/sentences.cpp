@@ -69,10 +69,10 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
   if (status.open > Shares()) {
     text += rest + (any ? " still open" : " open");
     if (terms != nullptr)
-      text += (any   ? " at limit "
-               : buy ? ", to buy at limit "
-                     : ", to sell at limit ") +
-              terms->limit;
+      text += std::string(any   ? " at "
+                          : buy ? ", to buy at "
+                                : ", to sell at ") +
+              (terms->limit == market_price ? "" : "limit ") + terms->limit;
   } else if (status.canceled > Shares()) {
     text += rest + " canceled";
   } else if (!any) {
@@ -81,7 +81,11 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
   return text;
 }
 
-std::string sentence(const SetRules& set) {
+std::string named(const SetRules& set) {
+  return set.symbol ? "symbol " + *set.symbol : "all symbols";
+}
+
+std::string sentence(const SetRules& set, const Uncrossed* auction) {
   std::string list;
   for (const auto& [name, value] : set.rules) {
     std::string words = name;
@@ -92,7 +96,11 @@ std::string sentence(const SetRules& set) {
                  ? "no " + words
                  : words + " " + (number ? to_string(number.value) : value));
   }
-  return "symbol " + set.symbol + ": " + list;
+  if (!set.trading.empty()) list += (list.empty() ? "" : ", ") + ("trading " + set.trading.back());
+  if (auction != nullptr)
+    list +=
+        "; the auction executed " + to_string(auction->shares) + " @ " + to_string(auction->price);
+  return named(set) + ": " + list;
 }
 
 std::string execution_lines(const Status& status) {

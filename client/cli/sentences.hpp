@@ -17,7 +17,10 @@ Shares executed_shares(const Status& status);
 // "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67". `terms` may be null.
 std::string sentence(const std::string& id, const Status& status, const NewOrder* terms);
 // "symbol SPY: tick 0.05, no lot, trading halted".
-std::string sentence(const SetRules& set);
+// "symbol SPY", "all symbols".
+std::string named(const SetRules& set);
+// `auction`: what the change executed; or null.
+std::string sentence(const SetRules& set, const Uncrossed* auction = nullptr);
 // A line for each execution, oldest first.
 std::string execution_lines(const Status& status);
 

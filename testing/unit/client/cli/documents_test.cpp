@@ -30,6 +30,8 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
         R"(</symbol></create>)");
   CHECK(document_of(SetRules{"SPY", {{"tick", "0.050"}, {"order-max", "0"}}}) ==
         R"(<create><instrument sym="SPY" tick="0.050" order-max="0"/></create>)");
+  CHECK(document_of(SetRules{{}, {}, {"open", "halted"}}) ==
+        R"(<create><instrument trading="open"/><instrument trading="halted"/></create>)");
   CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
         R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
   CHECK(
@@ -123,7 +125,7 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
         R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
   CHECK(document_of(NewSymbol{"S", {}}, "operator's") ==
         R"(<create key="operator's"><symbol sym="S"/></create>)");
-  CHECK(document_of(SetRules{"S", {{"trading", "halted"}}}, "operator's") ==
+  CHECK(document_of(SetRules{"S", {}, {"halted"}}, "operator's") ==
         R"(<create key="operator's"><instrument sym="S" trading="halted"/></create>)");
   CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, "long enough", "operator's")) ==
         R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");

@@ -103,14 +103,23 @@ TEST_CASE("every command is read with its words") {
   CHECK((symbol.holdings[1].account == "3" && symbol.holdings[1].shares == "0.5"));
   CHECK(command<NewSymbol>("create symbol account").symbol == "account");
   const auto rules = command<SetRules>(
-      "instrument SPY --tick 0.05 --lot 10 --order-max 100 --price-min 5 --price-max 20");
+      "instrument SPY --tick 0.05 --lot 10 --order-max 100 --price-min 5 --price-max 20 --band 1 "
+      "--at-band auction");
   std::string all;
   for (const auto& [name, value] : rules.rules) all += name + "=" + value + " ";
-  CHECK(
-      (rules.symbol == "SPY" && all == "tick=0.05 lot=10 order-max=100 price-min=5 price-max=20 "));
-  const auto halt = command<SetRules>("halt SPY"), resume = command<SetRules>("resume SPY");
-  CHECK((halt.rules.at(0).name == "trading" && halt.rules.at(0).value == "halted"));
-  CHECK((resume.symbol == "SPY" && resume.rules.at(0).value == "open"));
+  CHECK((rules.symbol == "SPY" && rules.trading.empty() &&
+         all == "tick=0.05 lot=10 order-max=100 price-min=5 price-max=20 band=1 at-band=auction "));
+  CHECK(!command<SetRules>("instrument --all --tick 1").symbol);
+  using Words = std::vector<std::string>;
+  for (const auto& [name, words] : {std::pair<const char*, Words>{"halt", {"halted"}},
+                                    {"auction", {"auction"}},
+                                    {"resume", {"open"}},
+                                    {"uncross", {"open", "auction"}},
+                                    {"close", {"open", "halted"}}}) {
+    const auto of_one = command<SetRules>(std::string(name) + " SPY");
+    CHECK((of_one.symbol == "SPY" && of_one.trading == words && of_one.rules.empty()));
+    CHECK(!command<SetRules>(std::string(name) + " --all").symbol);
+  }
   const auto day = command<NewDay>("admin new-day 2026-11-26 --scenario next.xml");
   CHECK((day.day == "2026-11-26" && day.scenario == "next.xml"));
   for (const char* text : {"buy SPY 100 145.67", "buy SPY 100@145.67", "buy SPY 100 @ 145.67",
@@ -188,6 +197,8 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "instrument S --tick 1 --tick 2",
                            "halt",
                            "halt S T",
+                           "halt S --all",
+                           "instrument S --at-band wait",
                            "--connect nowhere symbols",
                            "--http :1 symbols",
                            "--connect x:65536 symbols",
@@ -216,7 +227,8 @@ TEST_CASE("an error is reported with what would be right") {
         "a price is required\nusage: replace ORDER buy|sell SHARES PRICE");
   CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
   CHECK(error("instrument SPY") ==
-        "a rule, such as --tick 0.01, is required\nusage: instrument SYM --tick P …");
+        "a rule, such as --tick 0.01, is required\nusage: instrument SYM|--all --tick P …");
+  CHECK(error("auction") == "either SYM or --all is required\nusage: auction SYM|--all");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
 }

@@ -380,6 +380,8 @@ TEST_CASE("the operator gives a symbol rules, halts its trading, and hears of a 
   HttpStub http(answer);
   Trader seat(http.address());
   seat.start();
+  seat.run("instrument SPX --tick 0.05", exit_refused, "", "symbol SPX: unknown symbol\n");
+  seat.run("create symbol SPY", exit_ok, "symbol SPY: created\n");
   seat.run("instrument SPY --tick 0.05 --order-max 10.0 --lot 0", exit_ok,
            "symbol SPY: tick 0.05, no lot, order max 10\n");
   seat.run("buy SPY 11 1", exit_refused, "",
@@ -392,10 +394,7 @@ TEST_CASE("the operator gives a symbol rules, halts its trading, and hears of a 
   seat.run("instrument SPY --price-min 2 --price-max 1", exit_refused, "",
            "symbol SPY: the lowest price would be above the highest\n");
   seat.run("instrument SPY --tick 1e2", exit_usage, "", "tick is not a plain decimal number\n");
-  seat.run("halt SPX", exit_refused, "",
-           "there is no symbol SPX (did you mean 'SPY'?); --new-symbol lets a command create it, "
-           "for everyone\n");
-  seat.run("halt NEW --new-symbol", exit_ok, "symbol NEW: trading halted\n");
+  seat.run("halt --all", exit_ok, "all symbols: trading halted\n");
 }
 
 TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP port gives them") {
