@@ -1,6 +1,7 @@
 """The client, its examples and its tutorial against the real server."""
 
 import asyncio
+import operator
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from exchange_client import (
     MARKET,
     Account,
     AsyncExchange,
+    Auction,
     ConnectionFailed,
     Exchange,
     Position,
@@ -138,6 +140,29 @@ class Trading(Served):
             self.assertEqual("trading_halted", raised.exception.code)
             with self.assertRaisesRegex(Refused, "above the highest"):
                 exchange.set_instrument("SPY", price_min=100)
+
+    def test_an_auction_returns_its_price_and_volume(self):
+        self.fund()
+        with Exchange(self.address, 1) as buyer, Exchange(self.address, 2) as seller:
+            self.assertIsNone(buyer.set_instrument("SPY", band=1, at_band="auction", price_max=200))
+            self.assertIsNone(buyer.auction(None))
+            buyer.buy("SPY", 3, 150)
+            market = seller.sell("SPY", 5, MARKET)
+            with Exchange(self.address, http=self.http) as anyone:
+                now = ("auction", Auction(Decimal(150), Decimal(3)))
+                eventually_equal(
+                    now, lambda: operator.attrgetter("trading", "auction")(anyone.book("SPY"))
+                )()
+            self.assertEqual(Auction(Decimal(150), Decimal(3)), buyer.uncross("SPY"))
+            self.assertEqual((0, 2), (seller.query(market).open, seller.query(market).canceled))
+            seller.sell("SPY", 1, 149)
+            with buyer.pipeline() as pipeline:
+                pipeline.buy("SPY", 2, 151)
+                closed = pipeline.close_symbol("SPY")
+            self.assertEqual(Auction(Decimal(151), Decimal(1)), closed.result())
+            with self.assertRaisesRegex(Refused, "halted"):
+                buyer.buy("SPY", 1, 1)
+            self.assertIsNone(buyer.resume("SPY"))
 
     def test_all_orders_are_canceled(self):
         self.fund()

@@ -307,6 +307,7 @@ class Replays(InFolder):
         mix = "order=50,cancel=10,replace=10,ioc=5,fok=5,post=5,market=5,stp=5,cancel_all=1"
         with ExchangeServer("--keep-journal", store=store) as server:
             with Exchange(f"127.0.0.1:{server.port}") as operator:
+                operator.create_symbol("OTHER")
                 operator.set_instrument("OTHER", tick="0.05", order_max=9, trading="halted")
             options = "--requests 20000 --clients 4 --symbols 3 --accounts 4 --pipeline 8"
             address = f"127.0.0.1:{server.port}"

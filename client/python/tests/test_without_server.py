@@ -253,6 +253,7 @@ class Requests(unittest.TestCase):
             lambda: exchange.create_symbol("S", {1: 0.5}),
             lambda: exchange.set_instrument("S", tick=0.5),
             lambda: exchange.set_instrument("S", trading=True),
+            lambda: exchange.set_instrument("S", at_band=1),
             lambda: exchange.halt(1),
             lambda: keyed.query(1),
             lambda: Exchange("127.0.0.1:1", cancel_on_disconnect="false"),

@@ -10,7 +10,7 @@ from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, OpenOrder, Position
 from .market import Book, Level, MarketUpdate, Trade, market_data
-from .protocol import MARKET, Execution, Market, Order, Status, Terms
+from .protocol import MARKET, Auction, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "AccountEvent",
     "AccountSnapshot",
     "AsyncExchange",
+    "Auction",
     "BadReply",
     "Book",
     "Connection",

@@ -13,6 +13,8 @@ from .http_port import Account, HttpPort, OpenOrder
 from .market import Book
 from .protocol import (
     AccountId,
+    AtBand,
+    Auction,
     Execution,
     Limit,
     Number,
@@ -186,19 +188,22 @@ def create_symbol(
 
 def set_instrument(
     client: Client,
-    symbol: str,
+    symbol: str | None,
     *,
     tick: Number | None = None,
     lot: Number | None = None,
     order_max: Number | None = None,
     price_min: Number | None = None,
     price_max: Number | None = None,
+    band: Number | None = None,
+    at_band: AtBand | None = None,
     trading: Trading | None = None,
-) -> Operation[None]:
-    """Sets rules for the orders of a symbol, which is created if it does not exist. None leaves a rule as it is, 0 ends it.
+) -> Operation[Auction | None]:
+    """Sets rules for the orders of a symbol, or of all that exist (None). A rule of None stays as it is, 0 ends it.
 
     tick: limits are multiples of it. lot: so are amounts of this. order_max: shares of one order. price_min, price_max: of limits.
-    trading: see halt().
+    band: how far from the last price a limit may be, above for a buy and below for a sell. at_band: what such an order is, refused or the start of an
+    auction. trading: see halt(), auction() and resume().
     """
     numbers = {
         "tick": tick,
@@ -206,18 +211,41 @@ def set_instrument(
         "order-max": order_max,
         "price-min": price_min,
         "price-max": price_max,
+        "band": band,
     }
-    return protocol.set_instrument(client._create_root, symbol, numbers, trading)
+    return protocol.set_instrument(client._create_root, symbol, numbers, at_band, trading)
 
 
-def halt(client: Client, symbol: str) -> Operation[None]:
+# Of a symbol, or of all that exist (None).
+def _set_trading(
+    client: Client, symbol: str | None, *trading: Trading
+) -> Operation[Auction | None]:
+    return protocol.set_instrument(client._create_root, symbol, {}, None, *trading)
+
+
+def halt(client: Client, symbol: str | None) -> Operation[Auction | None]:
     """Orders and replaces of the symbol are refused until resume(); cancels and queries work."""
-    return set_instrument(client, symbol, trading="halted")
+    return _set_trading(client, symbol, "halted")
 
 
-def resume(client: Client, symbol: str) -> Operation[None]:
-    """Ends a halt()."""
-    return set_instrument(client, symbol, trading="open")
+def auction(client: Client, symbol: str | None) -> Operation[Auction | None]:
+    """Orders of the symbol are collected, until resume(), uncross() or close_symbol() executes them at one price."""
+    return _set_trading(client, symbol, "auction")
+
+
+def resume(client: Client, symbol: str | None) -> Operation[Auction | None]:
+    """Ends a halt() or an auction(). Returns what the auction of one symbol executed, if it did, as the next two do."""
+    return _set_trading(client, symbol, "open")
+
+
+def uncross(client: Client, symbol: str | None) -> Operation[Auction | None]:
+    """Executes an auction(), and begins the next one."""
+    return _set_trading(client, symbol, "open", "auction")
+
+
+def close_symbol(client: Client, symbol: str | None) -> Operation[Auction | None]:
+    """Executes an auction(), and halts."""
+    return _set_trading(client, symbol, "open", "halted")
 
 
 # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .errors import BadReply, ConnectionFailed, Refused
-from .market import Book, level, time_of
+from .market import Book, level, time_of, trading
 from .protocol import AccountId, Execution, OrderId, account_id, checked, integer, order_id
 from .servers import addresses
 
@@ -43,7 +43,7 @@ class OpenOrder:
     id: int
     symbol: str
     amount: Decimal  # above 0: a buy; below: a sell
-    limit: Decimal
+    limit: Decimal | None  # None: a market order that an auction collects
     open: Decimal  # shares, without a sign
     time: datetime
     ref: str | None = None
@@ -99,7 +99,7 @@ class HttpPort:
         with _reading(path):
             found = json.loads(self._get(path))
             sides = (tuple(map(level, found[side])) for side in ("bids", "asks"))
-            return Book(found["symbol"], int(found["sequence"]), *sides)
+            return Book(found["symbol"], int(found["sequence"]), *sides, **trading(found))
 
     def _own(self) -> str:
         if self._account is None:
@@ -190,7 +190,7 @@ def open_order(one: Any) -> OpenOrder:
         int(one["order"]),
         one["symbol"],
         shares if one["side"] == "buy" else shares.copy_negate(),
-        Decimal(one["limit"]),
+        None if one["limit"] is None else Decimal(one["limit"]),
         Decimal(one["open"]),
         time_of(one["opened_at_us"]),
         one.get("ref"),

@@ -6,12 +6,13 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 from .errors import BadReply, Refused
+from .protocol import Auction
 from .servers import PAUSE_MIN_S, Tls
 from .web_socket import RETRY_S, WebSocket, follow
 
@@ -45,6 +46,10 @@ class Book:
     sequence: int  # of its changes
     bids: tuple[Level, ...]  # best first
     asks: tuple[Level, ...]  # best first
+    trading: str = field(default="open", kw_only=True)  # or "halted", "auction", "volatility"
+    auction: Auction | None = field(
+        default=None, kw_only=True
+    )  # what it would execute, if it ended now
 
     @property
     def bid(self) -> Level | None:
@@ -100,6 +105,7 @@ class Books:
                     else:
                         side[symbol].pop(one.price, None)
             trades = [_trade(trade) for trade in event["trades"]]
+            state = trading(event)
         except (ValueError, KeyError, TypeError, ArithmeticError) as error:
             raise BadReply(f"{error!r} in {message[:200]!r}") from None
         if kind == "snapshot":
@@ -111,7 +117,19 @@ class Books:
             tuple(sorted(self._asks[symbol].values(), key=lambda one: one.price)),
             tuple(trades),
             kind == "snapshot",
+            **state,
         )
+
+
+def trading(found: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a book."""
+    auction = found.get("auction")
+    if auction is not None and auction["price"] is None:
+        auction = None
+    return {
+        "trading": str(found.get("trading", "open")),
+        "auction": auction and Auction(Decimal(auction["price"]), Decimal(auction["volume"])),
+    }
 
 
 def level(found: list[Any]) -> Level:

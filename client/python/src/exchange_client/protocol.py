@@ -31,7 +31,8 @@ Limit: TypeAlias = Number | Market
 Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
 Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
 Side: TypeAlias = Literal["buy", "sell"]
-Trading: TypeAlias = Literal["open", "halted"]
+Trading: TypeAlias = Literal["open", "halted", "auction"]
+AtBand: TypeAlias = Literal["refuse", "auction"]
 
 
 class Terms(TypedDict, total=False):
@@ -94,6 +95,14 @@ class Status:
         """Paid or received for all executions."""
         with localcontext(_EXACT):
             return sum((one.shares * one.price for one in self.executions), Decimal(0))
+
+
+@dataclass(frozen=True)
+class Auction:
+    """What an auction executed, all at one price."""
+
+    price: Decimal
+    volume: Decimal
 
 
 AccountId: TypeAlias = str | SupportsIndex
@@ -270,16 +279,25 @@ def create_symbol(root: str, symbol: str, shares: Mapping[AccountId, Number]) ->
 
 
 def set_instrument(
-    root: str, symbol: str, numbers: Mapping[str, Number | None], trading: Trading | None
-) -> Operation[None]:
+    root: str,
+    symbol: str | None,
+    numbers: Mapping[str, Number | None],
+    at_band: AtBand | None,
+    *trading: Trading | None,
+) -> Operation[Auction | None]:
+    """An element for each of `trading`; the rules stand in the first one."""
     rules = "".join(
         attribute(name, text(decimal(number, name)))
         for name, number in numbers.items()
         if number is not None
     )
-    rules += "" if trading is None else attribute("trading", trading)
-    element = f"<instrument{attribute('sym', symbol, 'symbol')}{rules}/>"
-    return Operation(root, element, 1, _created, False)
+    rules += "" if at_band is None else attribute("at-band", at_band)
+    of = "" if symbol is None else attribute("sym", symbol, "symbol")
+    elements = [
+        f"<instrument{of}{rules if i == 0 else ''}{'' if word is None else attribute('trading', word)}/>"
+        for i, word in enumerate(trading)
+    ]
+    return Operation(root, "".join(elements), len(elements), _auction, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:
@@ -411,6 +429,18 @@ def _accepted(element: ET.Element, name: str) -> ET.Element:
 def _created(replies: Sequence[ET.Element]) -> None:
     for reply in replies:
         _accepted(reply, "created")
+
+
+def _auction(replies: Sequence[ET.Element]) -> Auction | None:
+    _created(replies)
+    found = None
+    for reply in replies:
+        try:
+            if "price" in reply.attrib:
+                found = Auction(Decimal(reply.attrib["price"]), Decimal(reply.attrib["volume"]))
+        except (KeyError, ArithmeticError) as error:
+            raise BadReply(f"{error!r} in {ET.tostring(reply)!r}") from None
+    return found
 
 
 def _id(element: ET.Element) -> int:

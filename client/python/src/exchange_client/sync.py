@@ -112,7 +112,10 @@ class Exchange(Client):
     create_symbol = _waiting(client.create_symbol)
     set_instrument = _waiting(client.set_instrument)
     halt = _waiting(client.halt)
+    auction = _waiting(client.auction)
     resume = _waiting(client.resume)
+    uncross = _waiting(client.uncross)
+    close_symbol = _waiting(client.close_symbol)
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
@@ -297,4 +300,7 @@ class Pipeline:
     create_symbol = _collected(client.create_symbol)
     set_instrument = _collected(client.set_instrument)
     halt = _collected(client.halt)
+    auction = _collected(client.auction)
     resume = _collected(client.resume)
+    uncross = _collected(client.uncross)
+    close_symbol = _collected(client.close_symbol)

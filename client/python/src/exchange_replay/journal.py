@@ -39,10 +39,10 @@ COMMANDS = (
     ("CancelAll", "account! symbol"),
     ("ReplaceOrder", "account! side order shares! limit reference"),
     ("RecordEvents", "account!"),
-    ("SetInstrument", "symbol! tick price_min price_max lot order_max trading"),
+    ("SetInstrument", "symbol at_band trading tick price_min price_max band lot order_max"),
 )
 TEXTS = ("account", "symbol", "reference")
-ENUMERATORS = ("side", "lifetime", "self_trade", "trading")
+ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading")
 FLAGS = ("post", "must_exist", "at_disconnect", "of_any")
 
 
@@ -180,11 +180,13 @@ def read(path: Path, symbols: frozenset[str]) -> Iterator[Event]:
 
 
 class Executions:
-    """Those of the tables, each taken once, by the command that it followed from."""
+    """Those of the tables, each taken once, by the command that it followed from; without those of auctions."""
 
     def __init__(self, tables: sqlite3.Connection) -> None:
+        columns = [row[1] for row in tables.execute("PRAGMA table_info(executions)")]
+        where = "WHERE NOT of_auction" if "of_auction" in columns else ""
         self.rest = tables.execute(
-            "SELECT id, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id"
+            f"SELECT id, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions {where} ORDER BY id"
         )
         self.before = dict(  # replaces, by their numbers
             tables.execute("SELECT number, executions_before FROM order_replacements")
