@@ -289,7 +289,9 @@ TEST_CASE("by its events alone, a client knows what its account has after each o
             follower.positions[position.symbol] = position.shares.units();
         for (const OrderRow& order : image.orders)
           if (order.account == row.account)
-            follower.orders[order.id] = {order.side, order.open, order.limit};
+            follower.orders[order.id] = {
+                order.side, order.open,  // a market order of an auction reserves at the highest
+                order.limit == Price() ? image.symbols[order.symbol].price_max : order.limit};
       }
       for (const auto& [number, follower] : followers)
         REQUIRE(engine.balance(ids.at(number)).units() == follower.cash);

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
     if (c.status == 405)
       CHECK(got.fields[http::field::allow] == (c.request == "/api/xml" ? "POST"
                                                : c.request == "DELETE /api/symbols"
-                                                   ? "GET, HEAD, POST"
+                                                   ? "GET, HEAD, POST, PATCH"
                                                    : "GET, HEAD"));
   }
 }
