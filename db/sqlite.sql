@@ -20,11 +20,11 @@ CREATE TABLE IF NOT EXISTS symbols (
   tick_e8 INTEGER NOT NULL DEFAULT 0,  -- limits are multiples of it; 0 here and below: no such rule
   price_min_e8 INTEGER NOT NULL DEFAULT 0,  -- of limits
   price_max_e8 INTEGER NOT NULL DEFAULT 0,
+  band_e8 INTEGER NOT NULL DEFAULT 0,  -- limits are so near to the last price
   lot_e8 INTEGER NOT NULL DEFAULT 0,   -- the shares of orders are multiples of it
   order_max_e8 INTEGER NOT NULL DEFAULT 0,  -- shares of one order
-  trading TEXT NOT NULL DEFAULT '',    -- '': open; halted, auction, volatility
-  band_e8 INTEGER NOT NULL DEFAULT 0,  -- limits are so near to the last price
   at_band TEXT NOT NULL DEFAULT '',    -- '': refuse; auction
+  trading TEXT NOT NULL DEFAULT '',    -- '': open; halted, auction, volatility
   trading_since_us INTEGER NOT NULL DEFAULT 0,  -- the last change of trading; 0: none
   last_price_e8 INTEGER NOT NULL DEFAULT 0      -- of the newest execution; 0: none
 );

@@ -172,7 +172,7 @@ struct RecordEvents {
 };
 BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
 // Changes what the orders of a symbol, or of all symbols, must keep to (I1 to I9), and halts, opens
-// or begins an auction (A1 to A9). What is none stays as it is; 0 ends a rule. By the operator.
+// or begins an auction (A1 to A8). What is none stays as it is; 0 ends a rule. By the operator.
 struct SetInstrument {
   static constexpr const char* word = "instrument";
   std::optional<SymbolName> symbol = {};  // none: all that exist

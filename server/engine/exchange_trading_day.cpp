@@ -1,4 +1,4 @@
-// The rules of symbols, halts and auctions (docs/protocol.md, I1 to I9 and A1 to A9).
+// The rules of symbols, halts and auctions (docs/protocol.md, I1 to I9 and A1 to A8).
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Instrument is what the orders of a symbol must keep to, and how it is traded (docs/protocol.md,
-// I1 to I9 and A1 to A9).
+// I1 to I9 and A1 to A8).
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Auctions of the engine (docs/protocol.md, A1 to A9): thousands of random books against the
+// Auctions of the engine (docs/protocol.md, A1 to A8): thousands of random books against the
 // auction in its plainest form, then each rule.
 #include "judge/model/auction.hpp"
 

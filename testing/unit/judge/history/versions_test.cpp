@@ -13,6 +13,7 @@ Outcome foreseen(const Outcome& outcome) {
   if (std::holds_alternative<Opened>(outcome)) return Opened{0};
   if (std::holds_alternative<Canceled>(outcome)) return Canceled{};
   if (std::holds_alternative<CanceledAll>(outcome)) return CanceledAll{};
+  if (std::holds_alternative<Uncrossed>(outcome)) return Created{};
   return outcome;
 }
 
