@@ -152,9 +152,11 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
   const bool without_market_buys = market_buys_max > Price() && price->price > market_buys_max;
   const auto best_bid = [&] {
     std::uint32_t best = no_index;
-    bids.for_each_while([&](std::int64_t, std::uint32_t level) {
-      best = level;
-      return without_market_buys && books_.level(level).price == Price();
+    bids.for_each_while([&](std::int64_t, std::uint32_t at) {
+      const Level& level = books_.level(at);
+      if (level.orders == 0 || (without_market_buys && level.price == Price())) return true;
+      best = at;
+      return false;
     });
     return best;
   };

@@ -186,6 +186,20 @@ TEST_CASE_METHOD(Auction, "a market buy of an auction pays no more than it reser
   CHECK(query("1", 5) == Outcome(Status{5, Shares(), Shares::whole(100), now, {}}));
 }
 
+TEST_CASE_METHOD(Auction, "a price above the highest leaves out market buys, and a level that was left") {
+  trading(Trading::auction);
+  CHECK(buy("1", 7, 31) == opened(1));
+  CHECK(buy("1", 5, 25) == opened(2));
+  CHECK(sell("2", 5, 20) == opened(3));
+  trading(Trading::halted);
+  CHECK(set({.price_max = Price::whole(10), .trading = Trading::auction}) == created());
+  CHECK(market("1", Side::buy, 10) == opened(4));
+  CHECK(std::holds_alternative<Canceled>(cancel("1", 1)));
+  CHECK(trading(Trading::open) == uncrossed(5, 20));
+  CHECK(query("1", 2) == status(2, 0, {executed(5, 20)}));
+  CHECK(balance("1") == Cash::whole(1'000'000 - 100));
+}
+
 TEST_CASE_METHOD(Auction, "market orders that nothing meets are canceled with the auction") {
   CHECK(set({.price_max = Price::whole(100), .trading = Trading::auction}) == created());
   CHECK(market("1", Side::buy, 10) == opened(1));

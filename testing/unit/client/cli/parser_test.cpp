@@ -110,7 +110,6 @@ TEST_CASE("every command is read with its words") {
   CHECK((rules.symbol == "SPY" && rules.trading.empty() &&
          all == "tick=0.05 lot=10 order-max=100 price-min=5 price-max=20 band=1 at-band=auction "));
   CHECK(!command<SetRules>("instrument --all --tick 1").symbol);
-  using Words = std::vector<std::string>;
   for (const auto& [name, words] : {std::pair<const char*, Words>{"halt", {"halted"}},
                                     {"auction", {"auction"}},
                                     {"resume", {"open"}},
