@@ -16,7 +16,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 WITH_KEYS = "--keys" in sys.argv
 # In an order in which each finds what it needs.
 OPERATIONS = (
-    "createAccount createSymbol setInstrument placeOrders getSymbols getBook getTrades getAccount getOrder replaceOrder"
+    "createAccount createSymbol setInstrument setInstruments placeOrders getSymbols getBook getTrades getAccount getOrder replaceOrder"
     " cancelOrder cancelOrders getOpenApi getAsyncApi"
 ).split()
 # No JSON; and the end of the day, which a store in memory refuses.
