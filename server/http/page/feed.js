@@ -50,6 +50,7 @@ export class Feed {
   follow(account) {
     const before = this.account;
     this.account = account;
+    this.accountState = account ? "waiting" : "off";  // the refusal was of the one before
     this.requests.lose(true);
     if (before && this.#running) this.#open();
     else this.#login();
