@@ -173,6 +173,7 @@ class Exchange {
   // totals().executions before it (at most the present one). Valid until the next command; a
   // hand-over takes them away.
   std::span<const ExecutionRow> executions_after(ExecutionId id) const;
+  std::vector<SymbolRow> symbol_rows() const;  // as they are now, by number
   // The free part, without reservations; zero if the account or symbol is unknown.
   Cash balance(const AccountId& account) const;
   Shares position(const AccountId& account, const SymbolName& symbol) const;

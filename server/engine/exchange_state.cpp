@@ -39,6 +39,13 @@ void Exchange::restore_changes(const Rows& rows) {
   changes_.restore(rows);
 }
 
+std::vector<SymbolRow> Exchange::symbol_rows() const {
+  std::vector<SymbolRow> rows;
+  for (SymbolNumber number = 0; number < ledger_.symbols(); ++number)
+    rows.push_back(ledger_.row(number));
+  return rows;
+}
+
 bool Exchange::release_closed(ClosedMark mark, std::size_t orders_max) {
   return books_.release_closed(mark, orders_max,
                                [&](AccountNumber account, std::uint32_t executions) {

@@ -20,12 +20,7 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
   rows.symbols.clear();
   for (const SymbolNumber number : changes.symbols()) {
     symbols_[number].set_dirty(false);
-    const Symbol& symbol = symbols_[number];
-    const auto& [tick, price_min, price_max, band, lot, order_max, at_band, trading] =
-        symbol.instrument;
-    rows.symbols.push_back({number, name(number), symbol.shares_total, tick, price_min, price_max,
-                            band, lot, order_max, at_band, trading, symbol.trading_since,
-                            symbol.last_price});
+    rows.symbols.push_back(row(number));
   }
   rows.positions.clear();
   for_each_prefetched(
@@ -36,6 +31,25 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
         position.set_dirty(false);
         rows.positions.push_back({account_of(key), symbol_of(key), position.shares()});
       });
+}
+
+SymbolRow Ledger::row(SymbolNumber number) const {
+  const Symbol& symbol = symbols_[number];
+  const auto& [tick, price_min, price_max, band, lot, order_max, at_band, trading] =
+      symbol.instrument;
+  return {number,
+          name(number),
+          symbol.shares_total,
+          tick,
+          price_min,
+          price_max,
+          band,
+          lot,
+          order_max,
+          at_band,
+          trading,
+          symbol.trading_since,
+          symbol.last_price};
 }
 
 void Ledger::restore(const Rows& rows, ChangeSet& changes) {

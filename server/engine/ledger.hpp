@@ -140,6 +140,7 @@ class Ledger {
     changes.mark_symbol(symbols_[number], number);
   }
 
+  SymbolRow row(SymbolNumber number) const;  // as it is now
   // Overwrites the accounts, symbols and positions of `rows` with those that are marked, with their
   // present values. The next begin_hand_over() of the ChangeSet forgets them.
   void hand_over(const ChangeSet& changes, Rows& rows);
