@@ -127,17 +127,23 @@ bool open_store(Store& store, const Options& options) {
   }
 }
 
-// On SIGHUP: a certificate that was renewed; with what cannot be used the server goes on as it was.
-void reload(Certificate* certificate) try {
-  if (certificate == nullptr) {
-    spdlog::warn(
-        "SIGHUP has no effect: it reads the files of --tls-cert again, and there are none");
-    return;
-  }
-  certificate->reload();
-  spdlog::info("the certificate was read again");
+template <class File>
+void read_again(const char* what, File* file) try {
+  if (file == nullptr) return;
+  file->reload();
+  spdlog::info("the {} was read again", what);
 } catch (const std::exception& error) {
-  spdlog::error("the certificate was not read again: {}", error.what());
+  spdlog::error("the {} was not read again: {}", what, error.what());
+}
+
+// On SIGHUP: files that were changed; with what cannot be used the server goes on as it was.
+void reload(Server& server) {
+  if (server.certificate() == nullptr && server.scheduler() == nullptr)
+    spdlog::warn(
+        "SIGHUP has no effect: it reads the files of --tls-cert and --timetable again, and there "
+        "are none");
+  read_again("certificate", server.certificate());
+  read_again("timetable", server.scheduler());
 }
 
 KeyHash operator_key_hash(const AuthLimits& limits) {
@@ -171,7 +177,7 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
   for (bool available = true;;) {
     const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
-    if (signal == SIGHUP) reload(server.certificate());
+    if (signal == SIGHUP) reload(server);
     if (is_stop(signal)) {
       spdlog::info("stopping on signal {}", signal);
       return false;
@@ -249,7 +255,7 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
         " threads=" + threads_name(options.net) + " store=" + store->describe() + http_port);
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && !is_stop(signal)) {
-    if (signal == SIGHUP) reload(server.certificate());
+    if (signal == SIGHUP) reload(server);
     if (const std::optional<std::string> day = new_day.asked()) {
       close_day(server, new_day, *day);
       options.net.port = server.port();

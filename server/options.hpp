@@ -24,7 +24,8 @@ struct Options {
   std::string http_bind;                          // IP address; the same as net.bind by default
   std::string log_level = "info";
   StoreLimits store_limits;
-  bool standby = false;  // wait while another server is active
+  bool standby = false;   // wait while another server is active
+  std::string timetable;  // path of its file; empty: none
   // 0: as memory allows (resource_plan.hpp)
   StateLimits state{.accounts_max = 0,
                     .symbols_max = 0,
@@ -51,6 +52,9 @@ void add_options(Options& options, Add add) {
       "follow the active server, and take over when it ends; PostgreSQL only "
       "(docs/operations.md#standby-servers)");
   add_options(options.store_limits, add);
+  add("--timetable", options.timetable,
+      "file of the times at which trading opens, closes or is an auction "
+      "(docs/trading-days.md#timetable)");
   add("--http-port", options.http_port,
       "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
       Range{0, 65'535});

@@ -38,8 +38,14 @@ Server::Server(const Options& options, const Surroundings& surroundings, OnFatal
   if (options.tls.enabled()) certificate_ = std::make_unique<Certificate>(options.tls, metrics_);
   if (options.auth.required)
     authenticator_ = std::make_unique<Authenticator>(options.auth, keys_, metrics_);
+  if (!options.timetable.empty())
+    scheduler_ = std::make_unique<Scheduler>(options.timetable, clock_, metrics_, on_fatal_);
+  if (scheduler_ || options.http_port)
+    on_projected_ = [this](const Rows& rows, BatchNumber batch) {
+      if (scheduler_) scheduler_->apply(rows.symbols);
+      if (options_.http_port) feed_.push(rows, batch);
+    };
   if (!options.http_port) return;
-  on_projected_ = [this](const Rows& rows, BatchNumber batch) { feed_.push(rows, batch); };
   CloseDay close_day;
   if (surroundings.new_day != nullptr)
     close_day = [&store = store_, &new_day = *surroundings.new_day](const std::string& day) {
@@ -94,9 +100,11 @@ void Server::serve() {
   view_.reset();
   if (options_.auth.required) add_keys(recovered_->keys);
   recovered_->exchange.set_limits(options_.state);
+  if (scheduler_) scheduler_->apply(recovered_->exchange.symbol_rows());
   core_ = std::make_unique<Core>(std::move(*recovered_), store_, clock_, options_.core, metrics_,
                                  on_fatal_, on_projected_);
   recovered_.reset();
+  if (scheduler_) scheduler_->start(*core_);
   transport_ = make_transport({.options = options_.net,
                                .protocol = options_.protocol,
                                .service = *core_,
@@ -119,6 +127,7 @@ void Server::close_day(const std::string& day) {
 bool Server::end() {
   if (std::exchange(stopped_, true)) return false;
   if (authenticator_) authenticator_->stop();
+  if (scheduler_) scheduler_->stop();
   if (http_) http_->stop();
   if (transport_) transport_->stop();
   const bool served = core_ != nullptr;

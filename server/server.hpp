@@ -22,6 +22,7 @@
 #include "options.hpp"
 #include "store/new_day.hpp"
 #include "store/store.hpp"
+#include "timetable/scheduler.hpp"
 
 namespace exchange {
 
@@ -35,8 +36,8 @@ class Server {
     KeyRing& keys;              // with the operator's; those of accounts are added
     NewDay* new_day = nullptr;  // null: the store is not closed as a day
   };
-  // Reads the certificate, and opens the HTTP port. `options` outlives it; `on_fatal` is that of
-  // its threads.
+  // Reads the certificate and the timetable, and opens the HTTP port. `options` outlives it;
+  // `on_fatal` is that of its threads.
   Server(const Options& options, const Surroundings& surroundings, OnFatal on_fatal);
   ~Server() { stop(); }
   Server(const Server&) = delete;
@@ -65,6 +66,7 @@ class Server {
   Core& core() { return *core_; }
   HttpServer& http() { return *http_; }
   Certificate* certificate() { return certificate_.get(); }  // null: no TLS
+  Scheduler* scheduler() { return scheduler_.get(); }        // null: no timetable
 
  private:
   // Returns whether clients were served until now.
@@ -84,6 +86,7 @@ class Server {
   SparePages spare_pages_;
   MarketFeed feed_;
   OnProjected on_projected_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<MarketView> view_;      // from load() until HTTP shows it

@@ -77,6 +77,8 @@ struct Metrics {
   Gauge clock_behind_s{all, "exchange_clock_behind_seconds",
                        "How far the system clock is behind the newest time in the journal."};
   Gauge queue_depth{all, "exchange_queue_depth", "Submissions that wait for the core."};
+  Counter timetable_changes{all, "exchange_timetable_changes_total",
+                            "Changes of trading by the timetable, one for each symbol."};
 
   // connections
   Gauge connections{all, "exchange_connections", "Open connections."};

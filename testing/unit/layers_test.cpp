@@ -41,6 +41,8 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/core",
      {"server/engine", "server/journal", "server/store", "server/metrics", "server/base",
       "server/core"}},
+    {"server/timetable",
+     {"server/core", "server/engine", "server/metrics", "server/base", "server/timetable"}},
     {"server/auth",
      {"server/protocol", "server/engine", "server/metrics", "server/base", "server/auth"}},
     {"server/net",

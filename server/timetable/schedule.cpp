@@ -1,0 +1,94 @@
+#include "timetable/schedule.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <string_view>
+
+namespace exchange {
+namespace {
+
+constexpr std::int64_t second_us = 1'000'000;
+
+// When a clock shows this time on the local day that is `days_after` days after `day`.
+Timestamp instant(const std::tm& day, int days_after, std::chrono::seconds time) {
+  const auto as = [&](int summer_time) {
+    std::tm local{};
+    local.tm_year = day.tm_year;
+    local.tm_mon = day.tm_mon;
+    local.tm_mday = day.tm_mday + days_after;
+    local.tm_hour = int(time.count() / 3'600);
+    local.tm_min = int(time.count() / 60 % 60);
+    local.tm_sec = int(time.count() % 60);
+    local.tm_isdst = summer_time;
+    const std::time_t seconds = std::mktime(&local);  // sets tm_isdst as it is then
+    return std::pair(Timestamp{std::int64_t(seconds) * second_us}, local.tm_isdst);
+  };
+  const auto [in_summer, is_summer] = as(1);
+  return is_summer > 0 ? in_summer : as(0).first;
+}
+
+struct Instants {
+  Timestamp newest, next;  // up to now, and later
+};
+Instants instants_of(const Step& step, std::uint8_t days, const std::tm& today, Timestamp now) {
+  const auto first = [&](int days_after, int direction, auto fits) {
+    for (;; days_after += direction) {
+      if ((days >> (today.tm_wday + days_after + 7 * 7) % 7 & 1) == 0) continue;
+      if (const Timestamp at = instant(today, days_after, step.time); fits(at)) return at;
+    }
+  };
+  return {first(0, -1, [&](Timestamp at) { return at <= now; }),
+          first(0, 1, [&](Timestamp at) { return at > now; })};
+}
+
+// Ordered by time, then by place in the timetable.
+struct Newest {
+  Timestamp at{std::numeric_limits<std::int64_t>::min()};
+  const Step* step = nullptr;
+  auto operator<=>(const Newest&) const = default;
+};
+
+}  // namespace
+
+Due due(const Timetable& timetable, std::span<const SymbolState> symbols, Timestamp now) {
+  const std::time_t seconds = now.seconds();
+  std::tm today{};
+  ::tzset();  // which localtime_r need not do
+  ::localtime_r(&seconds, &today);
+
+  Due due;
+  Newest of_all;
+  std::map<std::string_view, Newest> of_named;
+  for (const Step& step : timetable.steps) {
+    const Instants instants = instants_of(step, timetable.days, today, now);
+    due.next = std::min(due.next, instants.next);
+    const Newest newest{instants.newest, &step};
+    if (step.symbols.empty()) of_all = std::max(of_all, newest);
+    for (const SymbolName& name : step.symbols) {
+      Newest& of_one = of_named[name.view()];
+      of_one = std::max(of_one, newest);
+    }
+  }
+
+  for (SymbolNumber number = 0; number < symbols.size(); ++number) {
+    const SymbolState& symbol = symbols[number];
+    Newest newest = of_all;
+    if (const auto named = of_named.find(symbol.name.view()); named != of_named.end())
+      newest = std::max(newest, named->second);
+    if (newest.step != nullptr && symbol.since < newest.at) {
+      const StepKind kind = newest.step->kind;
+      if (kind == StepKind::uncross || symbol.trading != trading_of(kind).back())
+        due.changes.push_back({number, symbol.name, newest.step, newest.at});
+    } else if (symbol.trading == Trading::volatility && timetable.volatility) {
+      const Timestamp end{symbol.since.microseconds + timetable.volatility->count() * second_us};
+      if (end <= now)
+        due.changes.push_back({number, symbol.name, nullptr, end});
+      else
+        due.next = std::min(due.next, end);
+    }
+  }
+  return due;
+}
+
+}  // namespace exchange
