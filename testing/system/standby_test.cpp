@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "catch.hpp"
 #include "support/folder.hpp"
 #include "support/follower.hpp"
@@ -21,9 +23,10 @@ namespace {
 // A server that prints its lines into a file.
 class StandbyProcess {
  public:
-  explicit StandbyProcess(const std::string& url, unsigned port = 0)
+  explicit StandbyProcess(const std::string& url, unsigned port = 0,
+                          const std::string& timetable = "")
       : process_("server", {"--store", url, "--standby", "--keep-journal", "--port",
-                            std::to_string(port), "--http-port", "0"}) {
+                            std::to_string(port), "--http-port", "0", "--timetable", timetable}) {
     REQUIRE(wait_for([&] { return shows("standby http-port="); }));
   }
   bool shows(const std::string& text) const {
@@ -103,6 +106,22 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
   CHECK(standby.end_with(SIGTERM) == 0);
   const RunResult audit = run_program("exchange-audit", {url});
   CHECK(audit.status == 0);
+}
+
+TEST_CASE("a standby server follows its timetable once it is active") {
+  const std::string url = shared_cluster().create_database();
+  const TemporaryFolder folder;
+  const std::string path = folder / "day.txt";
+  std::ofstream(path) << "00:00 halt\n";
+  ServerProcess active({"--store", url, "--standby", "--http-port", "off"});
+  TcpClient client(active.port());
+  REQUIRE_THAT(client.request("<create><symbol sym='SPY'/></create>"), contains_text("<created"));
+  StandbyProcess standby(url, 0, path);
+  REQUIRE_THAT(client.request("<create><symbol sym='XYZ'/></create>"), contains_text("<created"));
+  active.kill();
+  const std::string step = "timetable: 00:00 halt: SPY, XYZ";
+  REQUIRE(wait_for([&] { return standby.shows(step); }));
+  CHECK(standby.output().find("this one takes over") < standby.output().find(step));
 }
 
 TEST_CASE("a takeover loses and doubles no event of an account") {
