@@ -11,7 +11,8 @@ const AccountId* trader_of(const Command& command) {
   return std::visit(
       [](const auto& one) -> const AccountId* {
         constexpr bool cancels_all = std::is_same_v<decltype(one), const CancelAll&>;
-        if constexpr (requires { one.order; } || requires { one.limit; } || cancels_all)
+        if constexpr (
+            requires { one.order; } || requires { one.limit; } || cancels_all)
           return &one.account;
         return nullptr;
       },

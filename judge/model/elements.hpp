@@ -153,6 +153,9 @@ inline std::string reply_element(const Outcome& outcome, const std::string& echo
       elements += status_element("canceled", quoted("id", std::to_string(one.order)), one);
     return elements;
   }
+  if (const auto* uncrossed = std::get_if<Uncrossed>(&outcome))
+    return "<created" + echo + quoted("price", to_string(uncrossed->price)) +
+           quoted("volume", to_string(uncrossed->shares)) + "/>";
   return "<created" + echo + "/>";
 }
 

@@ -314,8 +314,7 @@ bool NaiveExchange::is_beyond_band(const PlaceOrder& order, Version version) con
   return far != Price() && (order.side == Side::buy ? order.limit > far : order.limit < far);
 }
 
-std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order,
-                                                   Version version) const {
+std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order, Version version) const {
   const Instrument rules = instrument(order.symbol, version);
   const auto is_multiple = [](auto number, auto unit) {
     return unit.units() == 0 || number.units() % unit.units() == 0;
@@ -328,8 +327,7 @@ std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order,
   if (rules.order_max != Shares() && order.shares > rules.order_max)
     return refused(Reason::order_too_large, rules.order_max);
   const bool is_market = order.is_market();
-  const bool waits =
-      is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
+  const bool waits = is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
   if (collects(rules.trading)) {
     if (!waits) return Rejected{Reason::not_in_auction};
     if (is_market && order.side == Side::buy && rules.price_max == Price())

@@ -75,8 +75,8 @@ class NaiveExchange {
     Version created;
     std::size_t number;  // in the order in which they came
     std::vector<Placement> placements = {};
-    std::vector<OrderId> open = {};    // and perhaps some that have closed
-    std::vector<OrderId> orders;  // all of them
+    std::vector<OrderId> open = {};  // and perhaps some that have closed
+    std::vector<OrderId> orders;     // all of them
     struct Rules {
       Version from;
       Instrument instrument;

@@ -202,8 +202,8 @@ class Books {
       too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash);
     }
   };
-  // Empty if every index, list and count agrees and no book of a symbol that trades is crossed; else
-  // a sentence that names the first violation. Adds to `held`. Takes time in O(orders).
+  // Empty if every index, list and count agrees and no book of a symbol that trades is crossed;
+  // else a sentence that names the first violation. Adds to `held`. Takes time in O(orders).
   std::string check(const Ledger& ledger, Held& held) const;
 
  private:

@@ -202,8 +202,7 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
   const PriceIndex& makers = books_.side(taker.symbol, maker_side);
   const bool is_market = taker.limit == Price();
   const std::int64_t worst = Books::worst_rank(
-      maker_side,
-      is_market ? band_limit(ledger_.symbol(taker.symbol), taker.side) : taker.limit);
+      maker_side, is_market ? band_limit(ledger_.symbol(taker.symbol), taker.side) : taker.limit);
   const bool pays_as_it_goes = is_market && taker.side == Side::buy;
 
   while (taker.open > Shares() && !makers.empty() && makers.best_rank() >= worst) {

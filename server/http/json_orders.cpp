@@ -44,7 +44,7 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
   }
   const std::string in_path =
       verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query ? "order"
-      : verb == JsonVerb::set_instrument && path_of(request) != "/api/symbols" ? "symbol"
+      : verb == JsonVerb::set_instrument && path_of(request) != "/api/symbols"         ? "symbol"
                                                                                        : "";
   if (!in_path.empty()) {
     if (members.contains(in_path)) {

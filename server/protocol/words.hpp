@@ -38,10 +38,9 @@ inline constexpr std::array words<SelfTrade>{Word{"none", SelfTrade::allowed},
                                              Word{"cancel-taking", SelfTrade::cancel_taking}};
 
 template <>
-inline constexpr std::array words<Trading>{Word{"open", Trading::open},
-                                           Word{"halted", Trading::halted},
-                                           Word{"auction", Trading::auction},
-                                           Word{"volatility", Trading::volatility}};
+inline constexpr std::array words<Trading>{
+    Word{"open", Trading::open}, Word{"halted", Trading::halted}, Word{"auction", Trading::auction},
+    Word{"volatility", Trading::volatility}};
 template <>
 inline constexpr std::array words<AtBand>{Word{"refuse", AtBand::refuse},
                                           Word{"auction", AtBand::auction}};

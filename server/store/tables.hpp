@@ -200,7 +200,8 @@ template <WordWithDefault Value>
 const char* from_stored(std::string_view stored, Value& value) {
   for (std::size_t at = 0; at < enumerators<Value>; ++at)
     if (value = Value(at); to_stored(value) == stored) return nullptr;
-  return std::same_as<Value, Trading> ? "is not a state of trading" : "is neither empty nor auction";
+  return std::same_as<Value, Trading> ? "is not a state of trading"
+                                      : "is neither empty nor auction";
 }
 inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");
@@ -284,6 +285,11 @@ void add_missing_columns(NamesIn names_in, TypeOf type_of, Run run) {
       if (!names.contains(column.name))
         run("ALTER TABLE " + table + " ADD COLUMN " + column.name + " " + type_of(column) +
             " NOT NULL DEFAULT " + (column.text && !column.numeric ? "''" : "'0'"));
+    // what it would be if it had been there always
+    if (std::same_as<Row, SymbolRow> && !names.contains("last_price_e8"))
+      run("UPDATE symbols SET last_price_e8 = newest.price_e8 FROM (SELECT symbol, price_e8 FROM "
+          "executions WHERE id IN (SELECT max(id) FROM executions GROUP BY symbol)) AS newest "
+          "WHERE newest.symbol = number");
   });
 }
 

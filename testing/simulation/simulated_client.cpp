@@ -30,7 +30,7 @@ void aim(ReplaceOrder& replace, const Tables& tables, Scheduler& scheduler) {
   replace.order = order.id;
   replace.reference = {};
   if (!scheduler.chance(8)) replace.side = order.side;
-  if (scheduler.chance(2)) replace.limit = order.limit;
+  if (scheduler.chance(2) && order.limit > Price()) replace.limit = order.limit;
 }
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {

@@ -53,7 +53,12 @@ class Auction : public TwoTraders {
   }
   Outcome trading(Trading state) { return set({.trading = state}); }
   Outcome market(std::string_view account, Side side, std::int64_t shares) {
-    return apply(PlaceOrder{AccountId(account), sym, side, Shares::whole(shares), Price(), {},
+    return apply(PlaceOrder{AccountId(account),
+                            sym,
+                            side,
+                            Shares::whole(shares),
+                            Price(),
+                            {},
                             Lifetime::immediate_or_cancel});
   }
   Exchange restarted() {
@@ -108,10 +113,15 @@ TEST_CASE("the executions of an auction are those of the plainest form, on rando
             created());
     const std::vector<AuctionOrder> orders = random_book(random);
     for (const AuctionOrder& order : orders) {
-      const Lifetime lifetime = order.limit ? Lifetime::until_canceled : Lifetime::immediate_or_cancel;
-      REQUIRE(market.apply(PlaceOrder{AccountId("1"), sym, order.side, order.shares,
-                                      order.limit.value_or(Price()), {}, lifetime}) ==
-              opened(order.place));
+      const Lifetime lifetime =
+          order.limit ? Lifetime::until_canceled : Lifetime::immediate_or_cancel;
+      REQUIRE(market.apply(PlaceOrder{AccountId("1"),
+                                      sym,
+                                      order.side,
+                                      order.shares,
+                                      order.limit.value_or(Price()),
+                                      {},
+                                      lifetime}) == opened(order.place));
     }
     const auto expected = auction(orders, std::nullopt);
     const Outcome outcome = set({.symbol = sym, .trading = Trading::open});
@@ -150,7 +160,8 @@ TEST_CASE_METHOD(Auction, "orders are collected, and executed at one price when 
   CHECK(query("2", 4) == status(4, 0, {executed(30, 11, now)}));
 }
 
-TEST_CASE_METHOD(Auction, "a market buy reserves at the highest price, and what is left is canceled") {
+TEST_CASE_METHOD(Auction,
+                 "a market buy reserves at the highest price, and what is left is canceled") {
   CHECK(set({.price_max = Price::whole(100), .trading = Trading::auction}) == created());
   CHECK(market("1", Side::buy, 10) == opened(1));
   CHECK(balance("1") == Cash::whole(1'000'000 - 1'000));
@@ -164,8 +175,10 @@ TEST_CASE_METHOD(Auction, "a market buy reserves at the highest price, and what 
 
   CHECK(trading(Trading::open) == uncrossed(4, 7));
   CHECK(balance("1") == Cash::whole(1'000'000 - 28));
-  CHECK(query("1", 1) == Outcome(Status{1, Shares(), Shares::whole(6), now, {executed(4, 7, now)}}));
-  CHECK(other.apply(SetInstrument{.symbol = sym, .trading = Trading::open}, now) == uncrossed(4, 7));
+  CHECK(query("1", 1) ==
+        Outcome(Status{1, Shares(), Shares::whole(6), now, {executed(4, 7, now)}}));
+  CHECK(other.apply(SetInstrument{.symbol = sym, .trading = Trading::open}, now) ==
+        uncrossed(4, 7));
   CHECK(other.totals().digest != 0);
 }
 
@@ -186,7 +199,8 @@ TEST_CASE_METHOD(Auction, "a market buy of an auction pays no more than it reser
   CHECK(query("1", 5) == Outcome(Status{5, Shares(), Shares::whole(100), now, {}}));
 }
 
-TEST_CASE_METHOD(Auction, "a price above the highest leaves out market buys, and a level that was left") {
+TEST_CASE_METHOD(Auction,
+                 "a price above the highest leaves out market buys, and a level that was left") {
   trading(Trading::auction);
   CHECK(buy("1", 7, 31) == opened(1));
   CHECK(buy("1", 5, 25) == opened(2));
@@ -221,7 +235,8 @@ TEST_CASE_METHOD(Auction, "two market orders meet at the last price") {
   CHECK(trading(Trading::open) == uncrossed(10, 9));
 }
 
-TEST_CASE_METHOD(Auction, "a halt keeps what an auction collected, and the next opening executes it") {
+TEST_CASE_METHOD(Auction,
+                 "a halt keeps what an auction collected, and the next opening executes it") {
   trading(Trading::auction);
   CHECK(buy("1", 10, 12) == opened(1));
   CHECK(sell("2", 10, 10) == opened(2));
@@ -236,8 +251,14 @@ TEST_CASE_METHOD(Auction, "a halt keeps what an auction collected, and the next 
 TEST_CASE_METHOD(Auction, "an auction refuses what needs executions at once") {
   trading(Trading::auction);
   const auto with = [&](Lifetime lifetime, bool post_only) {
-    return apply(PlaceOrder{AccountId("1"), sym, Side::buy, Shares::whole(1), Price::whole(1), {},
-                            lifetime, post_only});
+    return apply(PlaceOrder{AccountId("1"),
+                            sym,
+                            Side::buy,
+                            Shares::whole(1),
+                            Price::whole(1),
+                            {},
+                            lifetime,
+                            post_only});
   };
   CHECK(with(Lifetime::immediate_or_cancel, false) == rejected(Reason::not_in_auction));
   CHECK(with(Lifetime::fill_or_kill, false) == rejected(Reason::not_in_auction));
@@ -283,8 +304,8 @@ TEST_CASE_METHOD(Auction, "an order beyond the band starts an auction, and is co
   CHECK(sell("2", 10, 103) == opened(3));
   CHECK(sell("2", 10, 110) == opened(4));
   const auto immediate = [&](Lifetime lifetime) {
-    return apply(PlaceOrder{AccountId("1"), sym, Side::buy, Shares::whole(20), Price::whole(110), {},
-                            lifetime});
+    return apply(PlaceOrder{
+        AccountId("1"), sym, Side::buy, Shares::whole(20), Price::whole(110), {}, lifetime});
   };
   CHECK(immediate(Lifetime::immediate_or_cancel) ==
         Outcome(Rejected{Reason::price_too_high, 10'500'000'000}));
