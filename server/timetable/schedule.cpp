@@ -31,7 +31,8 @@ Timestamp instant(const std::tm& day, int days_after, std::chrono::seconds time)
 struct Instants {
   Timestamp newest, next;  // up to now, and later
 };
-Instants instants_of(const Step& step, std::uint8_t days, const std::tm& today, Timestamp now) {
+Instants instants_of(const TimetableStep& step, std::uint8_t days, const std::tm& today,
+                     Timestamp now) {
   const auto first = [&](int days_after, int direction, auto fits) {
     for (;; days_after += direction) {
       if ((days >> (today.tm_wday + days_after + 7 * 7) % 7 & 1) == 0) continue;
@@ -45,7 +46,7 @@ Instants instants_of(const Step& step, std::uint8_t days, const std::tm& today, 
 // Ordered by time, then by place in the timetable.
 struct Newest {
   Timestamp at{std::numeric_limits<std::int64_t>::min()};
-  const Step* step = nullptr;
+  const TimetableStep* step = nullptr;
   auto operator<=>(const Newest&) const = default;
 };
 
@@ -60,7 +61,7 @@ Due due(const Timetable& timetable, std::span<const SymbolState> symbols, Timest
   Due due;
   Newest of_all;
   std::map<std::string_view, Newest> of_named;
-  for (const Step& step : timetable.steps) {
+  for (const TimetableStep& step : timetable.steps) {
     const Instants instants = instants_of(step, timetable.days, today, now);
     due.next = std::min(due.next, instants.next);
     const Newest newest{instants.newest, &step};

@@ -23,8 +23,8 @@ struct SymbolState {
 struct DueChange {
   SymbolNumber symbol;
   SymbolName name;
-  const Step* step;  // of the timetable; null: the end of a volatility auction
-  Timestamp at;      // it was due
+  const TimetableStep* step;  // of the timetable; null: the end of a volatility auction
+  Timestamp at;               // it was due
   std::vector<Trading> trading() const {
     return trading_of(step == nullptr ? StepKind::open : step->kind);
   }

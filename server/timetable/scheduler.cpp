@@ -102,7 +102,7 @@ void Scheduler::stop() {
 void Scheduler::show() {
   std::set<std::string_view> unknown;
   const SharedTimetable timetable = state_.with([&](const State& state) {
-    for (const Step& step : state.timetable->steps)
+    for (const TimetableStep& step : state.timetable->steps)
       for (const SymbolName& name : step.symbols) unknown.insert(name.view());
     for (const SymbolState& symbol : state.symbols) unknown.erase(symbol.name.view());
     return state.timetable;

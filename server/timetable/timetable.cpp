@@ -95,7 +95,7 @@ class Parser {
     const auto time = parse_time(words[0]);
     const auto kind = words.size() > 1 ? parse_kind(words[1]) : std::nullopt;
     if (!time || !kind) fail(std::string(expected_line));
-    Step step{*time, *kind, {}};
+    TimetableStep step{*time, *kind, {}};
     for (const std::string_view word : words.subspan(2)) {
       const auto symbol = parse_symbol_name(word);
       if (!symbol) fail("'" + std::string(word) + "' is not a symbol: expected letters and digits");
@@ -106,7 +106,7 @@ class Parser {
   }
 
   // A step for every symbol would hide one of the same time before it.
-  static void check_order(const Step& before, const Step& step) {
+  static void check_order(const TimetableStep& before, const TimetableStep& step) {
     if (step.time < before.time)
       fail("expected a time from " + text_of(before.time) + " on, that of the step before");
     if (step.time == before.time && step.symbols.empty())
@@ -145,7 +145,7 @@ class Parser {
 
 }  // namespace
 
-std::string describe(const Step& step) {
+std::string describe(const TimetableStep& step) {
   return text_of(step.time) + " " + std::string(name_of(step.kind));
 }
 

@@ -32,18 +32,18 @@ inline std::vector<Trading> trading_of(StepKind kind) {
   return {};
 }
 
-struct Step {
+struct TimetableStep {
   std::chrono::seconds time;  // since midnight, local time
   StepKind kind;
   std::vector<SymbolName> symbols;  // none: every symbol
-  bool operator==(const Step&) const = default;
+  bool operator==(const TimetableStep&) const = default;
 };
-std::string describe(const Step& step);  // "10:40 auction", for logs
+std::string describe(const TimetableStep& step);  // "10:40 auction", for logs
 
 struct Timetable {
   static constexpr std::uint8_t every_day = 0b111'1111;
-  std::vector<Step> steps;        // times do not descend; of equal ones the later step counts
-  std::uint8_t days = every_day;  // bit 0: Sunday, as tm_wday; at least one
+  std::vector<TimetableStep> steps;  // times do not descend; of equal ones the later step counts
+  std::uint8_t days = every_day;     // bit 0: Sunday, as tm_wday; at least one
   // How long an auction lasts that an order began (Trading::volatility).
   std::optional<std::chrono::seconds> volatility;
   bool operator==(const Timetable&) const = default;
