@@ -39,7 +39,7 @@ COMMANDS = (
     ("CancelAll", "account! symbol"),
     ("ReplaceOrder", "account! side order shares! limit reference"),
     ("RecordEvents", "account!"),
-    ("SetInstrument", "symbol at_band trading tick price_min price_max band lot order_max"),
+    ("SetInstrument", "symbol tick price_min price_max band lot order_max at_band trading"),
 )
 TEXTS = ("account", "symbol", "reference")
 ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading")
