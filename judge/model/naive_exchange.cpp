@@ -358,7 +358,7 @@ std::vector<SymbolName> NaiveExchange::named_by(const SetInstrument& command,
 
 Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
   const std::vector<SymbolName> names = named_by(command, version);
-  if (command.symbol && names.empty()) return Rejected{Reason::unknown_symbol};
+  if (names.empty()) return Rejected{Reason::unknown_symbol};
   std::map<std::size_t, Rejected> refusals;  // by symbol, in the order in which they came
   for (const SymbolName& name : names) {
     const Symbol& symbol = *find(symbols_, name);

@@ -104,6 +104,8 @@ Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
     first = ledger_.find(*command.symbol);
     if (first == no_index) return Rejected{Reason::unknown_symbol};
     last = first + 1;
+  } else if (last == 0) {
+    return Rejected{Reason::unknown_symbol};
   }
   for (SymbolNumber number = first; number < last; ++number)
     if (const auto refusal = check_change(number, command)) return *refusal;

@@ -337,4 +337,6 @@ TEST_CASE_METHOD(Auction, "one command halts all symbols, or none") {
 
 TEST_CASE_METHOD(Auction, "the rules of a symbol that does not exist are refused") {
   CHECK(apply(SetInstrument{.symbol = SymbolName("NONE")}) == rejected(Reason::unknown_symbol));
+  CHECK(Exchange().apply(SetInstrument{.trading = Trading::open}, now) ==
+        rejected(Reason::unknown_symbol));
 }
