@@ -25,7 +25,15 @@ CREATE TABLE IF NOT EXISTS accounts (
 );
 CREATE TABLE IF NOT EXISTS account_keys (
   account bigint PRIMARY KEY,
-  key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts created with a key
+  key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts that have or had a key; '': it was revoked
+);
+CREATE TABLE IF NOT EXISTS account_rules (  -- of accounts for which the operator has set some
+  account bigint PRIMARY KEY,
+  role text NOT NULL DEFAULT '',       -- '': a trader; market_operator
+  access text NOT NULL DEFAULT '',     -- '': active; frozen
+  orders_max bigint NOT NULL DEFAULT 0,  -- open at a time; 0 here and below: no such rule
+  orders_per_second_max bigint NOT NULL DEFAULT 0,
+  position_max_e8 bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS symbols (
   number bigint PRIMARY KEY,

@@ -220,7 +220,7 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
     std::fflush(stdout);
   };
   KeyRing keys;
-  if (operator_key) keys.add(operator_id, *operator_key);
+  if (operator_key) keys.set_key(operator_id, *operator_key);
 
   // 2. The HTTP port, which shows that the server lives while it waits for its store.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);

@@ -87,7 +87,7 @@ void Server::begin_standby() {
 
 bool Server::follow() {
   const bool active = standby_->follow();
-  if (options_.auth.required) add_keys(standby_->take_keys());
+  if (options_.auth.required) change_logins(standby_->take_logins());
   if (!active) return false;
   spdlog::warn("no other server is alive: this one takes over at batch {}", standby_->last_batch());
   *recovered_ = standby_->take();
@@ -98,7 +98,7 @@ void Server::serve() {
   if (http_ && standby_ == nullptr) http_->show(std::move(*view_));
   standby_.reset();
   view_.reset();
-  if (options_.auth.required) add_keys(recovered_->keys);
+  if (options_.auth.required) change_logins(recovered_->logins);
   recovered_->exchange.set_limits(options_.state);
   if (scheduler_) scheduler_->apply(recovered_->exchange.symbol_rows());
   core_ = std::make_unique<Core>(std::move(*recovered_), store_, clock_, options_.core, metrics_,

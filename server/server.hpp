@@ -71,8 +71,8 @@ class Server {
  private:
   // Returns whether clients were served until now.
   bool end();
-  void add_keys(const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
-    for (const auto& [account, key] : of_accounts) keys_.add(account, key);
+  void change_logins(const std::vector<LoginChange>& changes) {
+    for (const LoginChange& change : changes) keys_.change(change);
   }
 
   // In the order of their lives: core threads may be inside of what stands before the core.

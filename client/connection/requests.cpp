@@ -76,6 +76,12 @@ struct ElementWriter {
            number("lot", set.lot) + number("order-max", set.order_max) +
            (set.trading ? attribute("trading", word_of(*set.trading)) : "") + "/>";
   }
+  template <class OfOperator>
+  requires std::same_as<OfOperator, SetKey> || std::same_as<OfOperator, SetAccount> ||
+      std::same_as<OfOperator, AdjustCash> || std::same_as<OfOperator, AdjustShares>
+          std::string operator()(const OfOperator&) const {
+    ENSURE(!"only the operator's programs send it");
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
 };
 

@@ -79,6 +79,33 @@ struct RequestElementWriter {
            number("lot", c.lot) + number("order-max", c.order_max) + word("trading", c.trading) +
            "/>";
   }
+  std::string operator()(const SetKey& c) const {  // without the key, which no one has
+    echo = quoted("id", c.account.view());
+    return "<set-key" + echo + "/>";
+  }
+  std::string operator()(const SetAccount& c) const {
+    echo = quoted("id", c.account.view());
+    const auto number = [](const char* name, const auto& value) {
+      return value ? quoted(name, std::to_string(*value)) : std::string();
+    };
+    return "<set-account" + echo +
+           (c.role ? quoted("role", *c.role == Role::trader ? "trader" : "operator") : "") +
+           (c.access ? quoted("access", name_of(*c.access)) : "") +
+           (c.cancel_orders ? quoted("cancel-orders", "true") : "") +
+           number("orders-max", c.orders_max) +
+           number("orders-per-second-max", c.orders_per_second_max) +
+           (c.position_max ? quoted("position-max", to_string(*c.position_max)) : "") + "/>";
+  }
+  std::string operator()(const AdjustCash& c) const {
+    echo = quoted("id", c.account.view());
+    return "<adjust-cash" + echo + quoted("amount", (c.takes ? "-" : "") + to_string(c.cash)) +
+           (c.reason ? quoted("reason", c.reason->view()) : "") + "/>";
+  }
+  std::string operator()(const AdjustShares& c) const {
+    echo = quoted("sym", c.symbol.view()) + quoted("id", c.account.view());
+    return "<adjust-shares" + echo + quoted("amount", (c.takes ? "-" : "") + to_string(c.shares)) +
+           (c.reason ? quoted("reason", c.reason->view()) : "") + "/>";
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
   static std::string named(OrderId order, const OptionalReference& ref) {
     return ref ? reference(ref) : quoted("id", std::to_string(order));
@@ -89,7 +116,8 @@ struct RequestElementWriter {
 };
 
 inline bool creates(const Command& command) {
-  return command.index() < 3 || std::holds_alternative<SetInstrument>(command);
+  constexpr std::size_t of_operator = boost::mp11::mp_find<Command, SetInstrument>::value;
+  return command.index() < 3 || command.index() >= of_operator;
 }
 
 // A request of commands that all create, or all trade for this account.

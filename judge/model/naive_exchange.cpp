@@ -23,7 +23,7 @@ template <class Placements>
 UInt128 sum(const Placements& placements, Version version) {
   UInt128 sum = 0;
   for (const auto& placement : placements)
-    if (placement.from <= version) sum += UInt128(placement.shares.units());
+    if (placement.from <= version) sum += UInt128(placement.units);
   return sum;
 }
 
@@ -97,7 +97,7 @@ OrderId NaiveExchange::referenced(const AccountId& id, const OrderReference& ref
 }
 
 Cash NaiveExchange::balance(const Account& account, Version version) const {
-  auto balance = UInt128(account.deposit.units());
+  UInt128 balance = sum(account.cash, version);
   for (const OrderId id : account.orders) {
     const Order& order = orders_[id - 1];
     const bool buys = order.placed.side == Side::buy;
@@ -167,8 +167,7 @@ Outcome NaiveExchange::outcome(const Command& command, Version version) const {
 Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
   if (account(command.account, version)) return Rejected{Reason::account_exists};
   auto total = UInt128(command.balance.units());
-  for (const auto& [id, account] : accounts_)
-    if (account.created <= version) total += UInt128(account.deposit.units());
+  for (const auto& [id, account] : accounts_) total += sum(account.cash, version);
   if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
   return Created{};
 }
@@ -198,6 +197,9 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   const Symbol* const symbol = find(symbols_, command.symbol);
   if (command.symbol_must_exist && (!symbol || symbol->created > version))
     return Rejected{Reason::unknown_symbol};
+  if (const auto broken =
+          broken_rule_of_account(*by, command.symbol, command.side, command.shares, version))
+    return *broken;
   if (const auto broken = broken_rule(command, version)) return *broken;
   if (command.side == Side::buy) {
     Price each = command.limit;  // a market buy costs nothing yet, but in an auction
@@ -213,6 +215,12 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
     return Rejected{Reason::cannot_fill};
   if (command.post_only && executable(command, SelfTrade::allowed, version) > 0)
     return Rejected{Reason::would_execute};
+  if (const std::uint64_t most = by->rules_at(version).orders_max; most > 0) {
+    std::uint64_t open_orders = 0;
+    for (const OrderId id : by->orders) open_orders += open(orders_[id - 1], version) > Shares();
+    if (open_orders >= most && would_rest(command, version))
+      return Rejected{Reason::too_many_orders_of_account, most};
+  }
   return Opened{0};
 }
 
@@ -236,6 +244,10 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
   const PlaceOrder as_replaced(command.account, named->placed.symbol, command.side, command.shares,
                                command.limit);
+  if (const auto broken =
+          broken_rule_of_account(*by, named->placed.symbol, command.side,
+                                 command.shares - executed(*named, version), version, named))
+    return *broken;
   if (const auto broken = broken_rule(as_replaced, version)) return *broken;
   const Shares open = command.shares - executed(*named, version);
   if (command.side == Side::buy) {
@@ -260,6 +272,84 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
 
 Outcome NaiveExchange::at(const RecordEvents& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  return Created{};
+}
+
+AccountRules NaiveExchange::Account::rules_at(Version version) const {
+  AccountRules now;
+  for (const Rules& one : rules)
+    if (one.from <= version) now = one.rules;
+  return now;
+}
+
+std::optional<Rejected> NaiveExchange::broken_rule_of_account(const Account& by,
+                                                              const SymbolName& symbol, Side side,
+                                                              Shares shares, Version version,
+                                                              const Order* replaced) const {
+  const AccountRules rules = by.rules_at(version);
+  if (rules.access == Access::frozen) return Rejected{Reason::account_frozen};
+  if (side == Side::sell || rules.position_max == Shares()) return {};
+  UInt128 units = UInt128(shares.units()) + UInt128(position(by, symbol, version).units());
+  for (const OrderId id : by.orders) {
+    const Order& order = orders_[id - 1];
+    if (order.placed.symbol == symbol && &order != replaced)
+      units += UInt128(open(order, version).units());
+  }
+  if (units <= UInt128(rules.position_max.units())) return {};
+  return Rejected{Reason::position_too_large, std::uint64_t(rules.position_max.units())};
+}
+
+bool NaiveExchange::would_rest(const PlaceOrder& order, Version version) const {
+  if (collects_orders(order.symbol, version) || is_beyond_band(order, version)) return true;
+  return order.lifetime == Lifetime::until_canceled &&
+         executable(order, order.self_trade, version) < UInt128(order.shares.units());
+}
+
+std::optional<Rejected> NaiveExchange::count_order(const Command& command, Timestamp now) {
+  const auto* const placed = std::get_if<PlaceOrder>(&command);
+  const auto* const replaced = std::get_if<ReplaceOrder>(&command);
+  if (!placed && !replaced) return {};
+  Account* const by = find(accounts_, placed ? placed->account : replaced->account);
+  const std::uint64_t most = by ? by->rules_at(version_).orders_per_second_max : 0;
+  if (most == 0) return {};
+  if (by->second != now.seconds()) by->orders_in_second = 0;
+  by->second = now.seconds();
+  if (by->orders_in_second >= most) return Rejected{Reason::too_many_orders_a_second, most};
+  ++by->orders_in_second;
+  return {};
+}
+
+Outcome NaiveExchange::at(const SetKey& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const SetAccount& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const AdjustCash& command, Version version) const {
+  const Account* const of = account(command.account, version);
+  if (!of) return Rejected{Reason::unknown_account};
+  if (command.takes)
+    return balance(*of, version) < command.cash ? Outcome(Rejected{Reason::insufficient_funds})
+                                                : Created{};
+  UInt128 total = UInt128(command.cash.units());
+  for (const auto& [id, one] : accounts_) total += sum(one.cash, version);
+  if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const AdjustShares& command, Version version) const {
+  const Account* const of = account(command.account, version);
+  if (!of) return Rejected{Reason::unknown_account};
+  const Symbol* const symbol = find(symbols_, command.symbol);
+  if (!symbol || symbol->created > version) return Rejected{Reason::unknown_symbol};
+  if (!command.takes)
+    return at(PlaceShares{command.symbol, command.account, command.shares}, version);
+  if (position(*of, command.symbol, version) < command.shares)
+    return Rejected{Reason::insufficient_shares};
   return Created{};
 }
 
@@ -395,15 +485,34 @@ std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Versio
   return ids;
 }
 
+namespace {
+
+// What is refused so is not counted as an order of its second.
+bool is_before_count(const Outcome& outcome) {
+  if (std::holds_alternative<OpenedBefore>(outcome)) return true;
+  const auto* const rejected = std::get_if<Rejected>(&outcome);
+  if (!rejected) return false;
+  for (const Reason reason : {Reason::unknown_account, Reason::reference_used,
+                              Reason::unknown_symbol, Reason::account_frozen, Reason::unknown_order,
+                              Reason::nothing_open, Reason::other_side, Reason::executed_more})
+    if (rejected->reason == reason) return true;
+  return false;
+}
+
+}  // namespace
+
 Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
   const Outcome expected = outcome(command, version_);
   ++version_;
+  if (!is_before_count(expected))
+    if (const auto too_many = count_order(command, now)) return *too_many;
   if (!changed_state(expected)) return expected;
   return std::visit([&](const auto& c) { return execute(c, now); }, command);
 }
 
 Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
-  accounts_[std::string(command.account.view())] = {version_, command.balance, {}, {}};
+  accounts_[std::string(command.account.view())] = {version_,
+                                                    {{version_, command.balance.units()}}};
   return Created{};
 }
 
@@ -472,9 +581,40 @@ void NaiveExchange::trade(Order& buy, Order& sell, const Execution& execution, S
   note_execution(buy, sell);
 }
 
+Outcome NaiveExchange::execute(const SetAccount& command, Timestamp now) {
+  Account& of = *find(accounts_, command.account);
+  AccountRules rules = of.rules_at(version_);
+  if (command.role) rules.role = *command.role;
+  if (command.access) rules.access = *command.access;
+  if (command.orders_max) rules.orders_max = *command.orders_max;
+  if (command.orders_per_second_max) rules.orders_per_second_max = *command.orders_per_second_max;
+  if (command.position_max) rules.position_max = *command.position_max;
+  of.rules.push_back({version_, rules});
+  if (!command.cancel_orders) return Created{};
+  for (const OrderId id : of.orders)
+    if (is_open(id)) cancel_open(orders_[id - 1], now);
+  return Created{};
+}
+
+Outcome NaiveExchange::execute(const AdjustCash& command, Timestamp) {
+  const Int128 units = command.cash.units();
+  find(accounts_, command.account)->cash.push_back({version_, command.takes ? -units : units});
+  return Created{};
+}
+
+Outcome NaiveExchange::execute(const AdjustShares& command, Timestamp) {
+  const Int128 units = command.shares.units();
+  const Placement placement{version_, command.takes ? -units : units};
+  symbol_to_change(command.symbol).placements.push_back(placement);
+  find(accounts_, command.account)
+      ->placements[std::string(command.symbol.view())]
+      .push_back(placement);
+  return Created{};
+}
+
 Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
   const std::string symbol(command.symbol.view());
-  const Placement placement{version_, command.shares};
+  const Placement placement{version_, command.shares.units()};
   symbol_to_change(command.symbol).placements.push_back(placement);
   find(accounts_, command.account)->placements[symbol].push_back(placement);
   return Created{};
@@ -670,6 +810,8 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
   const auto consider_holdings = [&](const AccountId& id) {
     const Account* const by = consider_account(id);
     if (!by) return;
+    consider_placements(by->cash);
+    for (const Account::Rules& rules : by->rules) consider(rules.from);
     for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
     for (const OrderId order : by->orders) consider_order(order);
   };
@@ -681,7 +823,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       for (const OrderId id : by->orders) consider_order(id);
   };
   if (std::holds_alternative<CreateAccount>(command)) {
-    for (const auto& [id, account] : accounts_) consider(account.created);
+    for (const auto& [id, account] : accounts_) consider_placements(account.cash);
   } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
     consider_account(place->account);
     if (const Symbol* const symbol = find(symbols_, place->symbol))
@@ -710,6 +852,19 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     }
   } else if (const auto* record = std::get_if<RecordEvents>(&command)) {
     consider_account(record->account);
+  } else if (const auto* key = std::get_if<SetKey>(&command)) {
+    consider_account(key->account);
+  } else if (const auto* rules = std::get_if<SetAccount>(&command)) {
+    consider_account(rules->account);
+  } else if (const auto* cash = std::get_if<AdjustCash>(&command)) {
+    consider_holdings(cash->account);
+    for (const auto& [id, account] : accounts_) consider_placements(account.cash);
+  } else if (const auto* shares = std::get_if<AdjustShares>(&command)) {
+    consider_holdings(shares->account);
+    if (const Symbol* const symbol = find(symbols_, shares->symbol)) {
+      consider(symbol->created);
+      consider_placements(symbol->placements);
+    }
   }
   return next;
 }

@@ -61,15 +61,25 @@ class NaiveExchange {
   Status status(OrderId order) const { return status(order, version_); }
 
  protected:
+  // Cash or shares that came from outside, or, below zero, that were taken.
   struct Placement {
     Version from;
-    Shares shares;
+    Int128 units;
   };
   struct Account {
     Version created;
-    Cash deposit;
-    std::map<std::string, std::vector<Placement>, std::less<>> placements;  // by symbol
-    std::vector<OrderId> orders;
+    std::vector<Placement> cash;  // as it was created, and what the operator gave or took
+    std::map<std::string, std::vector<Placement>, std::less<>> placements = {};  // by symbol
+    std::vector<OrderId> orders = {};
+    struct Rules {
+      Version from;
+      AccountRules rules;
+    };
+    std::vector<Rules> rules = {};  // the newest last
+    AccountRules rules_at(Version version) const;
+    // orders and replaces in this second so far
+    mutable std::int64_t second = 0;
+    mutable std::uint64_t orders_in_second = 0;
   };
   struct Symbol {
     Version created;
@@ -121,6 +131,14 @@ class NaiveExchange {
   Outcome at(const ReplaceOrder& command, Version version) const;
   Outcome at(const RecordEvents& command, Version version) const;
   Outcome at(const SetInstrument& command, Version version) const;
+  Outcome at(const SetKey& command, Version version) const;
+  Outcome at(const SetAccount& command, Version version) const;
+  Outcome at(const AdjustCash& command, Version version) const;
+  Outcome at(const AdjustShares& command, Version version) const;
+  Outcome execute(const SetKey&, Timestamp) { return Created{}; }
+  Outcome execute(const SetAccount& command, Timestamp now);
+  Outcome execute(const AdjustCash& command, Timestamp now);
+  Outcome execute(const AdjustShares& command, Timestamp now);
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
   Outcome execute(const PlaceShares& command, Timestamp now);
@@ -134,6 +152,14 @@ class NaiveExchange {
 
   Instrument instrument(const SymbolName& symbol, Version version) const;
   static Instrument changed(Instrument instrument, const SetInstrument& command);
+  // Why the account may send no order, or no replace, of so many shares beside what is open of its
+  // others; or nothing. Not how often it does so.
+  std::optional<Rejected> broken_rule_of_account(const Account& by, const SymbolName& symbol,
+                                                 Side side, Shares shares, Version version,
+                                                 const Order* replaced = nullptr) const;
+  bool would_rest(const PlaceOrder& order, Version version) const;
+  // Whether this order or replace is one too many in this second. Counts it.
+  std::optional<Rejected> count_order(const Command& command, Timestamp now);
   // Why the order, or what a replace makes of one, breaks a rule; or nothing.
   std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
   // How far the band lets an order of that side go; 0: any price.

@@ -16,6 +16,7 @@
 
 #include "auth/scrypt.hpp"
 #include "base/ensure.hpp"
+#include "engine/login_change.hpp"
 #include "metrics/stages.hpp"
 
 namespace exchange {
@@ -106,6 +107,10 @@ void Authenticator::stop() {
 
 // Goes past the keys that need no hash.
 bool Authenticator::is_checked(KeyCheck& check) const {
+  if (const std::uint64_t now = keys_.version(); check.key_version != now) {
+    check.logins.clear();
+    check.key_version = now;
+  }
   for (; check.checked < check.credentials.size(); ++check.checked) {
     Credential& credential = check.credentials[check.checked];
     if (credential.use == Credential::Use::create) return false;
@@ -113,6 +118,8 @@ bool Authenticator::is_checked(KeyCheck& check) const {
       return one.account == credential.account;
     });
     if (login == check.logins.end()) return false;
+    if (credential.use == Credential::Use::operate && !may_operate(credential.account))
+      return false;
     if (credential.key.empty()) continue;
     const Digest digest = quick_digest(secret_, credential.key);
     if (CRYPTO_memcmp(digest.data(), login->digest.data(), digest.size()) != 0) return false;
@@ -189,8 +196,14 @@ auto Authenticator::timed(Work work) {
 void Authenticator::check_next(KeyCheck& check) {
   Credential& credential = check.credentials[check.checked];
   if (credential.use == Credential::Use::create) {
-    auto& command = std::get<CreateAccount>(check.commands[credential.first_command]);
-    command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
+    std::visit(
+        [&](auto& command) {
+          if constexpr (requires { command.key; }) {
+            if (command.account == no_account) return;  // its login was refused
+            command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
+          }
+        },
+        check.commands[credential.first_command]);
   } else {
     const bool right = is_key_of(credential);
     std::erase_if(check.logins,
@@ -212,7 +225,9 @@ void Authenticator::check_next(KeyCheck& check) {
 bool Authenticator::is_key_of(const Credential& credential) {
   const std::optional<KeyHash> hash = keys_.find(credential.account);
   const bool same = timed([&] { return is_hash_of(credential.key, hash ? *hash : dummy_); });
-  const bool right = hash.has_value() & same;
+  const bool right =
+      hash.has_value() & same &
+      (credential.use != Credential::Use::operate || may_operate(credential.account));
   auto& logins =
       credential.use == Credential::Use::operate ? metrics_.operator_logins : metrics_.logins;
   Metrics::add(logins[right ? LoginResult::accepted : LoginResult::refused]);
@@ -221,11 +236,14 @@ bool Authenticator::is_key_of(const Credential& credential) {
 
 void Authenticator::complete(const KeyCheck& check, std::vector<Outcome>& outcomes) {
   outcomes.resize(outcomes.size() + check.creations_refused, Rejected{Reason::operator_key});
-  for (const Credential& credential : check.credentials)
-    if (credential.use == Credential::Use::create &&
-        std::holds_alternative<Created>(outcomes[credential.first_command]))
-      keys_.add(credential.account,
-                std::get<CreateAccount>(check.commands[credential.first_command]).key);
+  ENSURE(outcomes.size() >= check.commands.size());
+  for (std::size_t i = 0; i < check.commands.size(); ++i)
+    if (std::holds_alternative<Created>(outcomes[i]))
+      if (const auto change = login_change_of(check.commands[i])) keys_.change(*change);
+}
+
+bool Authenticator::may_operate(const AccountId& account) const {
+  return account == operator_id || keys_.is_operator(account);
 }
 
 }  // namespace exchange

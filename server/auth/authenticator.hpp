@@ -60,6 +60,7 @@ class Authenticator {
   void work(Job job);
   void check_next(KeyCheck& check);
   bool is_key_of(const Credential& credential);
+  bool may_operate(const AccountId& account) const;
   template <class Work>
   auto timed(Work work);
 

@@ -40,8 +40,9 @@ struct KeyCheck {
     return false;
   }
 
-  const PeerAddress address;  // for limits and turns
-  std::vector<Login> logins;  // newest last
+  const PeerAddress address;      // for limits and turns
+  std::vector<Login> logins;      // newest last
+  std::uint64_t key_version = 0;  // KeyRing::version() for which they hold
 
   // The batch.
   std::span<Credential> credentials;

@@ -1,40 +1,66 @@
 #pragma once
-// KeyRing knows the hash of each account's key, and of the operator's, for logging in. Filled at
-// recovery, and when creations are committed: never before, or a client could log in to what a
-// crash takes back. That of a standby server is filled when it has read them; they open nothing
-// there but the dashboard. Owner: main. Any thread.
+// KeyRing knows the hash of each account's key, and of the operator's, for logging in, and which
+// accounts are operators. Filled at recovery, and when changes are committed: never before, or a
+// client could log in to what a crash takes back. That of a standby server is filled when it has
+// read them; they open nothing there but the dashboard. Owner: main. Any thread.
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "base/guarded.hpp"
-#include "engine/ids.hpp"
-#include "engine/key_hash.hpp"
+#include "engine/login_change.hpp"
 
 namespace exchange {
 
 class KeyRing {
  public:
-  // The first one stays: a key never changes.
-  void add(const AccountId& account, const KeyHash& key) {
-    keys_.with([&](Keys& keys) { keys.emplace(account.view(), key); });
+  // One without a hash ends all logins.
+  void set_key(const AccountId& account, const KeyHash& key) {
+    logins_.with([&](Logins& logins) {
+      const auto [login, is_new] = logins.try_emplace(std::string(account.view()));
+      const bool had_key = !is_new && login->second.key.has_key();
+      login->second.key = key;
+      if (had_key) ++version_;
+    });
+  }
+  void set_role(const AccountId& account, Role role) {
+    logins_.with([&](Logins& logins) {
+      logins[std::string(account.view())].role = role;
+      ++version_;
+    });
+  }
+  void change(const LoginChange& change) {
+    if (change.key) set_key(change.account, *change.key);
+    if (change.role) set_role(change.account, *change.role);
   }
   // Nothing for an account that does not exist, or has no key.
   std::optional<KeyHash> find(const AccountId& account) {
-    return keys_.with([&](Keys& keys) -> std::optional<KeyHash> {
-      const auto found = keys.find(account.view());
-      return found == keys.end() ? std::nullopt : std::optional(found->second);
+    return logins_.with([&](Logins& logins) -> std::optional<KeyHash> {
+      const auto found = logins.find(account.view());
+      if (found == logins.end() || !found->second.key.has_key()) return {};
+      return found->second.key;
     });
   }
-  std::size_t size() {
-    return keys_.with([](Keys& keys) { return keys.size(); });
+  bool is_operator(const AccountId& account) {
+    return logins_.with([&](Logins& logins) {
+      const auto found = logins.find(account.view());
+      return found != logins.end() && found->second.role == Role::market_operator;
+    });
   }
+  // Another one once a login that was good may be so no more.
+  std::uint64_t version() const { return version_; }
 
  private:
+  struct Login {
+    KeyHash key;
+    Role role = Role::trader;
+  };
   // a tree: clients cannot choose ids that collide
-  using Keys = std::map<std::string, KeyHash, std::less<>>;
-  Guarded<Keys> keys_;
+  using Logins = std::map<std::string, Login, std::less<>>;
+  Guarded<Logins> logins_;
+  std::atomic<std::uint64_t> version_ = 0;
 };
 
 }  // namespace exchange

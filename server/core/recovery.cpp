@@ -53,9 +53,7 @@ void replay(Recovered& recovered, const JournalRow& row) {
     if (!changed_state(exchange.apply(command, record.time)))
       throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" +
                          rebuild);
-    if (const auto* created = std::get_if<CreateAccount>(&command);
-        created != nullptr && created->key.has_key())
-      recovered.keys.emplace_back(created->account, created->key);
+    if (auto change = login_change_of(command)) recovered.logins.push_back(*change);
   }
   if (!leads_to(record, exchange.totals()))
     throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" +
@@ -72,7 +70,9 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
   Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}, {}};
   for (const AccountKeyRow& row : image.rows.account_keys)
-    recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
+    recovered.logins.push_back({image.rows.accounts[row.account].id, row.key});
+  for (const AccountRulesRow& row : image.rows.account_rules)
+    recovered.logins.push_back({image.rows.accounts[row.account].id, {}, row.role});
   fail_point("recovery.loaded");
   // Starts with the batch that the tables are at: its record holds the totals that they must have.
   const BatchNumber projected = image.projected_batch;

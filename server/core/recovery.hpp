@@ -3,16 +3,17 @@
 // start, before any thread runs.
 
 #include "engine/exchange.hpp"
+#include "engine/login_change.hpp"
 #include "store/store.hpp"
 
 namespace exchange {
 
 struct Recovered {
   Exchange exchange;
-  BatchNumber last_batch = 0;                       // newest in the journal
-  std::uint64_t batches_replayed = 0;               // those not in the tables yet
-  Rows tables;                                      // as they were loaded, before the replay
-  std::vector<std::pair<AccountId, KeyHash>> keys;  // of all accounts that have one
+  BatchNumber last_batch = 0;          // newest in the journal
+  std::uint64_t batches_replayed = 0;  // those not in the tables yet
+  Rows tables;                         // as they were loaded, before the replay
+  std::vector<LoginChange> logins;     // in order
 };
 
 // Applies the next row of the journal. Throws StoreCorrupt if it does not lead to the state that

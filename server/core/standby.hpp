@@ -31,10 +31,8 @@ class Standby {
   // follow any more and must start again.
   bool follow();
   Recovered take() { return std::move(recovered_); }
-  // The keys of accounts that were read since the last call.
-  std::vector<std::pair<AccountId, KeyHash>> take_keys() {
-    return std::exchange(recovered_.keys, {});
-  }
+  // Those that were read since the last call.
+  std::vector<LoginChange> take_logins() { return std::exchange(recovered_.logins, {}); }
   BatchNumber last_batch() const { return recovered_.last_batch; }
   // When it last read the journal. Outlives it.
   std::shared_ptr<const Health> health() const { return health_; }

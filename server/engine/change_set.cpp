@@ -25,6 +25,16 @@ void put_before(const std::vector<Row>& rows, std::vector<Row>& later) {
   later.insert(later.begin(), rows.begin(), rows.end());
 }
 
+// One row for each account: the newest.
+template <class Row>
+void keep_newest(std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.account < b.account; });
+  const auto last = std::unique(rows.rbegin(), rows.rend(),
+                                [](const Row& a, const Row& b) { return a.account == b.account; });
+  rows.erase(rows.begin(), last.base());
+}
+
 }  // namespace
 
 void ChangeSet::begin_hand_over(Rows& rows) {
@@ -40,6 +50,9 @@ void ChangeSet::begin_hand_over(Rows& rows) {
   move_over(executions, rows.executions);
   make_room(executions, rows.executions.size());
   move_over(account_keys, rows.account_keys);
+  keep_newest(rows.account_keys);
+  move_over(account_rules, rows.account_rules);
+  keep_newest(rows.account_rules);
   move_over(references, rows.references);
   move_over(replacements, rows.replacements);
   move_over(events, rows.events);
@@ -61,6 +74,7 @@ bool ChangeSet::end_hand_over(Rows& rows) {
 void ChangeSet::restore(const Rows& rows) {
   put_before(rows.executions, executions);
   put_before(rows.account_keys, account_keys);
+  put_before(rows.account_rules, account_rules);
   put_before(rows.references, references);
   put_before(rows.replacements, replacements);
   put_before(rows.events, events);

@@ -40,6 +40,7 @@ class ChangeSet {
 
   std::vector<ExecutionRow> executions;
   std::vector<AccountKeyRow> account_keys;  // as they came; the engine keeps none
+  std::vector<AccountRulesRow> account_rules;
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
   std::vector<EventRow> events;
@@ -47,8 +48,8 @@ class ChangeSet {
   // Changed now, or since a hand-over began.
   std::size_t size() const {
     return accounts_.size() + symbols_.size() + positions_.size() + orders_.size() +
-           executions.size() + account_keys.size() + references.size() + replacements.size() +
-           events.size();
+           executions.size() + account_keys.size() + account_rules.size() + references.size() +
+           replacements.size() + events.size();
   }
 
   // --- handing over

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/account_rules.hpp"
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
 #include "engine/instrument.hpp"
@@ -184,8 +185,54 @@ struct SetInstrument {
 };
 BOOST_DESCRIBE_STRUCT(SetInstrument, (),
                       (symbol, tick, price_min, price_max, band, lot, order_max, at_band, trading))
+// Gives an account another key, or, without one, none: then nothing logs in to it. By the account
+// itself, or by the operator.
+struct SetKey {
+  static constexpr const char* word = "set_key";
+  AccountId account;
+  KeyHash key = {};
+  bool operator==(const SetKey&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(SetKey, (), (account, key))
+// Changes what an account may do (D3 to D6). What is none stays as it is; 0 ends a rule. By the
+// operator.
+struct SetAccount {
+  static constexpr const char* word = "set_account";
+  AccountId account;
+  std::optional<Role> role = {};
+  std::optional<Access> access = {};
+  bool cancel_orders = false;  // all that are open
+  std::optional<std::uint64_t> orders_max = {}, orders_per_second_max = {};
+  OptionalNumber<Shares> position_max = {};
+  bool operator==(const SetAccount&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(SetAccount, (),
+                      (account, role, access, cancel_orders, orders_max, orders_per_second_max,
+                       position_max))
+// Gives cash to an account, or takes it. By the operator.
+struct AdjustCash {
+  static constexpr const char* word = "adjust_cash";
+  AccountId account;
+  bool takes = false;
+  Cash cash;                      // not negative
+  OptionalReference reason = {};  // for people
+  bool operator==(const AdjustCash&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(AdjustCash, (), (account, takes, cash, reason))
+// Gives shares of a symbol that exists to an account, or takes them. By the operator.
+struct AdjustShares {
+  static constexpr const char* word = "adjust_shares";
+  AccountId account;
+  SymbolName symbol;
+  bool takes = false;
+  Shares shares;                  // not negative
+  OptionalReference reason = {};  // for people
+  bool operator==(const AdjustShares&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(AdjustShares, (), (account, symbol, takes, shares, reason))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
-                             QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument>;
+                             QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
+                             SetKey, SetAccount, AdjustCash, AdjustShares>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
@@ -213,8 +260,9 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
     inverted_prices,  // of a SetInstrument
     not_in_auction,   // of an order whose terms need executions at once
     no_price_max,     // of a market buy, for which an auction reserves at the highest price
-    in_auction        // of a SetInstrument that would change that price
-)
+    in_auction,       // of a SetInstrument that would change that price
+    // SetAccount, of an order or a replace; the limits in Rejected::number
+    account_frozen, too_many_orders_a_second, position_too_large)
 std::string_view describe(Reason reason);  // a sentence for people, without Rejected::number
 // A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
 inline std::string_view code_of(Reason reason) { return name_of(reason); }

@@ -1,7 +1,6 @@
 #include "engine/exchange.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace exchange {
 
@@ -19,13 +18,7 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   ledger_.mark(number, changes_);
   update_digest(now, 'A', std::uint64_t(command.balance.units() >> 64),
                 std::uint64_t(command.balance.units()));
-  if (command.key.has_key()) {
-    changes_.account_keys.push_back({number, command.key});
-    // a replay without the key, or with another, must not pass for the same
-    std::uint64_t words[2];
-    std::memcpy(words, command.key.digest.data(), sizeof words);
-    update_digest(now, 'K', words[0], words[1]);
-  }
+  if (command.key.has_key()) set_key(number, command.key, now);
   return Created{};
 }
 
@@ -100,6 +93,8 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
       return Rejected{Reason::reference_used, used->order};
     }
   if (command.symbol_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
+  if (const auto broken = check_account(account, symbol, command.side, command.shares, now))
+    return *broken;
   if (const auto broken = check_instrument(symbol, command)) return *broken;
   const bool is_collected =
       symbol != no_index && would_collect(symbol, command.side, command.limit);
@@ -303,6 +298,9 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   if (order.side != command.side) return Rejected{Reason::other_side};
   const Shares executed = history.shares - order.open;
   if (command.shares <= executed) return Rejected{Reason::executed_more};
+  if (const auto broken = check_account(order.account, order.symbol, command.side,
+                                        command.shares - executed, now, index))
+    return *broken;
   if (const auto broken = check_instrument(order.symbol, command)) return *broken;
   const bool is_collected = would_collect(order.symbol, order.side, command.limit);
 

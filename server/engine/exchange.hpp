@@ -77,6 +77,14 @@ class Exchange {
   Outcome apply(const SetInstrument& command, Timestamp now);
   // Created, also if they are recorded already. Refused: unknown_account.
   Outcome apply(const RecordEvents& command, Timestamp now);
+  // Created. Refused: unknown_account.
+  Outcome apply(const SetKey& command, Timestamp now);
+  Outcome apply(const SetAccount& command, Timestamp now);
+  // Created. Refused: unknown_account; insufficient_funds, of what is free; cash_total_overflow.
+  Outcome apply(const AdjustCash& command, Timestamp now);
+  // Created. Refused: unknown_account, unknown_symbol; insufficient_shares, of what is free;
+  // shares_total_overflow; too_many_positions.
+  Outcome apply(const AdjustShares& command, Timestamp now);
   // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
   // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
@@ -190,6 +198,20 @@ class Exchange {
   template <class OfOrder>
   std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
                            Outcome& refusal) const;
+
+  // --- what the operator sets of accounts (exchange_operator.cpp)
+  // Whether the rules of the account refuse an order of so many shares, or a replace that makes
+  // another one of `replaced`. Counts it.
+  std::optional<Rejected> check_account(AccountNumber account, SymbolNumber symbol, Side side,
+                                        Shares shares, Timestamp now,
+                                        std::uint32_t replaced = no_index) {
+    if (!ledger_.account(account).has_rules()) [[likely]]
+      return {};
+    return check_account_rules(account, symbol, side, shares, now, replaced);
+  }
+  void set_key(AccountNumber account, const KeyHash& key, Timestamp now);
+  std::optional<Rejected> check_account_rules(AccountNumber account, SymbolNumber symbol, Side side,
+                                              Shares shares, Timestamp now, std::uint32_t replaced);
 
   // --- instruments and auctions (exchange_trading_day.cpp)
   // Whether the instrument refuses an order, or what a replace would make of one.

@@ -1,5 +1,7 @@
 // What an exchange refuses at a limit of its state (docs/protocol.md, L1 to L3).
 
+#include <algorithm>
+
 #include "engine/exchange.hpp"
 
 namespace exchange {
@@ -17,9 +19,12 @@ std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, Accoun
   // open orders among ids that are given long since take a page of the index each
   if (books_.index_pages() > 64 && books_.index_pages() > limits_.open_orders_max / 12) [[unlikely]]
     if (would_rest()) return Rejected{Reason::too_many_old_orders};
-  if (ledger_.account(account).open_orders >= limits_.open_orders_per_account_max) [[unlikely]]
-    if (would_rest())
-      return Rejected{Reason::too_many_orders_of_account, limits_.open_orders_per_account_max};
+  std::uint64_t orders_max = limits_.open_orders_per_account_max;
+  if (ledger_.account(account).has_rules()) [[unlikely]]
+    if (const std::uint64_t rule = ledger_.rules_of(account).orders_max; rule > 0)
+      orders_max = std::min(orders_max, rule);
+  if (ledger_.account(account).open_orders >= orders_max) [[unlikely]]
+    if (would_rest()) return Rejected{Reason::too_many_orders_of_account, orders_max};
   if (const auto refusal = check_new_symbol(symbol)) [[unlikely]]
     return refusal;
   if (const auto refusal = check_new_position(account, symbol)) [[unlikely]]

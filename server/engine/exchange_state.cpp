@@ -73,12 +73,16 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.number == ledger_.accounts(), "accounts", row.number, "number out of sequence");
     require(ledger_.find(row.id) == no_index, "accounts", row.number, "id occurs twice");
     require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
-    require(row.events < EventNumber(1) << 62, "accounts", row.number, "too many events");
+    require(row.events < EventNumber(1) << 61, "accounts", row.number, "too many events");
     ledger_.add_account(row.id, row.balance, row.events);
   }
   for (const AccountKeyRow& row : image.account_keys) {
     require(row.account < ledger_.accounts(), "account_keys", row.account, "unknown owner");
-    require(row.key.has_key(), "account_keys", row.account, "holds no key");
+  }
+  for (const AccountRulesRow& row : image.account_rules) {
+    require(row.account < ledger_.accounts(), "account_rules", row.account, "unknown owner");
+    require(row.position_max >= Shares(), "account_rules", row.account, "a rule below zero");
+    ledger_.set_rules(row.account, row.rules());
   }
   for (const SymbolRow& row : image.symbols) {
     require(row.number == ledger_.symbols(), "symbols", row.number, "number out of sequence");

@@ -4,6 +4,7 @@
 // Exchange moves it in and out. Every change is marked in the ChangeSet that it is given.
 // Owner: Exchange. Thread: that of the Exchange.
 
+#include <unordered_map>
 #include <vector>
 
 #include "engine/change_set.hpp"
@@ -19,14 +20,24 @@ class Ledger {
     Cash balance;
     std::uint32_t open_orders = 0;
     std::uint32_t executions = 0;  // of its orders in memory
-    // AccountRow::events, then one bit: changed since a hand-over began; so that two fill a line
-    std::uint64_t events_and_mark = 0;
-    EventNumber events() const { return events_and_mark >> 1; }
-    void add_event() { events_and_mark += 2; }
-    bool dirty() const { return events_and_mark & 1; }
-    void set_dirty(bool dirty) { events_and_mark = (events_and_mark & ~std::uint64_t(1)) | dirty; }
+    // AccountRow::events, then two bits: it has rules (account_rules()), and it changed since a
+    // hand-over began; so that two accounts fill a line
+    std::uint64_t events_and_marks = 0;
+    EventNumber events() const { return events_and_marks >> 2; }
+    void add_event() { events_and_marks += 4; }
+    bool has_rules() const { return events_and_marks & 2; }
+    bool dirty() const { return events_and_marks & 1; }
+    void set_dirty(bool dirty) {
+      events_and_marks = (events_and_marks & ~std::uint64_t(1)) | dirty;
+    }
   };
   static_assert(sizeof(Account) == 32);
+  struct RulesOfAccount {
+    AccountRules rules;
+    // orders and replaces in this second so far; no part of the state
+    std::int64_t second = 0;
+    std::uint64_t orders = 0;
+  };
   struct Symbol {
     Shares shares_total;
     bool changed = false;
@@ -83,7 +94,7 @@ class Ledger {
 
   // The id, or name, must be new.
   AccountNumber add_account(const AccountId& id, Cash balance, EventNumber events = 0) {
-    accounts_.push_back({.balance = balance, .events_and_mark = events << 1});
+    accounts_.push_back({.balance = balance, .events_and_marks = events << 2});
     return account_ids_.add(id);
   }
   SymbolNumber add_symbol(const SymbolName& name) {
@@ -120,6 +131,15 @@ class Ledger {
     symbols_[number].shares_total += shares;
     mark_symbol(number, changes);
   }
+  // Of an account that has_rules().
+  RulesOfAccount& account_rules(AccountNumber number) { return account_rules_.at(number); }
+  AccountRules rules_of(AccountNumber number) const {
+    return accounts_[number].has_rules() ? account_rules_.at(number).rules : AccountRules();
+  }
+  void set_rules(AccountNumber number, const AccountRules& rules) {
+    accounts_[number].events_and_marks |= 2;
+    account_rules_[number].rules = rules;
+  }
   void set_instrument(SymbolNumber number, const Instrument& instrument, Timestamp now,
                       ChangeSet& changes) {
     Symbol& symbol = symbols_[number];
@@ -154,6 +174,7 @@ class Ledger {
  private:
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
+  std::unordered_map<AccountNumber, RulesOfAccount> account_rules_;
   Interner<SymbolName> symbol_names_;
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by key()

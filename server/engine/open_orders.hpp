@@ -39,6 +39,8 @@ class OpenOrders {
   std::uint32_t oldest_of_account(AccountNumber account) const {
     return account < by_account_.size() ? by_account_[account].first : no_index;
   }
+  // Of an order that is open: the next one of its key.
+  std::uint32_t next_of_key(std::uint32_t order) const { return links_[order].of[1].next; }
   std::uint32_t oldest_of_key(std::uint64_t key) const {
     const List* list = by_key_.find(key);
     return list == nullptr ? no_index : list->first;

@@ -49,6 +49,10 @@ std::string_view describe(Reason reason) {
     case Reason::not_in_auction: return "an auction collects limit orders and market orders only";
     case Reason::no_price_max:
       return "a market buy in an auction needs a highest price of its symbol";
+    case Reason::account_frozen: return "the account is frozen";
+    case Reason::too_many_orders_a_second:
+      return "the account may send so many orders in a second:";
+    case Reason::position_too_large: return "the account may have so many shares of a symbol:";
     case Reason::in_auction: return "the highest price cannot change in an auction";
   }
   ENSURE(false);
@@ -64,6 +68,7 @@ std::string sentence_of(const Rejected& rejected) {
       return sentence + " " + to_string(Price::from_units(std::int64_t(rejected.number)));
     case Reason::off_lot:
     case Reason::order_too_large:
+    case Reason::position_too_large:
       return sentence + " " + to_string(Shares::from_units(std::int64_t(rejected.number)));
     default: return sentence + " " + std::to_string(rejected.number);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/account_rules.hpp"
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
 #include "engine/instrument.hpp"
@@ -27,13 +28,28 @@ struct AccountRow {
   bool operator==(const AccountRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance, events))
-// Of accounts that were created with a key. Never changes.
+// Of accounts that have or had a key.
 struct AccountKeyRow {
   AccountNumber account;
-  KeyHash key;
+  KeyHash key;  // none: it was revoked
   bool operator==(const AccountKeyRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountKeyRow, (), (account, key))
+// Of accounts for which the operator has set rules.
+struct AccountRulesRow {
+  AccountNumber account;
+  // as of AccountRules
+  Role role = {};
+  Access access = {};
+  std::uint64_t orders_max = 0, orders_per_second_max = 0;
+  Shares position_max = {};
+  AccountRules rules() const {
+    return {role, access, orders_max, orders_per_second_max, position_max};
+  }
+  bool operator==(const AccountRulesRow&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(AccountRulesRow, (),
+                      (account, role, access, orders_max, orders_per_second_max, position_max))
 struct SymbolRow {
   SymbolNumber number;
   SymbolName name;
@@ -127,7 +143,10 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
                               canceled_disconnect,  // with its connection
                               canceled_immediate,   // the rest of an order that may not rest
                               canceled_stp,         // by self-trade prevention
-                              shares_received)
+                              shares_received,
+                              canceled_operator,  // as the account was frozen
+                              shares_taken,       // by the operator, as all below
+                              cash_received, cash_taken)
 // Of accounts whose events are recorded. Numbers of an account count from 1 without a gap. Never
 // changes.
 struct EventRow {
@@ -166,6 +185,7 @@ BOOST_DESCRIBE_STRUCT(Totals, (), (orders, executions, cash_created, last_time))
 struct Rows {
   std::vector<AccountRow> accounts;
   std::vector<AccountKeyRow> account_keys;
+  std::vector<AccountRulesRow> account_rules;
   std::vector<SymbolRow> symbols;
   std::vector<PositionRow> positions;
   std::vector<OrderRow> orders;
@@ -178,8 +198,8 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rows, (),
-                      (accounts, account_keys, symbols, positions, orders, references, replacements,
-                       executions, events))
+                      (accounts, account_keys, account_rules, symbols, positions, orders,
+                       references, replacements, executions, events))
 
 inline std::size_t Rows::size() const {
   std::size_t size = 0;

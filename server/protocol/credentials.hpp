@@ -23,8 +23,9 @@ inline constexpr std::size_t keys_per_batch_max = 256;
 inline const AccountId operator_id("");
 
 struct Credential {
-  // `operate` is the login of the operator, for a request of creations: what it creates follows,
-  // and is the last of its batch.
+  // `create` gives an account its key, or another. `operate` is the login of the operator, or of an
+  // account that is one, for a request of creations: what it creates follows, and is the last of
+  // its batch.
   enum class Use : std::uint8_t { create, login, operate };
   Use use;
   AccountId account;

@@ -41,9 +41,9 @@ Problem read_value(std::string_view text, SymbolName& value, std::string_view) {
               "symbol must be 1 to 32 letters and digits");
 }
 
-Problem read_value(std::string_view text, OptionalReference& value, std::string_view) {
+Problem read_value(std::string_view text, OptionalReference& value, std::string_view name) {
   return take(parse_order_reference(text), value, malformed_reference,
-              "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+              std::string(name) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
 }
 
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name) {
@@ -53,6 +53,13 @@ Problem read_value(std::string_view text, std::uint64_t& value, std::string_view
     return {is_id ? malformed_id : malformed_number,
             (is_id ? "transaction id" : std::string(name)) + " must be a whole number from 1"};
   value = *number;
+  return {};
+}
+
+Problem read_value(std::string_view text, std::optional<std::uint64_t>& value,
+                   std::string_view name) {
+  if (text != "0") return read_value(text, value.emplace(), name);
+  value = 0;
   return {};
 }
 
@@ -104,6 +111,26 @@ Problem read_limit(std::string_view text, Order& order, std::string_view name) {
 }
 template Problem read_limit(std::string_view, PlaceOrder&, std::string_view);
 template Problem read_limit(std::string_view, ReplaceOrder&, std::string_view);
+
+namespace {
+
+template <class Adjust, class Number>
+Problem read_signed(std::string_view text, Adjust& adjust, Number& number, std::string_view name) {
+  adjust.takes = text.starts_with('-');
+  if (adjust.takes) text.remove_prefix(1);
+  if (Problem problem = read_value(text, number, name)) return problem;
+  if (number == Number()) return {number_out_of_range, std::string(name) + " is zero"};
+  return {};
+}
+
+}  // namespace
+
+Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name) {
+  return read_signed(text, adjust, adjust.cash, name);
+}
+Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name) {
+  return read_signed(text, adjust, adjust.shares, name);
+}
 
 Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name) {
   if (Problem problem = read_value(text, order.lifetime, name)) return problem;

@@ -56,6 +56,8 @@ requires(!words<Value>.empty()) Problem
     }
   return {ErrorCode::unknown_value, std::string(name) + " must be " + all_words<Value>()};
 }
+Problem read_value(std::string_view text, std::optional<std::uint64_t>& value,
+                   std::string_view name);  // from 0
 template <class Value>
 Problem read_value(std::string_view text, std::optional<Value>& value, std::string_view name) {
   return read_value(text, value.emplace(), name);
@@ -81,6 +83,9 @@ Problem read_limit(std::string_view text, Order& order, std::string_view name);
 Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_all(std::string_view text, CancelAll& cancel, std::string_view name);
+// Below zero: so much is taken.
+Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name);
+Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name);
 
 // The table of the element that is read into this command. Problems are found in this order, and
 // attributes repeated.
@@ -141,6 +146,32 @@ inline constexpr Attribute<SetInstrument> attributes_of<SetInstrument>[] = {
     {"lot", Repeated::never, into<&SetInstrument::lot>},
     {"order-max", Repeated::never, into<&SetInstrument::order_max>},
     {"trading", Repeated::never, into<&SetInstrument::trading>}};
+
+template <>
+inline constexpr Attribute<SetKey> attributes_of<SetKey>[] = {
+    {"id", Repeated::before_id, into<&SetKey::account>},  // required, but in <transactions>
+    {"key", Repeated::never, nullptr},
+    {"revoke", Repeated::never, nullptr}};
+template <>
+inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
+    {"id", Repeated::before_id, into<&SetAccount::account>, Presence::required},
+    {"role", Repeated::never, into<&SetAccount::role>},
+    {"access", Repeated::never, into<&SetAccount::access>},
+    {"cancel-orders", Repeated::never, into<&SetAccount::cancel_orders>},
+    {"orders-max", Repeated::never, into<&SetAccount::orders_max>},
+    {"orders-per-second-max", Repeated::never, into<&SetAccount::orders_per_second_max>},
+    {"position-max", Repeated::never, into<&SetAccount::position_max>}};
+template <>
+inline constexpr Attribute<AdjustCash> attributes_of<AdjustCash>[] = {
+    {"id", Repeated::before_id, into<&AdjustCash::account>, Presence::required},
+    {"amount", Repeated::never, read_change, Presence::required},
+    {"reason", Repeated::never, into<&AdjustCash::reason>}};
+template <>
+inline constexpr Attribute<AdjustShares> attributes_of<AdjustShares>[] = {
+    {"sym", Repeated::before_id, into<&AdjustShares::symbol>, Presence::required},
+    {"id", Repeated::before_id, into<&AdjustShares::account>, Presence::required},
+    {"amount", Repeated::never, read_change, Presence::required},
+    {"reason", Repeated::never, into<&AdjustShares::reason>}};
 
 // Its place in the table; a name that is not there does not compile.
 template <class AnyCommand>

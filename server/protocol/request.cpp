@@ -152,11 +152,17 @@ class Reader {
   Problem read_creations(const pugi::xml_node& root) {
     static constexpr Child children[] = {{"account", &Reader::read_account},
                                          {"symbol", &Reader::read_symbol},
-                                         {"instrument", &Reader::read_instrument}};
+                                         {"instrument", &Reader::read_simple<SetInstrument>},
+                                         {"set-key", &Reader::read_key_of_account},
+                                         {"set-account", &Reader::read_simple<SetAccount>},
+                                         {"adjust-cash", &Reader::read_simple<AdjustCash>},
+                                         {"adjust-shares", &Reader::read_simple<AdjustShares>}};
     if (credentials_ == nullptr) return for_each_child(root, children);
+    AccountId by = operator_id;
+    if (const std::string_view raw = raw_attribute(root, "id"); raw.data() != nullptr)
+      if (Problem problem = read_value(resolved(raw), by, "id")) return problem;
     const std::size_t first = commands_.size(), own = credentials_->size();
-    credentials_->push_back(
-        {Credential::Use::operate, operator_id, key_of(root), std::uint32_t(first), 0});
+    credentials_->push_back({Credential::Use::operate, by, key_of(root), std::uint32_t(first), 0});
     Problem problem = for_each_child(root, children);
     (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
     if (commands_.size() == first) credentials_->resize(own, Credential{});
@@ -206,12 +212,48 @@ class Reader {
     return {};
   }
 
-  Problem read_instrument(const pugi::xml_node& node) {
-    const RequestElement& element = add<SetInstrument>(node);
-    if (Problem problem = missing<SetInstrument>(element)) return problem;
+  Problem read_key_of_account(const pugi::xml_node& node) {
+    const RequestElement& element = add<SetKey>(node);
+    constexpr std::size_t id_at = place<SetKey>("id");
+    if (!element.has(id_at)) return missing_problem("id");
+    SetKey set;
+    if (Problem problem = read_values<id_at, id_at + 1>(element, set)) return problem;
+    return read_new_key(node, element, set);
+  }
+  // Of the account of <transactions>.
+  Problem read_own_key(const pugi::xml_node& node) {
+    const RequestElement& element = add<SetKey>(node);
+    if (account_problem_) return account_problem_;
+    if (element.has(place<SetKey>("id")))
+      return {conflicting_attributes, "the account is that of transactions"};
+    return read_new_key(node, element, SetKey{*account_});
+  }
+  Problem read_new_key(const pugi::xml_node& node, const RequestElement& element,
+                       const SetKey& set) {
     if (Problem problem = content_problem(node)) return problem;
-    SetInstrument set;
-    return add_command(element, set);
+    if (credentials_ == nullptr) return {no_keys, "accounts of this exchange have no keys"};
+    const std::string_view key = element.values[place<SetKey>("key")];
+    bool revoke = false;
+    constexpr std::size_t revoke_at = place<SetKey>("revoke");
+    if (element.has(revoke_at))
+      if (Problem problem = read_value(resolved(element.values[revoke_at]), revoke, "revoke"))
+        return problem;
+    if (revoke && key.data() != nullptr)
+      return {conflicting_attributes, "both 'key' and 'revoke' are given"};
+    if (!revoke)
+      if (Problem problem = read_key(key, set.account)) return problem;
+    commands_.emplace_back(set);
+    return {};
+  }
+
+  // Of an element whose attributes are all there is to it.
+  template <class AnyCommand>
+  Problem read_simple(const pugi::xml_node& node) {
+    const RequestElement& element = add<AnyCommand>(node);
+    if (Problem problem = missing<AnyCommand>(element)) return problem;
+    if (Problem problem = content_problem(node)) return problem;
+    AnyCommand command;
+    return add_command(element, command);
   }
 
   Problem read_placement(const pugi::xml_node& node) {
@@ -235,7 +277,8 @@ class Reader {
     static constexpr Child children[] = {{"order", &Reader::read_order},
                                          {"query", &Reader::read_query},
                                          {"cancel", &Reader::read_cancel},
-                                         {"replace", &Reader::read_replace}};
+                                         {"replace", &Reader::read_replace},
+                                         {"set-key", &Reader::read_own_key}};
     std::string_view raw_account = raw_attribute(root, "id");
     if (raw_account.data() == nullptr) raw_account = raw_attribute(root, "account");
     account_ = parse_account_id(resolved(raw_account));
@@ -249,12 +292,13 @@ class Reader {
           problem && !account_problem_)
         account_problem_ = std::move(problem);
     if (credentials_ == nullptr) return for_each_child(root, children);
-    const std::size_t first = commands_.size();
+    const std::size_t first = commands_.size(), own = credentials_->size();
+    credentials_->push_back({Credential::Use::login, account_.value_or(AccountId()), key_of(root),
+                             std::uint32_t(first), 0});
     Problem problem = for_each_child(root, children);
-    if (commands_.size() > first) {  // else there is nothing to let through
-      credentials_->push_back({Credential::Use::login, *account_, key_of(root),
-                               std::uint32_t(first), std::uint32_t(commands_.size() - first)});
-    }
+    (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
+    if (commands_.size() == first)
+      credentials_->resize(own, Credential{});  // nothing to let through
     return problem;
   }
 
@@ -334,7 +378,7 @@ class Reader {
   std::vector<Credential>* const credentials_;
   const char* const tie_problem_;
   const std::size_t elements_before_;
-  std::size_t keys_ = 0;  // of accounts to be created
+  std::size_t keys_ = 0;  // that are given to accounts
   std::string scratch_;
   std::string_view raw_symbol_;  // of the <symbol> being read
   SymbolName symbol_;

@@ -45,10 +45,19 @@ template <>
 inline constexpr std::array words<AtBand>{Word{"refuse", AtBand::refuse},
                                           Word{"auction", AtBand::auction}};
 
+template <>
+inline constexpr std::array words<Role>{Word{"trader", Role::trader},
+                                        Word{"operator", Role::market_operator}};
+template <>
+inline constexpr std::array words<Access>{Word{"active", Access::active},
+                                          Word{"frozen", Access::frozen}};
+
 static_assert(words<Lifetime>.size() == enumerators<Lifetime> &&
               words<SelfTrade>.size() == enumerators<SelfTrade> &&
               words<Trading>.size() == enumerators<Trading> &&
-              words<AtBand>.size() == enumerators<AtBand>);
+              words<AtBand>.size() == enumerators<AtBand> &&
+              words<Role>.size() == enumerators<Role> &&
+              words<Access>.size() == enumerators<Access>);
 
 template <class Value>
 std::string_view word_of(Value value) {

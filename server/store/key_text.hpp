@@ -1,6 +1,7 @@
 #pragma once
-// The text of a key hash in tables: scrypt:LOG2_N:R:P:SALT:DIGEST, the costs in decimal, 1 to 3
-// digits, 0 to 255; SALT 32 and DIGEST 56 digits of lower-case hex. No state; any thread.
+// The text of a key hash in tables: empty for none; else scrypt:LOG2_N:R:P:SALT:DIGEST, the costs
+// in decimal, 1 to 3 digits, 0 to 255; SALT 32 and DIGEST 56 digits of lower-case hex. No state;
+// any thread.
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +14,7 @@
 namespace exchange {
 
 inline std::string key_text(const KeyHash& key) {
+  if (!key.has_key()) return {};
   std::string text = "scrypt:" + std::to_string(key.log2_n) + ":" + std::to_string(key.r) + ":" +
                      std::to_string(key.p);
   const auto add_hex = [&](const auto& bytes) {
@@ -28,6 +30,7 @@ inline std::string key_text(const KeyHash& key) {
 // Nothing if key_text() does not write that.
 inline std::optional<KeyHash> parse_key_text(std::string_view text) {
   KeyHash key;
+  if (text.empty()) return key;
   std::string_view rest = text;
   bool valid = true;
   const auto number = [&](std::size_t digits_max, int base) {

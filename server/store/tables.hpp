@@ -49,7 +49,15 @@ struct TableTraits<AccountRow> : UsualTable {
 template <>
 struct TableTraits<AccountKeyRow> : UsualTable {
   static constexpr const char *name = "account_keys", *key = "account";
+  static constexpr std::array changing{"key_hash"};
   static std::uint64_t key_of(const AccountKeyRow& row) { return row.account; }
+};
+template <>
+struct TableTraits<AccountRulesRow> : UsualTable {
+  static constexpr const char *name = "account_rules", *key = "account";
+  static constexpr std::array changing{"role", "access", "orders_max", "orders_per_second_max",
+                                       "position_max_e8"};
+  static std::uint64_t key_of(const AccountRulesRow& row) { return row.account; }
 };
 template <>
 struct TableTraits<SymbolRow> : UsualTable {
@@ -122,7 +130,8 @@ std::string to_stored(const InlineText<Max>& text) {
 inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
 // The first value is that of tables from before it: empty.
 template <class Value>
-concept WordWithDefault = std::same_as<Value, Trading> || std::same_as<Value, AtBand>;
+concept WordWithDefault = std::same_as<Value, Trading> || std::same_as<Value, AtBand> ||
+    std::same_as<Value, Role> || std::same_as<Value, Access>;
 template <WordWithDefault Value>
 std::string to_stored(Value value) {
   return value == Value() ? "" : std::string(name_of(value));
@@ -200,8 +209,7 @@ template <WordWithDefault Value>
 const char* from_stored(std::string_view stored, Value& value) {
   for (std::size_t at = 0; at < enumerators<Value>; ++at)
     if (value = Value(at); to_stored(value) == stored) return nullptr;
-  return std::same_as<Value, Trading> ? "is not a state of trading"
-                                      : "is neither empty nor auction";
+  return "is none of its words";
 }
 inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");

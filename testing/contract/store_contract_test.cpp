@@ -317,6 +317,16 @@ const KeyHash some_key = [] {
 }();
 
 using Keys = std::vector<std::pair<AccountId, KeyHash>>;
+// The newest one of each account.
+Keys keys_of(const Recovered& recovered) {
+  Keys keys;
+  for (const LoginChange& login : recovered.logins) {
+    if (!login.key) continue;
+    std::erase_if(keys, [&](const auto& one) { return one.first == login.account; });
+    keys.emplace_back(login.account, *login.key);
+  }
+  return keys;
+}
 
 }  // namespace
 
@@ -329,37 +339,48 @@ TEST_CASE(
   commit(*store, exchange, 2, {CreateAccount{bob, Cash::whole(5), some_key}});
   const Keys expected{{bob, some_key}};
   store = &place->reopen();
-  CHECK(recover(*store).keys == expected);
+  CHECK(keys_of(recover(*store)) == expected);
 
   project(*store, exchange, 2);
   Exchange later = std::move(exchange);
   store = &place->reopen();
-  CHECK(recover(*store).keys == expected);
+  CHECK(keys_of(recover(*store)) == expected);
   CHECK(recover(*store).tables.account_keys.size() == 1);
 
   store->prune(2);
   commit(*store, later, 3, {CreateAccount{AccountId("3"), Cash(), some_key}});
   store = &place->reopen();
-  CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
+  CHECK(keys_of(recover(*store)) == Keys{{bob, some_key}, {AccountId("3"), some_key}});
 }
 
-TEST_CASE("projecting a key again, or another one, leaves the first") {
+TEST_CASE("keys that change and rules of accounts survive a restart, the newest of each") {
   const auto place = any_place();
-  Store& store = place->reopen();
+  Store* store = &place->reopen();
   Exchange exchange;
-  exchange.apply(CreateAccount{alice, Cash::whole(5), some_key}, {1});
-  Rows rows;
-  exchange.take_changes(rows);
-  REQUIRE(rows.account_keys.size() == 1);
-  store.load();
-  store.project(rows, 1);
-  store.project(rows, 1);
-  rows.account_keys[0].key.digest[0] ^= 1;
-  store.project(rows, 1);
-  const TablesImage image = store.load();
-  REQUIRE(image.rows.account_keys.size() == 1);
-  CHECK(image.rows.account_keys[0].account == 0);
-  CHECK(image.rows.account_keys[0].key == some_key);
+  KeyHash other = some_key;
+  other.digest[0] ^= 1;
+  const SetAccount rules{.account = bob,
+                         .role = Role::market_operator,
+                         .access = Access::frozen,
+                         .orders_max = 7,
+                         .orders_per_second_max = 8,
+                         .position_max = Shares::whole(9)};
+  commit(*store, exchange, 1,
+         {CreateAccount{alice, Cash::whole(5), some_key}, CreateAccount{bob, Cash(), some_key}});
+  project(*store, exchange, 1);
+  store = &place->reopen();
+  commit(*store, exchange, 2,
+         {SetKey{bob, other}, SetKey{alice, other}, SetKey{alice}, SetAccount{bob}, rules});
+  const AccountRulesRow expected{1, Role::market_operator, Access::frozen, 7, 8, Shares::whole(9)};
+  for (const bool projected : {false, true}) {
+    if (projected) project(*store, exchange, 2);
+    store = &place->reopen();
+    const Recovered recovered = recover(*store);
+    const Keys keys = keys_of(recovered);
+    CHECK(std::is_permutation(keys.begin(), keys.end(), Keys{{alice, {}}, {bob, other}}.begin()));
+    CHECK(recovered.logins.back().role == Role::market_operator);
+    if (projected) CHECK(recovered.tables.account_rules == std::vector{expected});
+  }
 }
 
 TEST_CASE("references survive in the tables") {

@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing 
     recovered.exchange.take_changes(rows);
     CHECK(rows.account_keys.size() == 1);
     store.project(rows, recovered.last_batch);
-    CHECK(recover(store).keys.size() == 1);
+    CHECK(recover(store).logins.size() == 1);
   }
   SECTION("both, but not their logs") {
     lose(db());

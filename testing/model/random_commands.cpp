@@ -15,11 +15,11 @@ SymbolName RandomCommands::symbol(std::uint64_t number) {
 Command RandomCommands::next(OrderId orders) {
   orders_ = orders;
   // Of some hundred commands, by their index in Command; of a kind that is missing here one.
-  constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9, 1, 3};
+  constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9, 1, 3, 1, 2, 1, 1};
   const auto weight = [&](std::size_t kind) {
     return kind < std::size(weights) ? weights[kind] : 1;
   };
-  std::uint64_t choice = below(104 + command_kinds - std::size(weights));
+  std::uint64_t choice = below(109 + command_kinds - std::size(weights));
   std::size_t kind = 0;
   for (; choice >= weight(kind); ++kind) choice -= weight(kind);
 
@@ -41,6 +41,14 @@ Command RandomCommands::next(OrderId orders) {
       set->price_min = Price::whole(2);
       set->price_max = Price::whole(1);
     }
+  }
+  if (auto* const set = std::get_if<SetAccount>(&command)) {
+    const std::uint64_t rare = below(60);
+    if (rare / 10 == 0) set->access = Access::frozen;
+    if (rare / 10 == 1) set->orders_max = 1 + rare % 10;
+    if (rare / 10 == 2) set->orders_per_second_max = 1 + rare % 3;
+    if (rare / 10 == 3) set->position_max = Shares::whole(std::int64_t(10 + rare));
+    set->cancel_orders = rare % 8 == 7;
   }
   if (auto* const order = std::get_if<PlaceOrder>(&command)) {
     if (order->lifetime == Lifetime::immediate_or_cancel && below(2) == 0) order->limit = Price();

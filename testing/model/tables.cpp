@@ -6,6 +6,8 @@ namespace exchange {
 
 void Tables::write(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
+  for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
+  for (const AccountRulesRow& row : rows.account_rules) account_rules_[row.account] = row;
   for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;
   for (const PositionRow& row : rows.positions) positions_[{row.account, row.symbol}] = row;
   for (const OrderRow& row : rows.orders) orders_[row.id] = row;
@@ -27,6 +29,8 @@ OrderId Tables::place(OrderId order, ExecutionId executions) const {
 Rows Tables::image() const {
   Rows image;
   for (const auto& [key, row] : accounts_) image.accounts.push_back(row);
+  for (const auto& [key, row] : account_keys_) image.account_keys.push_back(row);
+  for (const auto& [key, row] : account_rules_) image.account_rules.push_back(row);
   for (const auto& [key, row] : symbols_) image.symbols.push_back(row);
   for (const auto& [key, row] : positions_) image.positions.push_back(row);
   for (const auto& [key, row] : orders_)

@@ -34,6 +34,8 @@ class Tables {
   OrderId place(OrderId order, ExecutionId executions) const;
 
   std::map<AccountNumber, AccountRow> accounts_;
+  std::map<AccountNumber, AccountKeyRow> account_keys_;
+  std::map<AccountNumber, AccountRulesRow> account_rules_;
   std::map<SymbolNumber, SymbolRow> symbols_;
   std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions_;
   std::map<OrderId, OrderRow> orders_;

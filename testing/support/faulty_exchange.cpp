@@ -227,10 +227,11 @@ void FaultyExchange::note_execution(Order& buy, Order& sell) {
 }
 
 void FaultyExchange::take(const AccountId& id, UInt128 cash_units) {
-  account_of(id).deposit -= Cash::from_units(Int128(cash_units));
+  account_of(id).cash.push_back({version(), -Int128(cash_units)});
 }
 void FaultyExchange::take(const AccountId& id, const SymbolName& symbol, Shares shares) {
-  account_of(id).placements[std::string(symbol.view())].push_back({version(), Shares() - shares});
+  account_of(id).placements[std::string(symbol.view())].push_back(
+      {version(), -Int128(shares.units())});
 }
 
 }  // namespace exchange::testing

@@ -105,6 +105,10 @@ struct Accepted {
   Outcome operator()(const ReplaceOrder&) const { return Replaced{9}; }
   Outcome operator()(const RecordEvents&) const { return Created(); }
   Outcome operator()(const SetInstrument&) const { return Created(); }
+  Outcome operator()(const SetKey&) const { return Created(); }
+  Outcome operator()(const SetAccount&) const { return Created(); }
+  Outcome operator()(const AdjustCash&) const { return Created(); }
+  Outcome operator()(const AdjustShares&) const { return Created(); }
 };
 
 }  // namespace
@@ -177,15 +181,18 @@ TEST_CASE("replies repeat what the tables of the page say, which have each such 
   for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at) {
     INFO((*at)[0]);
     const std::string element = with_values((*at)[1]);
-    const bool creates = element.starts_with("<account") || element.starts_with("<symbol") ||
-                         element.starts_with("<instrument");
+    const bool is_of_keys = element.starts_with("<set-key"),
+               creates = is_of_keys || element.starts_with("<account") ||
+                         element.starts_with("<symbol") || element.starts_with("<instrument") ||
+                         element.starts_with("<set-account") || element.starts_with("<adjust");
     std::string text = creates ? "<create>" + element + "</create>"
                                : "<transactions id=\"7\">" + element + "</transactions>";
     XmlDocument document;
     std::vector<RequestElement> elements;
     std::vector<Command> commands;
-    const Request request =
-        read_request(text.data(), text.size(), ProtocolLimits(), document, elements, commands);
+    std::vector<Credential> credentials;
+    const Request request = read_request(text.data(), text.size(), ProtocolLimits(), document,
+                                         elements, commands, is_of_keys ? &credentials : nullptr);
     REQUIRE(commands.size() == 1);
     for (std::size_t place = 0; place < attributes_max; ++place)
       if (elements[0].has(place)) shown.emplace(elements[0].kind, place);

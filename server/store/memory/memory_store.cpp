@@ -13,6 +13,7 @@ TablesImage MemoryStore::load() {
     TablesImage image;
     for (const auto& [number, row] : tables.accounts) image.rows.accounts.push_back(row);
     for (const auto& [number, row] : tables.account_keys) image.rows.account_keys.push_back(row);
+    for (const auto& [number, row] : tables.account_rules) image.rows.account_rules.push_back(row);
     for (const auto& [number, row] : tables.symbols) image.rows.symbols.push_back(row);
     for (const auto& [key, row] : tables.positions) image.rows.positions.push_back(row);
     for (const auto& [id, row] : tables.orders)
@@ -65,8 +66,8 @@ bool MemoryStore::resolve_in_doubt(BatchNumber batch) {
 void MemoryStore::project(const Rows& rows, BatchNumber batch) {
   tables_.with([&](Tables& tables) {
     for (const AccountRow& row : rows.accounts) tables.accounts[row.number] = row;
-    for (const AccountKeyRow& row : rows.account_keys)
-      tables.account_keys.emplace(row.account, row);
+    for (const AccountKeyRow& row : rows.account_keys) tables.account_keys[row.account] = row;
+    for (const AccountRulesRow& row : rows.account_rules) tables.account_rules[row.account] = row;
     for (const SymbolRow& row : rows.symbols) tables.symbols[row.number] = row;
     for (const PositionRow& row : rows.positions) tables.positions[{row.account, row.symbol}] = row;
     for (const OrderRow& row : rows.orders) tables.orders[row.id] = row;

@@ -38,6 +38,7 @@ class MemoryStore : public Store {
   struct Tables {
     std::map<AccountNumber, AccountRow> accounts;
     std::map<AccountNumber, AccountKeyRow> account_keys;
+    std::map<AccountNumber, AccountRulesRow> account_rules;
     std::map<SymbolNumber, SymbolRow> symbols;
     std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions;
     std::map<OrderId, OrderRow> orders;

@@ -129,6 +129,7 @@ void prepare_put_rows(pqxx::connection& connection) {
 void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before) {
   put(work, rows.accounts);
   put(work, rows.account_keys);
+  put(work, rows.account_rules);
   put(work, rows.symbols);
   put(work, rows.positions);
   std::vector<OrderRow> known;

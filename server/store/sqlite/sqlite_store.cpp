@@ -243,6 +243,7 @@ TablesImage SqliteStore::load() {
   Rows& rows = image.rows;
   read(rows.accounts, select_all<AccountRow>("ORDER BY number"));
   read(rows.account_keys, select_all<AccountKeyRow>());
+  read(rows.account_rules, select_all<AccountRulesRow>());
   read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
   read(rows.positions, select_all<PositionRow>());
   read(rows.orders,

@@ -239,6 +239,72 @@ TEST_CASE("a session stays the operator's until a wrong key comes, and is no acc
   CHECK(Talk(guard).ask(query("1", "first secret") + without_key) == in + refused);
 }
 
+TEST_CASE("a key that is changed or revoked logs in no more, on any connection") {
+  Guard guard;
+  Talk owner(guard), other(guard);
+  owner.ask(account("1", "first secret"));
+  CHECK(other.ask(query("1", "first secret") + query("1", "")) == in + in);
+  CHECK(owner.ask(creation("<set-key id='1' key='second secret'/>")) == created_1);
+  CHECK(other.ask(query("1", "")) == unknown);
+  CHECK(other.ask(query("1", "first secret")) == unknown);
+  CHECK(other.ask(query("1", "second secret") + query("1", "")) == in + in);
+  CHECK(owner.ask(creation("<set-key id='1' revoke='true'/>")) == created_1);
+  CHECK(other.ask(query("1", "")) == unknown);
+  CHECK(other.ask(query("1", "second secret")) == unknown);
+  CHECK(owner.ask(creation("<set-key id='1' revoke='true' key='third secret'/>")) ==
+        results(R"(<error id="1">both 'key' and 'revoke' are given</error>)"));
+  CHECK(owner.ask(creation("<set-key id='1' key='third secret'/>")) == created_1);
+  CHECK(other.ask(query("1", "third secret")) == in);
+}
+
+TEST_CASE("an account changes its own key, and no other") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret") + account("2", "other secret"));
+  const auto change = [](const std::string& id, const std::string& key, const std::string& child) {
+    return framed("<transactions id='" + id + "'" + key_attribute(key) + ">" + child +
+                  "</transactions>");
+  };
+  const std::string to_second = "<set-key key='second secret'/>";
+  Talk stranger(guard);
+  const std::uint64_t before = guard.hashes();
+  CHECK(stranger.ask(change("1", "wrong secret", to_second)) ==
+        results("<error>unknown account</error>"));
+  CHECK(guard.hashes() == before + 1);
+  CHECK(stranger.ask(change("1", "first secret", "<set-key id='2' key='second secret'/>")) ==
+        results(R"(<error id="2">the account is that of transactions</error>)"));
+  CHECK(stranger.ask(change("1", "first secret", to_second)) == results("<created/>"));
+  CHECK(stranger.ask(query("1", "first secret")) == unknown);
+  CHECK(stranger.ask(query("1", "second secret")) == in);
+  CHECK(stranger.ask(query("2", "other secret")) == in);
+}
+
+TEST_CASE("an account that is an operator creates with its own key, until it is none") {
+  Guard guard;
+  Talk owner(guard), talk(guard);
+  owner.ask(account("1", "first secret") + account("2", "other secret"));
+  const auto create = [](const std::string& id, const std::string& key) {
+    return framed("<create id='" + id + "'" + key_attribute(key) + "><symbol sym='S'/></create>");
+  };
+  const std::string created = results(R"(<created sym="S"/>)"),
+                    refused =
+                        results(R"(<error sym="S">creating needs the operator's key</error>)");
+  CHECK(talk.ask(query("1", "first secret")) == in);
+  const std::uint64_t before = guard.hashes();
+  CHECK(talk.ask(create("1", "")) == refused);
+  CHECK(talk.ask(create("1", "first secret")) == refused);
+  CHECK(guard.hashes() == before + 2);
+  CHECK(owner.ask(creation("<set-account id='1' role='operator'/>")) == created_1);
+  CHECK(talk.ask(create("1", "first secret") + create("1", "")) == created + created);
+  CHECK(talk.ask(query("1", "")) == in);
+  CHECK(talk.ask(create("2", "other secret")) == refused);
+  CHECK(talk.ask(create("1", "wrong secret")) == refused);
+  CHECK(talk.ask(create("1", "first secret")) == created);
+  CHECK(owner.ask(creation("<set-account id='1' role='trader'/>")) == created_1);
+  CHECK(talk.ask(create("1", "") + create("1", "first secret")) == refused + refused);
+  CHECK(talk.ask(query("1", "first secret")) == in);
+}
+
 TEST_CASE("a pipeline may create an account and trade with it") {
   Guard guard;
   Talk talk(guard);

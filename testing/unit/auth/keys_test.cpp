@@ -117,16 +117,23 @@ TEST_CASE("a hash is checked with the parameters that it was made with") {
   CHECK_THROWS_AS(is_hash_of("long enough", absurd), std::runtime_error);
 }
 
-TEST_CASE("the first key of an account stays on the ring") {
+TEST_CASE("the newest key of an account is on the ring, and its version tells of changes") {
   KeyRing ring;
   const KeyHash first = hash_key("long enough", cheap), second = hash_key("another one", cheap);
   CHECK_FALSE(ring.find(AccountId("1")));
-  ring.add(AccountId("1"), first);
-  ring.add(AccountId("1"), second);
-  ring.add(AccountId("01"), second);
+  ring.set_key(AccountId("1"), first);
+  ring.set_key(AccountId("01"), second);
+  const std::uint64_t version = ring.version();
   CHECK(ring.find(AccountId("1")) == first);
   CHECK(ring.find(AccountId("01")) == second);
-  CHECK(ring.size() == 2);
+  ring.set_key(AccountId("1"), second);
+  CHECK(ring.version() != version);
+  CHECK(ring.find(AccountId("1")) == second);
+  ring.set_key(AccountId("1"), {});
+  CHECK_FALSE(ring.find(AccountId("1")));
+  CHECK_FALSE(ring.is_operator(AccountId("01")));
+  ring.set_role(AccountId("01"), Role::market_operator);
+  CHECK(ring.is_operator(AccountId("01")));
 }
 
 TEST_CASE("HTTP Basic gives an account and its key") {

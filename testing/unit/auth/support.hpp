@@ -77,7 +77,7 @@ struct Guard {
                .checks_per_address_max = checks_per_address_max,
                .scrypt_log2_n = cheap},
         authenticator(std::make_unique<Authenticator>(limits, keys, metrics)) {
-    keys.add(operator_id, hash_key(operator_key, cheap));
+    keys.set_key(operator_id, hash_key(operator_key, cheap));
   }
   const AuthLimits limits;
   Metrics metrics;

@@ -206,8 +206,13 @@ struct Follower {
   void take(const EventRow& row) {
     REQUIRE(row.number == ++number);
     const std::string_view kind = name_of(row.kind);
-    if (kind == "shares_received") {
-      positions[row.symbol] += row.shares.units();
+    if (kind == "shares_received" || kind == "shares_taken") {
+      positions[row.symbol] += (kind == "shares_taken" ? -1 : 1) * Int128(row.shares.units());
+    } else if (kind == "cash_received" || kind == "cash_taken") {
+      const bool more = row.balance.units() > cash;
+      REQUIRE((row.balance.units() == cash || more == (kind == "cash_received")));
+      cash = row.balance.units();
+      return;  // of no symbol
     } else if (kind == "opened") {
       Open opened{row.side, row.shares, row.price};
       if (row.price == Price() && row.side == Side::buy)  // an auction reserves for it

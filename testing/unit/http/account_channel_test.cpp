@@ -232,7 +232,7 @@ TEST_CASE_METHOD(FollowAccount,
 
 TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key alone") {
   options.auth.required = options.protocol.keys = true;
-  keys.add(operator_id, hash_key("key-of-operator", 4));
+  keys.set_key(operator_id, hash_key("key-of-operator", 4));
   start();
   REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
                "<account id='2' balance='10' key='secret-of-2'/></create>")

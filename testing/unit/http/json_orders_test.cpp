@@ -201,7 +201,7 @@ TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and sho
 
 TEST_CASE_METHOD(JsonOrders, "with keys, JSON trades and creates with the right key alone") {
   options.auth.required = options.protocol.keys = true;
-  keys.add(operator_id, hash_key("key-of-operator", 4));
+  keys.set_key(operator_id, hash_key("key-of-operator", 4));
   start();
   const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
   const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";

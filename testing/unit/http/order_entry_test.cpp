@@ -230,7 +230,7 @@ TEST_CASE_METHOD(Enter, "a response lists so many executions, and names the next
 
 TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is logged in") {
   options.auth.required = options.protocol.keys = true;
-  keys.add(operator_id, hash_key("key-of-operator", 4));
+  keys.set_key(operator_id, hash_key("key-of-operator", 4));
   start();
   Socket socket = follow();
   const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";

@@ -40,10 +40,17 @@ COMMANDS = (
     ("ReplaceOrder", "account! side order shares! limit reference"),
     ("RecordEvents", "account!"),
     ("SetInstrument", "symbol tick price_min price_max band lot order_max at_band trading"),
+    ("SetKey", "account! key"),
+    (
+        "SetAccount",
+        "account! role access cancel_orders orders_max orders_per_second_max position_max",
+    ),
+    ("AdjustCash", "account! takes balance reference"),
+    ("AdjustShares", "account! symbol! takes shares! reference"),
 )
 TEXTS = ("account", "symbol", "reference")
-ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading")
-FLAGS = ("post", "must_exist", "at_disconnect", "of_any")
+ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading", "role", "access")
+FLAGS = ("post", "must_exist", "at_disconnect", "of_any", "cancel_orders", "takes")
 
 
 class Record(NamedTuple):
