@@ -59,6 +59,7 @@ class TablesCheck {
     check_projection();
     check_accounts();
     check_account_keys();
+    check_account_rules();
     check_symbols();
     check_positions();
     check_orders();
@@ -168,6 +169,14 @@ class TablesCheck {
     });
   }
 
+  void check_account_rules() {
+    each<AccountRulesRow>("ORDER BY account", [&](const AccountRulesRow& row) {
+      require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
+      require(row.position_max >= Shares(), row, "a limit below zero");
+      image_.rows.account_rules.push_back(row);
+    });
+  }
+
   // Of an account, numbers run from 1 to that of its row, and its balance changes by events alone.
   void check_events() {
     const auto& accounts = image_.rows.accounts;
@@ -272,7 +281,8 @@ class TablesCheck {
   // Without its order.
   void check_replacement(const ReplacementRow& row, ExecutionId& executions_before) {
     require(row.order < row.number, row, "order_id is not below its number");
-    require(row.shares > Shares() && row.limit > Price(), row, "shares or limit not above zero");
+    require(row.shares > Shares() && row.limit >= Price(), row,
+            "shares not above zero, or limit below zero");
     require(row.executions_before >= executions_before, row,
             "executions_before is below that of the previous replacement");
     require(row.executions_before <= image_.rows.totals.executions, row,

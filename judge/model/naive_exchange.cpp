@@ -832,7 +832,11 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     consider_holdings(order->account);
     consider_rules(order->symbol);
     if (const Symbol* const symbol = find(symbols_, order->symbol)) consider(symbol->created);
-    if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
+    const Account* const by = find(accounts_, order->account);
+    const bool limited = by && std::any_of(by->rules.begin(), by->rules.end(), [](const auto& one) {
+                           return one.rules.orders_max > 0;
+                         });
+    if (limited || order->post_only || order->lifetime == Lifetime::fill_or_kill)
       if (const Symbol* const symbol = find(symbols_, order->symbol))
         for (const OrderId id : symbol->orders) consider_order(id);
   } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {

@@ -405,7 +405,9 @@ void Exchange::add_event(AccountNumber account, SymbolNumber symbol, Timestamp n
                          EventRow event) {
   Ledger::Account& of = ledger_.account(account);
   const Ledger::Position* position = nullptr;
-  if (event.kind != EventKind::began)
+  const bool of_cash =
+      event.kind == EventKind::cash_received || event.kind == EventKind::cash_taken;
+  if (event.kind != EventKind::began && !of_cash)
     position = ledger_.find_position(Ledger::key(account, symbol));
   event.account = account;
   of.add_event();

@@ -239,15 +239,16 @@ void add_account(Document& document, const MarketView& view, const AccountId& id
 Json event_json(const MarketView& view, const EventRow& row) {
   using Kind = EventKind;
   const std::string_view kind = name_of(row.kind), event = kind.substr(0, kind.find('_'));
-  const bool executed = event == "executed", canceled = event == "canceled";
+  const bool executed = event == "executed", canceled = event == "canceled",
+             of_symbol = row.kind != Kind::began && event != "cash";
   Json json{{"number", row.number}, {"event", executed || canceled ? event : kind}};
   if (row.order != 0) {
     json["order"] = row.order;
     if (row.reference) json["ref"] = row.reference->view();
   }
-  if (row.kind != Kind::began) json["symbol"] = view.symbols()[row.symbol].name.view();
+  if (of_symbol) json["symbol"] = view.symbols()[row.symbol].name.view();
   if (row.order != 0) json["side"] = side_name(row.side);
-  if (row.kind != Kind::began) json["shares"] = to_string(row.shares);
+  if (of_symbol) json["shares"] = to_string(row.shares);
   if (row.order != 0) {
     if (executed)
       json["price"] = to_string(row.price);
@@ -261,7 +262,7 @@ Json event_json(const MarketView& view, const EventRow& row) {
   }
   if (canceled) json["reason"] = kind.substr(event.size() + 1);
   json["balance"] = to_string(row.balance);
-  if (row.kind != Kind::began) json["position"] = to_string(row.position);
+  if (of_symbol) json["position"] = to_string(row.position);
   json["batch"] = row.batch;
   json["time_us"] = row.time.microseconds;
   return json;

@@ -118,9 +118,7 @@ template <class Adjust, class Number>
 Problem read_signed(std::string_view text, Adjust& adjust, Number& number, std::string_view name) {
   adjust.takes = text.starts_with('-');
   if (adjust.takes) text.remove_prefix(1);
-  if (Problem problem = read_value(text, number, name)) return problem;
-  if (number == Number()) return {number_out_of_range, std::string(name) + " is zero"};
-  return {};
+  return read_value(text, number, name);
 }
 
 }  // namespace

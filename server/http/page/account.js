@@ -134,8 +134,11 @@ export class Account {
       if (own?.open === 0n) this.orders.delete(order);
     } else if (event.event === "canceled") {
       this.orders.delete(order);
-    } else if (event.event === "shares_received") {
-      this.began.shares.set(symbol, (this.began.shares.get(symbol) ?? 0n) + units(shares));
+    } else if (event.event === "cash_received" || event.event === "cash_taken") {
+      this.began.cash += cashUnits(event.balance) - this.balance;
+    } else if (event.event === "shares_received" || event.event === "shares_taken") {
+      const change = event.event === "shares_taken" ? -units(shares) : units(shares);
+      this.began.shares.set(symbol, (this.began.shares.get(symbol) ?? 0n) + change);
       this.notePrice(symbol, this.prices.get(symbol) ?? null);
     }
     const isNews = event.event === "executed" || (event.event === "canceled" && event.reason !== "client");

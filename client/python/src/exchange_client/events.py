@@ -38,7 +38,7 @@ class AccountEvent:
     """A change of an account, and what the account has after it."""
 
     number: int  # one higher than that of the event before
-    kind: str  # "opened", "executed", "canceled", "replaced", "shares_received" or "began"
+    kind: str  # "opened", "executed", "canceled", "replaced", "shares_received" or "shares_taken", "cash_received" or "cash_taken" by the operator, or "began"
     balance: Decimal  # free
     batch: int
     time: datetime
@@ -53,7 +53,8 @@ class AccountEvent:
     open: Decimal = Decimal(0)  # what is left of the order
     execution: int | None = None  # its number
     role: str | None = None  # of an execution: "maker" or "taker"
-    reason: str | None = None  # of "canceled": "client", "disconnect", "immediate" or "stp"
+    # of "canceled": "client", "disconnect", "immediate", "stp" or "operator"
+    reason: str | None = None
     position: Decimal = Decimal(0)  # free, in the symbol
 
 

@@ -82,8 +82,8 @@ TEST_CASE_METHOD(Replaced, "what is wrong with a replacement is found, with its 
   check(3, {
                {"order_id = 99", "order_id 99 does not exist"},
                {"order_id = 4", "order_id is not below its number"},
-               {"shares_e8 = 0", "shares or limit not above zero"},
-               {"limit_e8 = 0", "shares or limit not above zero"},
+               {"shares_e8 = 0", "shares not above zero, or limit below zero"},
+               {"limit_e8 = -1", "shares not above zero, or limit below zero"},
                {"limit_e8 = 'much'", "limit_e8 is not an integer"},
                {"executions_before = 1", "before an execution that it counts as earlier"},
                {"keeps_place = 2", "keeps_place is neither 0 nor 1"},
