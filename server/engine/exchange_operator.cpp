@@ -9,6 +9,7 @@ namespace exchange {
 Outcome Exchange::apply(const SetKey& command, Timestamp now) {
   const AccountNumber number = ledger_.find(command.account);
   if (number == no_index) return Rejected{Reason::unknown_account};
+  update_digest(now, 'k', number, command.key.has_key());
   set_key(number, command.key, now);
   return Created{};
 }
@@ -18,7 +19,7 @@ void Exchange::set_key(AccountNumber account, const KeyHash& key, Timestamp now)
   // a replay without the key, or with another, must not pass for the same
   std::uint64_t words[2];
   std::memcpy(words, key.digest.data(), sizeof words);
-  update_digest(now, 'K', words[0], words[1] ^ account);
+  update_digest(now, 'K', words[0], words[1]);
 }
 
 Outcome Exchange::apply(const SetAccount& command, Timestamp now) {

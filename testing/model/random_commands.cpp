@@ -47,6 +47,7 @@ Command RandomCommands::next(OrderId orders) {
     if (rare / 10 == 0) set->access = Access::frozen;
     if (rare / 10 == 1) set->orders_max = 1 + rare % 10;
     if (rare / 10 == 2) set->orders_per_second_max = 1 + rare % 3;
+    if (!limits_rates) set->orders_per_second_max.reset();
     if (rare / 10 == 3) set->position_max = Shares::whole(std::int64_t(10 + rare));
     set->cancel_orders = rare % 8 == 7;
   }

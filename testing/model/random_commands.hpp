@@ -27,6 +27,9 @@ class RandomCommands {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
   static constexpr int accounts = 5, symbols = 3;  // of each, the last is rare or never created
+  // Whether accounts get limits of orders in a second, of which no store and no audit knows.
+  bool limits_rates = false;
+
   static AccountId account(std::uint64_t number);
   static SymbolName symbol(std::uint64_t number);
 

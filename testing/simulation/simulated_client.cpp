@@ -67,8 +67,6 @@ AskedRequest World::next_request() {
     if (creates(command) != creation || std::holds_alternative<RecordEvents>(command) ||
         std::holds_alternative<SetKey>(command))  // accounts have no keys
       continue;
-    // the judge has no time for what was not committed
-    if (auto* set = std::get_if<SetAccount>(&command)) set->orders_per_second_max.reset();
     const bool queries = std::holds_alternative<QueryOrder>(command);
     if (plan.mostly_queries && !queries && !scheduler.chance(200)) continue;
     fit(command, account);

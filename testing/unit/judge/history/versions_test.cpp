@@ -31,9 +31,7 @@ TEST_CASE("the model gives the outcome that a command had at its version, also l
     std::vector<Answered> answered;
     INFO("extreme " << extreme);
     for (int i = 0; i < 1'500; ++i) {
-      Command command = random.next(model.orders());
-      // outcome() knows no time
-      if (auto* const set = std::get_if<SetAccount>(&command)) set->orders_per_second_max.reset();
+      const Command command = random.next(model.orders());
       const Version version = model.version();
       const Outcome foretold = model.outcome(command, version);
       REQUIRE(foretold == foreseen(model.apply(command, random.next_time())));
