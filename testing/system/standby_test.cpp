@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <random>
 
 #include "catch.hpp"
 #include "support/folder.hpp"
@@ -48,18 +49,21 @@ class StandbyProcess {
   ChildProcess process_;
 };
 
-// A port that is free now.
+// A port that is free now, and that no program gets which lets the system choose: those of Linux
+// begin at 32768.
 unsigned free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t bytes = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  REQUIRE(::bind(socket, any, bytes) == 0);
-  REQUIRE(::getsockname(socket, any, &bytes) == 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
+  std::random_device random;
+  while (true) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(std::uint16_t(15'000 + random() % 15'000));
+    const bool is_free =
+        ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(socket);
+    if (is_free) return ntohs(address.sin_port);
+  }
 }
 
 std::string order(const std::string& attributes) {
