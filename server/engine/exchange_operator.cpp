@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "engine/exchange.hpp"
+#include "engine/given_rules.hpp"
 
 namespace exchange {
 
@@ -25,14 +26,7 @@ void Exchange::set_key(AccountNumber account, const KeyHash& key, Timestamp now)
 Outcome Exchange::apply(const SetAccount& command, Timestamp now) {
   const AccountNumber number = ledger_.find(command.account);
   if (number == no_index) return Rejected{Reason::unknown_account};
-  AccountRules rules = ledger_.rules_of(number);
-  for_each_member<AccountRules>([&](auto rule) {
-    for_each_member<SetAccount>([&](auto change) {
-      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
-        if (std::string_view(rule.name) == change.name && command.*change.pointer)
-          rules.*rule.pointer = *(command.*change.pointer);
-    });
-  });
+  const AccountRules rules = with_given(ledger_.rules_of(number), command);
   ledger_.set_rules(number, rules);
   changes_.account_rules.push_back({number, rules.role, rules.access, rules.orders_max,
                                     rules.orders_per_second_max, rules.position_max});

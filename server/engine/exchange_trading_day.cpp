@@ -4,6 +4,7 @@
 
 #include "engine/auction.hpp"
 #include "engine/exchange.hpp"
+#include "engine/given_rules.hpp"
 
 namespace exchange {
 
@@ -71,25 +72,10 @@ void Exchange::collect(SymbolNumber number, Timestamp now) {
 
 // --- changing them
 
-namespace {
-
-Instrument changed(Instrument rules, const SetInstrument& command) {
-  for_each_member<Instrument>([&](auto rule) {
-    for_each_member<SetInstrument>([&](auto change) {
-      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
-        if (std::string_view(rule.name) == change.name && command.*change.pointer)
-          rules.*rule.pointer = *(command.*change.pointer);
-    });
-  });
-  return rules;
-}
-
-}  // namespace
-
 std::optional<Rejected> Exchange::check_change(SymbolNumber number,
                                                const SetInstrument& command) const {
   const Instrument& before = ledger_.symbol(number).instrument;
-  const Instrument after = changed(before, command);
+  const Instrument after = with_given(before, command);
   if (after.price_max > Price() && after.price_min > after.price_max)
     return Rejected{Reason::inverted_prices};
   // market buys have reserved at it
@@ -117,7 +103,7 @@ Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
 }
 
 Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& command, Timestamp now) {
-  const Instrument before = ledger_.symbol(number).instrument, after = changed(before, command);
+  const Instrument before = ledger_.symbol(number).instrument, after = with_given(before, command);
   std::optional<Uncrossed> executed;
   if (after.trading == Trading::open && before.trading != Trading::open)
     executed = uncross(number, now);
