@@ -33,7 +33,7 @@ struct Instrument {
 BOOST_DESCRIBE_STRUCT(Instrument, (),
                       (tick, price_min, price_max, band, lot, order_max, at_band, trading))
 
-// Whether an order may have this limit, wherever the last price is.
+// Whether an order may have this limit, whatever the last price is.
 inline bool allows(const Instrument& rules, Price limit) {
   return (rules.tick == Price() || limit.units() % rules.tick.units() == 0) &&
          limit >= rules.price_min && (rules.price_max == Price() || limit <= rules.price_max);

@@ -92,7 +92,7 @@ void complete_day(const std::string& path) try {
   const fs::path folder = folder_of(path), days = days_of(path);
   const std::optional<fs::path> begun = closing_folder(days);
   if (!begun) return;
-  // A copy: whoever finds no lock could start beside this server.
+  // A copy: a server that finds no lock could start beside this one.
   const fs::path lock = *begun / fs::path(path + ".lock").filename();
   fs::copy_file(path + ".lock", lock, fs::copy_options::overwrite_existing);
   sync(lock, 0);

@@ -61,15 +61,6 @@ class Auction : public TwoTraders {
                             {},
                             Lifetime::immediate_or_cancel});
   }
-  Exchange restarted() {
-    Rows rows;
-    engine.take_changes(rows);
-    tables_.write(rows);
-    return Exchange(tables_.image());
-  }
-
- private:
-  Tables tables_;
 };
 
 Outcome uncrossed(std::int64_t shares, std::int64_t price) {

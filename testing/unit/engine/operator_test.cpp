@@ -15,15 +15,6 @@ class Operated : public TwoTraders {
     return apply(
         ReplaceOrder{AccountId("1"), Side::buy, order, Shares::whole(shares), Price::whole(limit)});
   }
-  Exchange restarted() {
-    Rows rows;
-    engine.take_changes(rows);
-    tables_.write(rows);
-    return Exchange(tables_.image());
-  }
-
- private:
-  Tables tables_;
 };
 
 Outcome refused(Reason reason, std::uint64_t number) { return Rejected{reason, number}; }
