@@ -108,7 +108,8 @@ void Authenticator::stop() {
 // Goes past the keys that need no hash.
 bool Authenticator::is_checked(KeyCheck& check) const {
   if (const std::uint64_t now = keys_.version(); check.key_version != now) {
-    check.logins.clear();
+    std::erase_if(check.logins,
+                  [&](const auto& login) { return login.version != keys_.version(login.account); });
     check.key_version = now;
   }
   for (; check.checked < check.credentials.size(); ++check.checked) {
@@ -205,13 +206,16 @@ void Authenticator::check_next(KeyCheck& check) {
         },
         check.commands[credential.first_command]);
   } else {
+    const std::uint64_t version = keys_.version(credential.account);  // before its key is read
     const bool right = is_key_of(credential);
-    std::erase_if(check.logins,
-                  [&](const auto& login) { return login.account == credential.account; });
+    // a request without a key, which its account may not make, changes no login
+    if (!credential.key.empty())
+      std::erase_if(check.logins,
+                    [&](const auto& login) { return login.account == credential.account; });
     if (right) {
       if (check.logins.size() >= limits_.session_logins_max)
         check.logins.erase(check.logins.begin());
-      check.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
+      check.logins.push_back({credential.account, quick_digest(secret_, credential.key), version});
     } else if (credential.use == Credential::Use::operate) {
       return refuse_creations(check);
     } else {

@@ -19,6 +19,7 @@ struct KeyCheck {
   struct Login {
     AccountId account;
     std::array<std::uint8_t, 32> digest;  // of the key
+    std::uint64_t version;                // KeyRing::version() of the account for which it holds
   };
 
   explicit KeyCheck(const PeerAddress& address_) : address(address_) {}
@@ -42,7 +43,7 @@ struct KeyCheck {
 
   const PeerAddress address;      // for limits and turns
   std::vector<Login> logins;      // newest last
-  std::uint64_t key_version = 0;  // KeyRing::version() for which they hold
+  std::uint64_t key_version = 0;  // KeyRing::version() for which all of them hold
 
   // The batch.
   std::span<Credential> credentials;

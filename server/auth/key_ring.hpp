@@ -19,17 +19,13 @@ class KeyRing {
   // One without a hash ends all logins.
   void set_key(const AccountId& account, const KeyHash& key) {
     logins_.with([&](Logins& logins) {
-      const auto [login, is_new] = logins.try_emplace(std::string(account.view()));
-      const bool had_key = !is_new && login->second.key.has_key();
-      login->second.key = key;
-      if (had_key) ++version_;
+      Login& login = logins[std::string(account.view())];
+      if (login.key.has_key()) login.version = ++version_;
+      login.key = key;
     });
   }
   void set_role(const AccountId& account, Role role) {
-    logins_.with([&](Logins& logins) {
-      logins[std::string(account.view())].role = role;
-      ++version_;
-    });
+    logins_.with([&](Logins& logins) { logins[std::string(account.view())].role = role; });
   }
   void change(const LoginChange& change) {
     if (change.key) set_key(change.account, *change.key);
@@ -49,13 +45,20 @@ class KeyRing {
       return found != logins.end() && found->second.role == Role::market_operator;
     });
   }
-  // Another one once a login that was good may be so no more.
+  // Another one once a login that was good may be so no more: of any account, or of this one.
   std::uint64_t version() const { return version_; }
+  std::uint64_t version(const AccountId& account) {
+    return logins_.with([&](Logins& logins) {
+      const auto found = logins.find(account.view());
+      return found == logins.end() ? 0 : found->second.version;
+    });
+  }
 
  private:
   struct Login {
     KeyHash key;
     Role role = Role::trader;
+    std::uint64_t version = 0;  // when the key changed last
   };
   // a tree: clients cannot choose ids that collide
   using Logins = std::map<std::string, Login, std::less<>>;

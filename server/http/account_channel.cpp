@@ -25,8 +25,8 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
   if (!co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms)))
     co_return refused(
         "this server is not the active one, or cannot know now; subscribe again later");
-  const std::optional<bool> allowed =
-      co_await core_.may_see(*id, std::move(request.key), connection->address);
+  Credential login{Credential::Use::login, *id, std::move(request.key)};
+  const std::optional<bool> allowed = co_await core_.is_good(std::move(login), connection->address);
   if (!allowed) co_return refused(describe(Reason::key_unchecked));
   if (!*allowed) co_return unknown();
   ++beginning_;

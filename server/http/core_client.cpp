@@ -56,10 +56,10 @@ asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys) {
   co_await checked.wait();
 }
 
-asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& account, std::string key,
+asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login,
                                                          const PeerAddress& address) {
   if (authenticator_ == nullptr) co_return true;
-  Credential login{Credential::Use::login, account, std::move(key)};
+  const AccountId account = login.account;
   KeyCheck keys(address);
   keys.begin_batch({&login, 1}, {});
   co_await check_keys(keys);

@@ -62,10 +62,9 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending, const Lease& lease);
 
   bool has_keys() const { return authenticator_ != nullptr; }
-  // Whether `key` is the account's; always if accounts have no keys. Nothing if it was not checked,
-  // since the server stops or has too much to check.
-  boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
-                                                      const PeerAddress& address);
+  // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
+  // checked, since the server stops or has too much to check.
+  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const PeerAddress& address);
 
   // From the return on, the events of this account are recorded, if it exists.
   struct Recorded {

@@ -196,8 +196,9 @@ asio::awaitable<std::optional<bool>> may_see(HttpRoutes& at, const HttpHeader& h
                                              const AccountId& account, PeerAddress peer) {
   if (!at.core.has_keys()) co_return true;
   auto given = read_basic_credentials(field_of(header, http::field::authorization));
-  std::string key = given && given->account == account ? std::move(given->key) : "";
-  co_return co_await at.core.may_see(account, std::move(key), peer);
+  Credential login{Credential::Use::login, account, {}};
+  if (given && given->account == account) login.key = std::move(given->key);
+  co_return co_await at.core.is_good(std::move(login), peer);
 }
 
 Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
@@ -365,8 +366,8 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     co_return http_error(request, http::status::forbidden,
                          "this server has no operator: start it with --auth and "
                          "--operator-key-file");
-  const std::optional<bool> allowed =
-      co_await at.core.may_see(operator_id, operator_key_of(request), peer);
+  Credential login = operator_login(request);
+  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
   if (at.readiness.role() != Readiness::Role::active)
@@ -427,6 +428,10 @@ constexpr Route routes[] = {
     {.path = "/api/trades", .of_market = trades},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
     {.path = "/api/accounts/", .answer = account},
+    {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},
+    {.path = "/api/keys", .methods = posting, .json = JsonVerb::set_key},
+    {.path = "/api/adjustments/cash", .methods = posting, .json = JsonVerb::adjust_cash},
+    {.path = "/api/adjustments/shares", .methods = posting, .json = JsonVerb::adjust_shares},
     {.path = "/api/orders", .methods = posting, .json = JsonVerb::place},
     {.path = "/api/orders", .methods = deleting, .json = JsonVerb::cancel_all},
     {.path = "/api/orders/", .answer = order},

@@ -24,11 +24,17 @@ Problem take_parameter(const HttpHeader& header, std::string_view name, const ch
 
 }  // namespace
 
-std::string operator_key_of(const HttpHeader& header) {
+Credential operator_login(const HttpHeader& header) {
   constexpr std::string_view bearer = "Bearer ";
   const std::string_view field = field_of(header, http::field::authorization);
-  return boost::algorithm::istarts_with(field, bearer) ? std::string(field.substr(bearer.size()))
-                                                       : std::string();
+  Credential login{Credential::Use::operate, operator_id, {}};
+  if (boost::algorithm::istarts_with(field, bearer)) {
+    login.key = field.substr(bearer.size());
+  } else if (auto account = read_basic_credentials(field)) {
+    login.account = account->account;
+    login.key = std::move(account->key);
+  }
+  return login;
 }
 
 HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
@@ -45,6 +51,7 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
   const std::string in_path =
       verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query ? "order"
       : verb == JsonVerb::set_instrument && path_of(request) != "/api/symbols"         ? "symbol"
+      : verb == JsonVerb::set_account                                                  ? "account"
                                                                                        : "";
   if (!in_path.empty()) {
     if (members.contains(in_path)) {
@@ -54,7 +61,8 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
     members[in_path] = last_segment(request);
   }
   Problem& problem = asked.request.problem;
-  if (!is_of_operator(verb)) problem = take_parameter(request, "account", "account", members);
+  if (verb < JsonVerb::create_account)
+    problem = take_parameter(request, "account", "account", members);
   if (!problem && verb == JsonVerb::cancel_all)
     problem = take_parameter(request, "sym", "symbol", members);
   if (problem) return asked;
@@ -71,17 +79,13 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
     asked.commands.clear();
   }
   if (!limits.keys || asked.commands.empty()) return asked;
-  const auto count = std::uint32_t(asked.commands.size());
-  if (!read.is_of_operator()) {
-    asked.credentials.push_back({Credential::Use::login, *read.account,
-                                 given ? std::move(given->key) : std::string(), 0, count});
-    return asked;
-  }
-  asked.credentials.push_back(
-      {Credential::Use::operate, operator_id, operator_key_of(request), 0, count});
-  if (const auto* account = std::get_if<CreateAccount>(&asked.commands[0]))
-    asked.credentials.push_back(
-        {Credential::Use::create, account->account, std::move(read.key), 0, 1});
+  Credential login = operator_login(request);
+  if (read.account)
+    login = {Credential::Use::login, *read.account, given ? std::move(given->key) : ""};
+  login.commands = std::uint32_t(asked.commands.size());
+  asked.credentials.push_back(std::move(login));
+  if (!read.key.empty())
+    asked.credentials.push_back({Credential::Use::create, {}, std::move(read.key), 0, 1});
   return asked;
 }
 

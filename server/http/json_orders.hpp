@@ -1,6 +1,6 @@
 #pragma once
-// Accounts, symbols and orders in JSON over HTTP (docs/http-api.md): a request with its method,
-// path and parameters as one of json_requests.hpp, and its response.
+// Accounts, symbols, orders and what the operator does, in JSON over HTTP (docs/http-api.md): a
+// request with its method, path and parameters as one of json_requests.hpp, and its response.
 
 #include <boost/asio/awaitable.hpp>
 #include <vector>
@@ -26,8 +26,8 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
 boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
                                                        const HttpHeader& header, PeerAddress peer,
                                                        HttpJsonRequest asked);
-// The key of `Authorization: Bearer`; empty if there is none.
-std::string operator_key_of(const HttpHeader& header);
+// Of `Authorization`: the operator's key (Bearer), or an account that is an operator (Basic).
+Credential operator_login(const HttpHeader& header);
 HttpResponse json_response(const HttpHeader& header, const JsonResponse& response);
 
 }  // namespace exchange

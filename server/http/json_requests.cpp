@@ -9,15 +9,23 @@ namespace {
 using enum ErrorCode;
 namespace http = boost::beast::http;
 
-// Of an attribute.
-constexpr std::string_view member_of(std::string_view attribute) {
-  if (attribute == "sym") return "symbol";
-  if (attribute == "amount") return "shares";
-  if (attribute == "price-min") return "price_min";
-  if (attribute == "price-max") return "price_max";
-  if (attribute == "order-max") return "order_max";
-  if (attribute == "at-band") return "at_band";
-  return attribute;
+// Of an attribute: `price_max` of "price-max".
+struct MemberName {
+  std::array<char, 32> text{};
+  std::size_t size = 0;
+  constexpr operator std::string_view() const { return {text.data(), size}; }
+};
+template <class AnyCommand>
+consteval MemberName member_of(std::string_view attribute) {
+  constexpr bool is_of_account = std::is_same_v<AnyCommand, SetAccount> ||
+                                 std::is_same_v<AnyCommand, AdjustCash> ||
+                                 std::is_same_v<AnyCommand, AdjustShares>;
+  if (attribute == "sym") attribute = "symbol";
+  if (attribute == "amount") attribute = std::is_same_v<AnyCommand, AdjustCash> ? "cash" : "shares";
+  if (attribute == "id" && is_of_account) attribute = "account";
+  MemberName name;
+  for (const char c : attribute) name.text[name.size++] = c == '-' ? '_' : c;
+  return name;
 }
 
 // The value as the text that the attribute has in XML: a string.
@@ -35,12 +43,14 @@ std::optional<std::string> number_text(const JsonInput& value) {
 }
 constexpr bool is_number(std::string_view attribute) {
   for (const char* name :
-       {"amount", "limit", "from", "tick", "price-min", "price-max", "band", "lot", "order-max"})
+       {"amount", "limit", "from", "tick", "price-min", "price-max", "band", "lot", "order-max",
+        "orders-max", "orders-per-second-max", "position-max"})
     if (attribute == name) return true;
   return false;
 }
 std::optional<std::string> text_of(const JsonInput& value, std::string_view attribute) {
-  if (attribute == "post" && value.is_boolean()) return value.dump();
+  const bool is_truth = attribute == "post" || attribute == "cancel-orders";
+  if (is_truth && value.is_boolean()) return value.dump();
   return is_number(attribute) ? number_text(value) : text_of(value);
 }
 
@@ -76,7 +86,8 @@ struct Members {
       Problem problem;
       for_each_attribute<AnyCommand>([&](auto at) {
         constexpr std::string_view attribute = attributes_of<AnyCommand>[at].name;
-        if (member_of(attribute) != name || has(without, attribute)) return;
+        constexpr MemberName member = member_of<AnyCommand>(attribute);
+        if (member != std::string_view(name) || has(without, attribute)) return;
         known = true;
         texts[at] = text_of(value, attribute);
         if (texts[at]) return;
@@ -90,17 +101,22 @@ struct Members {
     return {};
   }
   Problem missing() const {
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      if (attributes_of<AnyCommand>[i].presence == Presence::required && !texts[i])
-        return missing_member(member_of(attributes_of<AnyCommand>[i].name));
-    return {};
+    Problem problem;
+    for_each_attribute<AnyCommand>([&](auto at) {
+      constexpr auto& attribute = attributes_of<AnyCommand>[at];
+      constexpr MemberName member = member_of<AnyCommand>(attribute.name);
+      if (!problem && attribute.presence == Presence::required && !texts[at])
+        problem = missing_member(member);
+    });
+    return problem;
   }
   Problem into(AnyCommand& command) const {
     Problem problem;
     for_each_attribute<AnyCommand>([&](auto at) {
       constexpr auto& attribute = attributes_of<AnyCommand>[at];
       if (problem || attribute.read == nullptr || !texts[at]) return;
-      problem = attribute.read(*texts[at], command, member_of(attribute.name));
+      constexpr MemberName member = member_of<AnyCommand>(attribute.name);
+      problem = attribute.read(*texts[at], command, member);
     });
     return problem;
   }
@@ -116,6 +132,14 @@ struct Members {
     return {};
   }
 };
+
+Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usual,
+                   JsonRequest& request) {
+  request.account = usual;
+  if (const auto named = object.find("account"); named != object.end())
+    return read_value(text_of(*named).value_or(""), request.account.emplace(), "account");
+  return usual ? Problem{} : missing_member("account");
+}
 
 // The account is that of the request.
 Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& limits,
@@ -197,6 +221,13 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
   return {};
 }
 
+// The new key of an account.
+Problem read_key(const JsonInput& key, JsonRequest& request) {
+  request.key = key.is_string() ? key.get<std::string>() : "";
+  if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
+  return {};
+}
+
 Problem read_account(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                      std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
@@ -209,13 +240,36 @@ Problem read_account(const JsonInput& object, const ProtocolLimits& limits, Json
   if (Problem problem = read_value(number_text(*balance).value_or(""), create.balance, "balance"))
     return problem;
   if (const auto given = object.find("key"); given != object.end()) {
-    request.key = given->is_string() ? given->get<std::string>() : "";
-    if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
+    if (Problem problem = read_key(*given, request)) return problem;
   } else if (limits.keys) {
     return {missing_attribute, "missing member 'key': this exchange wants one for each account"};
   }
-  request.created["account"] = create.account.view();
+  request.done = http::status::created;
+  request.named["account"] = create.account.view();
   commands.emplace_back(std::move(create));
+  return {};
+}
+
+// Of the account that asks, or, by the operator, of another one.
+Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& usual,
+                     const ProtocolLimits& limits, JsonRequest& request,
+                     std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "key", "revoke"})) return problem;
+  if (Problem problem = read_whose(object, usual, request)) return problem;
+  if (!limits.keys) return {no_keys, "accounts of this exchange have no keys"};
+  const auto key = object.find("key"), revoke = object.find("revoke");
+  if (revoke != object.end() && !revoke->is_boolean())
+    return {unknown_value, "revoke must be true or false"};
+  const bool revokes = revoke != object.end() && revoke->get<bool>();
+  if (revokes && key != object.end())
+    return {conflicting_attributes, "both 'key' and 'revoke' are given"};
+  if (!revokes) {
+    if (key == object.end()) return missing_member("key");
+    if (Problem problem = read_key(*key, request)) return problem;
+  }
+  request.named["account"] = request.account->view();
+  commands.emplace_back(SetKey{*request.account});
+  if (!(request.account == usual)) request.account.reset();
   return {};
 }
 
@@ -227,7 +281,8 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   if (name == object.end()) return missing_member("symbol");
   SymbolName symbol;
   if (Problem problem = read_value(text_of(*name).value_or(""), symbol, "symbol")) return problem;
-  request.created["symbol"] = symbol.view();
+  request.done = http::status::created;
+  request.named["symbol"] = symbol.view();
   const auto holdings = object.find("holdings");
   const bool has_holdings = holdings != object.end();
   if (has_holdings && !holdings->is_object())
@@ -249,29 +304,21 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   return {};
 }
 
-Problem read_instrument(const JsonInput& object, JsonRequest& request,
-                        std::vector<Command>& commands) {
-  Members<SetInstrument> members;
-  SetInstrument set;
+// Of the operator, with a member for each attribute.
+template <class AnyCommand>
+Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<Command>& commands) {
+  Members<AnyCommand> members;
+  AnyCommand change;
   if (Problem problem = members.read(object, {})) return problem;
   if (Problem problem = members.missing()) return problem;
-  if (Problem problem = members.into(set)) return problem;
-  if (set.symbol) request.created["symbol"] = set.symbol->view();
-  request.done = http::status::ok;
-  commands.emplace_back(std::move(set));
+  if (Problem problem = members.into(change)) return problem;
+  for (const char* name : {"symbol", "account"})
+    if (const auto named = object.find(name); named != object.end()) request.named[name] = *named;
+  commands.emplace_back(std::move(change));
   return {};
 }
 
-Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usual,
-                   const char* tie_problem, JsonRequest& request) {
-  request.account = usual;
-  if (const auto named = object.find("account"); named != object.end()) {
-    if (Problem problem =
-            read_value(text_of(*named).value_or(""), request.account.emplace(), "account"))
-      return problem;
-  } else if (!usual) {
-    return missing_member("account");
-  }
+Problem read_ties(const JsonInput& object, const char* tie_problem, JsonRequest& request) {
   const auto ties = object.find("cancel_on_disconnect");
   if (ties == object.end()) return {};
   if (!ties->is_boolean()) return {unknown_value, "cancel_on_disconnect must be true or false"};
@@ -284,13 +331,19 @@ Problem read(JsonVerb verb, const JsonInput& object, const std::optional<Account
              const ProtocolLimits& limits, const char* tie_problem, JsonRequest& request,
              std::vector<Command>& commands) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
-  if (is_of_operator(verb)) {
-    request.created = Json::object();
-    if (verb == JsonVerb::create_account) return read_account(object, limits, request, commands);
-    if (verb == JsonVerb::create_symbol) return read_symbol(object, limits, request, commands);
-    return read_instrument(object, request, commands);
+  if (verb >= JsonVerb::create_account) request.named = Json::object();
+  switch (verb) {
+    case JsonVerb::create_account: return read_account(object, limits, request, commands);
+    case JsonVerb::create_symbol: return read_symbol(object, limits, request, commands);
+    case JsonVerb::set_instrument: return read_change<SetInstrument>(object, request, commands);
+    case JsonVerb::set_key: return read_set_key(object, usual, limits, request, commands);
+    case JsonVerb::set_account: return read_change<SetAccount>(object, request, commands);
+    case JsonVerb::adjust_cash: return read_change<AdjustCash>(object, request, commands);
+    case JsonVerb::adjust_shares: return read_change<AdjustShares>(object, request, commands);
+    default: break;
   }
-  if (Problem problem = read_whose(object, usual, tie_problem, request)) return problem;
+  if (Problem problem = read_whose(object, usual, request)) return problem;
+  if (Problem problem = read_ties(object, tie_problem, request)) return problem;
   switch (verb) {
     case JsonVerb::place: return read_place(object, limits, request, commands);
     case JsonVerb::replace: return read_of_order(object, request, ReplaceOrder{}, commands);
@@ -397,9 +450,11 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
   const auto refused = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
     return std::holds_alternative<Rejected>(outcome);
   });
-  const Outcome& outcome = refused == outcomes.end() ? outcomes[0] : *refused;
-  if (is_of_operator() && refused == outcomes.end()) return {done, created};
-  return outcome_response(outcome);
+  if (refused != outcomes.end() || !named.is_object())
+    return outcome_response(refused == outcomes.end() ? outcomes[0] : *refused);
+  Json json = named;
+  json.update(outcome_json(outcomes[0]));
+  return {done, std::move(json)};
 }
 
 JsonResponse problem_response(const Problem& problem) {

@@ -24,9 +24,8 @@ using JsonInput = nlohmann::json;     // what is read: finds a member without a 
 
 // What is asked. The names are those of messages of the WebSocket.
 BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
-                              create_account, create_symbol, set_instrument)
-
-constexpr bool is_of_operator(JsonVerb verb) { return verb >= JsonVerb::create_account; }
+                              create_account, create_symbol, set_instrument, set_key, set_account,
+                              adjust_cash, adjust_shares)
 
 struct JsonResponse {
   boost::beast::http::status status;
@@ -36,22 +35,21 @@ struct JsonResponse {
 // One request, whose commands are some of a batch.
 struct JsonRequest {
   Problem problem;                   // then it has no commands
-  std::optional<AccountId> account;  // whose orders; none if it is the operator's
-  std::string key;                   // of the account that it creates
+  std::optional<AccountId> account;  // whose key it needs; none: it is the operator's
+  std::string key;                   // new, of the account of its first command; empty: none
   bool ties_orders = false;          // cancel_on_disconnect
   std::size_t commands = 0;
 
-  bool is_of_operator() const { return created.is_object(); }
   // After execution: the outcomes of its commands, or the problem.
   JsonResponse response(std::span<const Outcome> outcomes) const;
 
-  Json created;  // the names of what the operator creates or changes
-  boost::beast::http::status done = boost::beast::http::status::created;  // of the operator
-  std::optional<std::vector<Problem>> problems_of_list;  // one for each order of a list
+  Json named;  // what it creates or changes: an object; null: the outcome is the response
+  boost::beast::http::status done = boost::beast::http::status::ok;  // of an object
+  std::optional<std::vector<Problem>> problems_of_list;              // one for each order of a list
 };
 
-// Reads the members of a request, and appends its commands. `usual`: the account, if the members
-// name none. `tie_problem`: why no orders can end with this connection, or null.
+// Reads the members of a request, and appends its commands. `usual`: the account that asks, if it
+// is not the operator. `tie_problem`: why no orders can end with this connection, or null.
 JsonRequest read_json_request(JsonVerb verb, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands);

@@ -163,17 +163,12 @@ void OrderEntry::read(OrderMessage& message) {
           ? nullptr
           : "too many orders of this connection end with it; use another connection";
   const std::size_t first = commands_.size();
+  const bool names_any_account = *message.verb == JsonVerb::set_key && is_of_operator();
   read.request =
-      read_json_request(*message.verb, message.members, account_, limits_, tie_problem, commands_);
+      read_json_request(*message.verb, message.members, names_any_account ? std::nullopt : account_,
+                        limits_, tie_problem, commands_);
   if (read.request.problem) Metrics::add(metrics_.client_errors);
-  if (!limits_.keys || read.request.commands == 0) return;
-  read.response = refuse_login(read.request);
-  if (read.response) {
-    commands_.resize(first);
-    read.request.commands = 0;
-  } else {
-    add_credential(read.request, first);
-  }
+  if (limits_.keys && read.request.commands > 0) add_credentials(read.request, first);
 }
 
 void OrderEntry::read_login(const JsonInput& members, Read& into) {
@@ -213,17 +208,24 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     into.response = refused_login(is_operator);
 }
 
-// With keys.
-std::optional<JsonResponse> OrderEntry::refuse_login(const JsonRequest& request) const {
-  const bool creates = request.is_of_operator();
-  if (pending_.keys.is_logged_in(creates ? operator_id : *request.account)) return {};
-  return refused_login(creates);
-}
-
-void OrderEntry::add_credential(JsonRequest& request, std::size_t first) {
-  if (const auto* account = std::get_if<CreateAccount>(&commands_[first]))
-    credentials_.push_back({Credential::Use::create, account->account, std::move(request.key),
-                            std::uint32_t(first), 1});
+// Without a key: the login before must be good.
+void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
+  const auto count = std::uint32_t(request.commands);
+  const bool by_account = request.account.has_value();
+  const AccountId account = by_account         ? *request.account
+                            : is_of_operator() ? operator_id
+                                               : account_.value_or(operator_id);
+  if (by_account && !credentials_.empty() && credentials_.back().account == account)
+    credentials_.back().commands += count;
+  else
+    credentials_.push_back({by_account ? Credential::Use::login : Credential::Use::operate,
+                            account,
+                            {},
+                            std::uint32_t(first),
+                            count});
+  if (!request.key.empty())
+    credentials_.push_back(
+        {Credential::Use::create, {}, std::move(request.key), std::uint32_t(first), 1});
 }
 
 asio::awaitable<void> OrderEntry::execute() {

@@ -28,7 +28,7 @@ struct OrderMessage {
   // Is a batch of its own: it waits for a key or counts for the requests behind it, or its reply
   // may be long (R13).
   bool is_alone() const {
-    return !verb || is_of_operator(*verb) || verb == JsonVerb::query ||
+    return !verb || verb >= JsonVerb::create_account || verb == JsonVerb::query ||
            verb == JsonVerb::cancel_all;
   }
 };
@@ -71,8 +71,8 @@ class OrderEntry {
   void read_batch();
   void read(OrderMessage& message);
   void read_login(const JsonInput& members, Read& into);
-  std::optional<JsonResponse> refuse_login(const JsonRequest& request) const;
-  void add_credential(JsonRequest& request, std::size_t first);
+  void add_credentials(JsonRequest& request, std::size_t first);
+  bool is_of_operator() const { return pending_.keys.is_logged_in(operator_id); }
   boost::asio::awaitable<void> execute();
   void note_tied();
   std::vector<std::string> responses() const;

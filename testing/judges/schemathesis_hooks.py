@@ -18,8 +18,8 @@ def map_case(context, case):
     """A request names its account, or Authorization does. With keys, an account needs one."""
     path, method = case.operation.path, case.operation.method.lower()
     if WITH_KEYS:
-        creates = method == "post" and path in ("/api/accounts", "/api/symbols")
-        case.headers = {**(case.headers or {}), "Authorization": bearer() if creates else basic()}
+        operates = method in ("post", "patch") and not path.startswith("/api/orders")
+        case.headers = {**(case.headers or {}), "Authorization": bearer() if operates else basic()}
         if path == "/api/accounts" and isinstance(case.body, dict):
             case.body.setdefault("key", key_of("1"))
     if not path.startswith("/api/orders"):

@@ -128,6 +128,8 @@ TEST_CASE("the newest key of an account is on the ring, and its version tells of
   CHECK(ring.find(AccountId("01")) == second);
   ring.set_key(AccountId("1"), second);
   CHECK(ring.version() != version);
+  CHECK(ring.version(AccountId("1")) == ring.version());
+  CHECK(ring.version(AccountId("01")) == version);
   CHECK(ring.find(AccountId("1")) == second);
   ring.set_key(AccountId("1"), {});
   CHECK_FALSE(ring.find(AccountId("1")));

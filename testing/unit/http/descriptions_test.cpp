@@ -79,6 +79,14 @@ TEST_CASE("the description has the members and words of an order, and those of o
         without(members<ReplaceOrder>({"side", "account"}), {"id", "ref"}));
   CHECK(members_of(schema("Instrument")) == without(members<SetInstrument>({}), {"symbol"}));
   CHECK(schema("Instrument")["properties"]["trading"]["enum"] == words_of<Trading>());
+  CHECK(members_of(schema("AccountRules")) == without(members<SetAccount>({}), {"id"}));
+  CHECK(schema("AccountRules")["properties"]["role"]["enum"] == words_of<Role>());
+  CHECK(schema("AccountRules")["properties"]["access"]["enum"] == words_of<Access>());
+  CHECK(members_of(schema("CashAdjustment")) ==
+        without(members<AdjustCash>({"account", "cash"}), {"id", "shares"}));
+  CHECK(members_of(schema("SharesAdjustment")) ==
+        without(members<AdjustShares>({"account"}), {"id"}));
+  CHECK(members_of(schema("NewKey")) == without(members<SetKey>({"account"}), {"id"}));
   CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
 }
 
@@ -97,6 +105,7 @@ TEST_CASE("the description of the WebSocket has a message for each request, and 
                without(members<CancelOrder>({"account", "order"}), {"id", "ref"}));
   is_described("Query", "query", without(members<QueryOrder>({"account", "order"}), {"id", "ref"}));
   is_described("SetInstrument", "set_instrument", members<SetInstrument>({}));
+  is_described("SetAccount", "set_account", without(members<SetAccount>({"account"}), {"id"}));
   is_described("CancelAll", "cancel_all", without(members<CancelAll>({"account"}), {"all"}));
 }
 

@@ -35,6 +35,27 @@ struct Follow : HttpFixture {
   static std::string subscribe(const std::string& symbol) {
     return Json{{"subscribe", symbol}}.dump();
   }
+  // A request to be answered on the same connection.
+  static std::string message(const Json& id, const std::string& verb, const std::string& members) {
+    return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
+  }
+  // The status and the members of the next response, without the times of executions.
+  static std::string response(Socket& socket, const Json& id) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));
+    INFO(json.dump());
+    CHECK((json["type"] == "response" && json["id"] == id));
+    const unsigned status = json["status"];
+    for (const char* member : {"type", "id", "status"}) json.erase(member);
+    if (json.contains("executions"))
+      for (auto& execution : json["executions"]) CHECK(execution.erase("time_us") == 1);
+    return std::to_string(status) + " " + json.dump();
+  }
+  static std::string ask(Socket& socket, const std::string& verb, const std::string& members) {
+    send(socket, message(7, verb, members));
+    return response(socket, 7);
+  }
   // Reads until the connection ends.
   static websocket::close_code closed(Socket& socket) {
     boost::system::error_code error;

@@ -20,26 +20,6 @@ struct Enter : Follow {
     CHECK(ask(socket, "login", Json{{"account", account}}.dump()) ==
           R"(200 {"account":")" + account + "\"}");
   }
-  static std::string request(const Json& id, const std::string& verb, const std::string& members) {
-    return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
-  }
-  // The status and the members of the next response, without the times of executions.
-  static std::string response(Socket& socket, const Json& id) {
-    beast::flat_buffer buffer;
-    socket.read(buffer);
-    auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));
-    INFO(json.dump());
-    CHECK((json["type"] == "response" && json["id"] == id));
-    const unsigned status = json["status"];
-    for (const char* member : {"type", "id", "status"}) json.erase(member);
-    if (json.contains("executions"))
-      for (auto& execution : json["executions"]) CHECK(execution.erase("time_us") == 1);
-    return std::to_string(status) + " " + json.dump();
-  }
-  static std::string ask(Socket& socket, const std::string& verb, const std::string& members) {
-    send(socket, request(7, verb, members));
-    return response(socket, 7);
-  }
   static std::string buy(int shares, int limit, const std::string& more = "") {
     return R"({"symbol": "SPY", "side": "buy", "shares": ")" + std::to_string(shares) +
            R"(", "limit": ")" + std::to_string(limit) + "\"" + more + "}";
@@ -96,9 +76,9 @@ TEST_CASE_METHOD(Enter, "requests of a WebSocket are executed in their order wit
   Socket socket = enter();
   constexpr int count = 1'000;
   for (int i = 0; i < count; ++i) {  // each needs the one before
-    send(socket, request("place " + std::to_string(i), "place",
+    send(socket, message("place " + std::to_string(i), "place",
                          buy(1, 1, R"(, "ref": "r)" + std::to_string(i) + "\"")));
-    send(socket, request(i, "cancel", R"({"order": "ref:r)" + std::to_string(i) + "\"}"));
+    send(socket, message(i, "cancel", R"({"order": "ref:r)" + std::to_string(i) + "\"}"));
   }
   for (int i = 1; i <= count; ++i) {
     REQUIRE(response(socket, "place " + std::to_string(i - 1)) ==
@@ -168,7 +148,7 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is closed or lost") {
   CHECK(ask(*socket, "place", buy(10, 5, tied)) == R"(201 {"order":4})");
   CHECK(ask(*socket, "cancel", R"({"order": 4})").starts_with("200"));
   // not answered when the connection ends, and executed
-  send(*socket, request(9, "place", buy(3, 3, tied)));
+  send(*socket, message(9, "place", buy(3, 3, tied)));
   if (reset) {
     socket->next_layer().set_option(asio::socket_base::linger(true, 0));
     response(*socket, 9);
@@ -241,10 +221,10 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(ask(socket, "create_account", R"({"account": "1", "balance": "1"})").starts_with("400 "));
   CHECK(ask(socket, "cancel_all", R"({"account": "1"})") == unknown_account);
   // a login counts for what is sent behind it, and a key once its account is created
-  send(socket, request(1, "create_account", account));
-  send(socket, request(2, "login", R"({"account": "1", "key": "secret-of-1"})"));
-  send(socket, request(3, "place", buy(1, 5)));
-  send(socket, request(4, "create_symbol", R"({"symbol": "QQQ"})"));
+  send(socket, message(1, "create_account", account));
+  send(socket, message(2, "login", R"({"account": "1", "key": "secret-of-1"})"));
+  send(socket, message(3, "place", buy(1, 5)));
+  send(socket, message(4, "create_symbol", R"({"symbol": "QQQ"})"));
   CHECK(response(socket, 1) == R"(201 {"account":"1"})");
   CHECK(response(socket, 2) == R"(200 {"account":"1"})");
   CHECK(response(socket, 3) == R"(201 {"order":1})");
@@ -275,7 +255,7 @@ TEST_CASE_METHOD(Enter, "a server stops though a client does not take its respon
   boost::system::error_code error;  // some 70 KB each: until nothing more is read
   socket.next_layer().non_blocking(true);
   for (int i = 0; i < 1'000 && !error; ++i)
-    socket.write(asio::buffer(request(i, "query", R"({"order": 1})")), error);
+    socket.write(asio::buffer(message(i, "query", R"({"order": 1})")), error);
   server->http().stop();
   CHECK(metrics.canceled_orders[CancelCause::disconnect] == 1);
 }
@@ -295,6 +275,6 @@ TEST_CASE_METHOD(Enter, "pages of a long history are not limited together") {
   std::string many;
   for (int i = 0; i < 20; ++i) many += "<order sym='SPY' amount='-0.01' limit='9'/>";
   transact(2, many);
-  for (int i = 0; i < 20; ++i) send(socket, request(i, "query", R"({"order": 1})"));
+  for (int i = 0; i < 20; ++i) send(socket, message(i, "query", R"({"order": 1})"));
   for (int i = 0; i < 20; ++i) CHECK(response(socket, i).starts_with("200 "));
 }
