@@ -97,7 +97,7 @@ struct Help {
 };
 struct Quit {};
 
-// In the order of the help. For each one the parser has add(), and the runner what it does.
+// In the order of the help. For each one CommandParser has add(), and Step what it does.
 using Command = std::variant<NewAccount, NewSymbol, SetRules, NewDay, NewOrder, Replacement,
                              CancelOrders, CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders,
                              ShowHistory, ShowBook, ShowTrades, ShowSymbols, Watch, WatchAccount,

@@ -1,41 +1,28 @@
 #include "client/cli/parser.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/mp11.hpp>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
 
 #include "base/option_variables.hpp"
 #include "base/version.hpp"
+#include "client/cli/command_parser.hpp"
 #include "client/cli/console.hpp"
 #include "client/cli/text.hpp"
 #include "client/connection/option_checks.hpp"
 #include "engine/decimal.hpp"
-#include "protocol/words.hpp"
 
 namespace exchange::cli {
 namespace {
 
-enum class Place { command_line, shell };
-
-// The option is one of the words of an attribute.
-template <class Value>
-void takes_words(CLI::Option* option) {
-  std::vector<std::string> known;
-  for (const auto& one : exchange::words<Value>) known.emplace_back(one.word);
-  option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
-}
-
-// How each command is written.
-using Synopses = std::map<const CLI::App*, std::string>;
+using Place = CommandParser::Place;
 
 class HelpFormat : public CLI::Formatter {
  public:
-  HelpFormat(Place place, const Synopses& synopses) : place_(place), synopses_(synopses) {
+  HelpFormat(Place place, const CommandParser::Synopses& synopses)
+      : place_(place), synopses_(synopses) {
     column_width(columns);
   }
   std::string make_usage(const CLI::App* app, std::string) const override {
@@ -63,7 +50,7 @@ class HelpFormat : public CLI::Formatter {
  private:
   static constexpr std::size_t columns = 39;  // of what is described
   const Place place_;
-  const Synopses& synopses_;
+  const CommandParser::Synopses& synopses_;
 };
 
 // SHARES PRICE, SHARES@PRICE or SHARES @ PRICE. `limit_name`: what may stand for PRICE.
@@ -96,398 +83,12 @@ void check_order_of_words(const char* side, const std::string& symbol, const std
                                std::string(side) + " " + meant + "'?");
 }
 
-NewSymbol::Holding holding(const std::string& text) {
-  const std::size_t sign = text.find('=');
-  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size())
-    throw CLI::ValidationError("'" + text + "' is not ACCOUNT=SHARES");
-  return {text.substr(0, sign), text.substr(sign + 1)};
-}
-
 // ORDER …, all or all SYM.
 Command cancel_of(const std::vector<std::string>& words) {
   if (words.front() != "all") return CancelOrders{words};
   if (words.size() > 2) throw CLI::ArgumentMismatch("'" + words[2] + "' is too much");
   return words.size() == 2 ? CancelAllOrders{words[1]} : CancelAllOrders{};
 }
-
-template <class Kind>
-using Of = boost::mp11::mp_identity<Kind>;
-
-// Has all commands; parses the words of one.
-class Parser {
- public:
-  Parser(Place place, Settings& settings) : place_(place), settings_(settings) {
-    app_.name("exchange-cli");
-    app_.description(
-        "Trades on an exchange from a terminal. Without a command: a shell, or a script where "
-        "commands are piped in.");
-    app_.formatter(std::make_shared<HelpFormat>(place, synopses_));
-    app_.set_help_flag("-h,--help", "this text");
-    app_.fallthrough();
-    app_.require_subcommand(0, 1);
-    add_settings();
-    command("create", "account|symbol …", "Trade", "a new account or symbol", {})
-        ->require_subcommand(1);
-    command("admin", "new-day …", "Trade", "what the operator does", {})->require_subcommand(1);
-    boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
-        [this](auto kind) { add(kind); });
-    if (place == Place::shell) return;
-    app_.set_version_flag("--version", std::string("exchange-cli ") + version());
-    app_.footer(
-        "Examples:\n"
-        "  exchange-cli create account 1 100000\n"
-        "  exchange-cli create symbol SPY 2=500\n"
-        "  exchange-cli --account 1 buy SPY 100 145.67\n"
-        "  exchange-cli watch SPY\n"
-        "\n"
-        "exchange-cli COMMAND --help shows more of one.\n"
-        "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, "
-        "130 Ctrl-C.");
-  }
-
-  CLI::App& app() { return app_; }
-  std::optional<Command>& parsed() { return command_; }
-  std::string help_line(const CLI::App* sub) const {
-    return HelpFormat(place_, synopses_).make_subcommand(sub);
-  }
-
-  // The error in words; with the usage if a command was recognized.
-  std::string explain(const CLI::ParseError& error) const {
-    const CLI::App* app = &app_;
-    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-    std::string text = name_variables(error.what(), variables_used(app_));
-    const bool too_much = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
-    if (too_much && app == &app_ && !app_.remaining().empty()) {
-      const std::string word = app_.remaining().front();
-      text = word.starts_with('-') ? "there is no option '" + word + "'"
-                                   : "there is no command '" + word + "'" + suggestion(word);
-      return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
-    }
-    if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
-    const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
-    return app == &app_ || bad_value ? text : text + "\nusage: " + synopses_.at(app);
-  }
-
- private:
-  void add_settings() {
-    CLI::Option* const account =
-        app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
-    app_.add_flag("--xml", settings_.xml,
-                  "show the XML of requests (after '> ') and replies in place of sentences");
-    app_.add_flag("--new-symbol", settings_.new_symbols,
-                  "a buy may create its symbol, for everyone; without it the unknown "
-                  "one is asked about on a terminal, and refused in a script");
-    if (place_ == Place::shell) return;
-    account->envname("EXCHANGE_ACCOUNT");
-    const auto add_text = [this](const char* name, std::string& value, const char* variable,
-                                 const char* type, const char* text) {
-      return app_.add_option(name, value, text)->envname(variable)->type_name(type);
-    };
-    add_text("--connect", settings_.connect, "EXCHANGE_CONNECT", "HOST:PORT",
-             "XML port of the server, or of several with a comma between: the active one is used")
-        ->check(client::are_addresses())
-        ->capture_default_str();
-    add_text("--http", settings_.http, "EXCHANGE_HTTP", "HOST:PORT",
-             "its HTTP port (default: port 8080 of that host)")
-        ->check(client::are_addresses());
-    app_.add_flag("--retry", settings_.retry,
-                  "give each order a reference, and send it again for up to --timeout while the "
-                  "server does not answer")
-        ->envname("EXCHANGE_RETRY");
-    add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
-             "the account's key, where the exchange requires keys; '-' asks for it");
-    add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE",
-             "FILE",
-             "the operator's key, which such an exchange requires for 'create', 'instrument' and "
-             "what halts and opens trading, and 'admin' always; '-' asks for it");
-    app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
-        ->envname("EXCHANGE_TLS");
-    auto* const ca =
-        add_text("--tls-ca", settings_.security.ca, "EXCHANGE_TLS_CA", "FILE",
-                 "the same against these authorities (PEM); its own, where it signed itself");
-    ca->check(CLI::ExistingFile);
-    app_.add_flag("--tls-insecure", settings_.security.insecure,
-                  "speak TLS without checking the certificate: a server in between can read "
-                  "everything")
-        ->excludes(ca);
-    app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
-        ->check(CLI::Range(0.1, 86'400.0))
-        ->type_name("SECONDS")
-        ->capture_default_str();
-    app_.add_flag("--keep-going", settings_.keep_going,
-                  "scripts: go on after a command that failed");
-  }
-
-  // The command of this name, with the words that follow it, its group in the help and what it is
-  // for; `make` makes it of its words.
-  CLI::App* command(const std::string& name, const std::string& words, const char* group,
-                    const char* text, std::function<Command()> make) {
-    const std::size_t blank = name.find(' ');
-    CLI::App* const parent =
-        blank == std::string::npos ? &app_ : app_.get_subcommand(name.substr(0, blank));
-    CLI::App* const app = parent->add_subcommand(name.substr(blank + 1), text)->group(group);
-    if (make) app->callback([this, make] { command_ = make(); });
-    synopses_[app] = name + (words.empty() ? "" : " ") + words;
-    return app;
-  }
-  CLI::App* command_of_symbols(const std::string& name, const std::string& words, const char* text,
-                               std::function<SetRules()> make) {
-    CLI::App* const app = command(name, words, "Trade", text, [this, make]() -> Command {
-      if (all_ != words_[0].empty()) throw CLI::RequiredError("either SYM or --all");
-      SetRules set = make();
-      if (!all_) set.symbol = words_[0];
-      return set;
-    });
-    app->add_option("SYM", words_[0], "symbol");
-    app->add_flag("--all", all_, "all symbols that there are");
-    return app;
-  }
-  CLI::App* command_of_symbol(const std::string& name, const std::string& words, const char* group,
-                              const char* text, std::function<Command()> make) {
-    CLI::App* const app = command(name, words, group, text, std::move(make));
-    app->add_option("SYM", words_[0], "symbol")->required();
-    return app;
-  }
-  void add_shares_and_price(CLI::App* app, const std::string& text) {
-    app->add_option("SHARES PRICE", list_, "also as SHARES@PRICE; " + text)
-        ->required()
-        ->expected(1, 3);
-  }
-
-  void add(Of<NewAccount>) {
-    CLI::App* const app =
-        command("create account", "ID BALANCE", "Create", "an account with money", [this] {
-          return NewAccount{words_[0], words_[1]};
-        });
-    app->add_option("ID", words_[0], "1 to 64 digits")->required();
-    app->add_option("BALANCE", words_[1], "money that it starts with")->required();
-  }
-  void add(Of<NewSymbol>) {
-    command_of_symbol("create symbol", "SYM [ACCOUNT=SHARES …]", "Create",
-                      "a symbol, or more shares of it",
-                      [this] {
-                        NewSymbol created{words_[0], {}};
-                        for (const std::string& text : list_)
-                          created.holdings.push_back(holding(text));
-                        return created;
-                      })
-        ->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
-  }
-  void add(Of<SetRules>) {
-    static constexpr struct {
-      const char *name, *type, *text;
-    } options[] = {{"tick", "P", "limits are multiples of it"},
-                   {"lot", "N", "the shares of orders are multiples of it"},
-                   {"order-max", "N", "shares of one order"},
-                   {"price-min", "P", "the lowest limit"},
-                   {"price-max", "P", "the highest limit"},
-                   {"band", "P", "a limit may be so far above the last price, of a sell below"}};
-    CLI::App* const app =
-        command_of_symbols("instrument", "SYM|--all --tick P …",
-                           "rules for the orders of a symbol; 0 ends one", [this] {
-                             if (!at_band_.empty()) rules_.push_back({"at-band", at_band_});
-                             if (rules_.empty())
-                               throw CLI::RequiredError("a rule, such as --tick 0.01,");
-                             return SetRules{{}, rules_};
-                           });
-    for (const auto& [name, type, text] : options)
-      app->add_option_function<std::string>(
-             "--" + std::string(name),
-             [this, name](const std::string& value) {
-               rules_.push_back({name, value});
-             },
-             text)
-          ->type_name(type);
-    takes_words<AtBand>(app->add_option("--at-band", at_band_,
-                                        "what a limit beyond the band does: refuse: the order is "
-                                        "refused; auction: it starts an auction"));
-    add_trading("halt", {"halted"}, "refuse orders of a symbol, until 'resume'");
-    add_trading("auction", {"auction"}, "collect orders of a symbol, and execute none");
-    add_trading("resume", {"open"}, "execute an auction, and take orders again");
-    add_trading("uncross", {"open", "auction"}, "execute an auction, and collect for the next one");
-    add_trading("close", {"open", "halted"}, "execute an auction, and halt");
-  }
-  void add_trading(const char* name, std::vector<std::string> trading, const char* text) {
-    command_of_symbols(name, "SYM|--all", text, [trading] { return SetRules{{}, {}, trading}; });
-  }
-  void add(Of<NewDay>) {
-    CLI::App* const app =
-        command("admin new-day", "NAME [--scenario FILE]", "Administer",
-                "close the store as a day of this name, and begin the next one", [this] {
-                  return NewDay{words_[0], scenario_};
-                });
-    app->add_option("NAME", words_[0],
-                    "lower-case letters, digits, and hyphens between them, such as 2026-11-26")
-        ->required();
-    app->add_option("--scenario", scenario_,
-                    "a <create> document: accounts and symbols of the next day")
-        ->type_name("FILE");
-  }
-  void add(Of<NewOrder>) {
-    add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
-    add_order(Side::sell, "sell", "an order to sell, at PRICE or higher");
-  }
-  void add_order(Side side, const char* name, const char* text) {
-    CLI::App* const app =
-        command_of_symbol(name, "SYM SHARES PRICE|market", "Trade", text, [this, side, name] {
-          auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
-          check_order_of_words(name, words_[0], shares, limit);
-          return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
-                          post_, stp_};
-        });
-    app->add_option("--ref", reference_,
-                    "your name for the order: if it is sent again, it is executed once")
-        ->type_name("REF");
-    takes_words<Lifetime>(
-        app->add_option("--tif", tif_,
-                        "ioc: cancel at once what is not executed at once; fok: execute in full at "
-                        "once, or refuse it"));
-    app->add_flag("--post", post_, "refuse it if it would be executed at once");
-    takes_words<SelfTrade>(app->add_option(
-        "--stp", stp_,
-        "where it would meet an order of your own: cancel-resting: cancel that one; "
-        "cancel-taking: cancel what is open of this one; none: execute both"));
-    add_shares_and_price(app, "market: at the best prices there are, at once");
-  }
-  void add(Of<Replacement>) {
-    CLI::App* const app = command(
-        "replace", "ORDER buy|sell SHARES PRICE", "Trade",
-        "another amount and limit for an open order", [this] {
-          if (words_[1] != "buy" && words_[1] != "sell")
-            throw CLI::ArgumentMismatch("'" + words_[1] + "' is neither 'buy' nor 'sell'");
-          auto [shares, limit] = shares_and_limit(list_, "a price");
-          return Replacement{words_[0], words_[1] == "buy" ? Side::buy : Side::sell, shares, limit};
-        });
-    app->add_option("ORDER", words_[0], "id of the order, or ref:REF")->required();
-    app->add_option("buy|sell", words_[1], "the side that it has")->required();
-    add_shares_and_price(app, "SHARES: the whole amount, with what was executed before");
-  }
-  void add(Of<CancelOrders>) {
-    command("cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders",
-            [this] { return cancel_of(list_); })
-        ->add_option("ORDER", list_,
-                     "ids of orders, or ref:REF; all: all open ones, or those of SYM")
-        ->required();
-  }
-  void add(Of<CancelAllOrders>) {}  // cancel all
-  void add(Of<ShowOrders>) {
-    command("status", "[ORDER …]", "Look", "the account, or orders of it",
-            [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
-        ->add_option("ORDER", list_,
-                     "ids of orders, or ref:REF; without: balance, positions and open orders");
-  }
-  void add(Of<ShowAccount>) {}  // status
-  void add(Of<ShowOpenOrders>) {
-    command("orders", "", "Look", "the open orders of the account",
-            [] { return ShowOpenOrders(); });
-  }
-  void add(Of<ShowHistory>) {
-    command("history", "[ORDER …]", "Look", "executions of orders of the account, newest first",
-            [this] { return ShowHistory{list_}; })
-        ->add_option("ORDER", list_,
-                     "ids of orders; without: the open ones, and those of this shell or script");
-  }
-  void add(Of<ShowBook>) {
-    command_of_symbol("book", "SYM", "Look", "open orders by price",
-                      [this] {
-                        return ShowBook{words_[0], book_.levels};
-                      })
-        ->add_option("--levels", book_.levels, "prices of each side")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-  }
-  void add(Of<ShowTrades>) {
-    command_of_symbol("trades", "SYM", "Look", "the latest trades, newest first",
-                      [this] {
-                        return ShowTrades{words_[0], trades_.count};
-                      })
-        ->add_option("-n,--count", trades_.count, "so many")
-        ->check(CLI::Range(1, 500))
-        ->capture_default_str();
-  }
-  void add(Of<ShowSymbols>) {
-    command("symbols", "", "Look", "all symbols with their best prices",
-            [] { return ShowSymbols(); });
-  }
-  void add(Of<Watch>) {
-    CLI::App* const app = command(
-        "watch", "SYM …|account", "Look",
-        "book and trades, or events of the account, as they happen, until Ctrl-C, or q on a "
-        "terminal",
-        [this]() -> Command {
-          if (list_ != std::vector<std::string>{"account"}) return Watch{list_, watch_.count};
-          return WatchAccount{watch_account_.from, watch_account_.json, watch_.count};
-        });
-    app->add_option("SYM", list_, "symbols; or account: what happens to the account")->required();
-    const CLI::Range numbers(std::uint64_t(1), std::uint64_t(1) << 62);
-    app->add_option("-n,--count", watch_.count,
-                    "end after so many updates or events (default: never)")
-        ->check(numbers);
-    app->add_option("--from", watch_account_.from,
-                    "account: the number of the first event (default: those to come)")
-        ->check(numbers);
-    app->add_flag("--json", watch_account_.json, "account: messages as they come");
-  }
-  void add(Of<WatchAccount>) {}  // watch account
-  void add(Of<StartShell>) {
-    if (place_ == Place::command_line)
-      command("shell", "", "Other", "read commands: with history and completion, Tab",
-              [] { return StartShell(); });
-  }
-  void add(Of<UseAccount>) {
-    if (place_ == Place::shell)
-      command("account", "[ID]", "Shell", "trade as another account",
-              [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
-          ->add_option("ID", list_, "without: show which it is")
-          ->expected(1);
-  }
-  void add(Of<ShowXml>) {
-    if (place_ == Place::shell)
-      command("xml", "on|off", "Shell", "show XML in place of sentences, or not",
-              [this] { return ShowXml{words_[0] == "on"}; })
-          ->add_option("on|off", words_[0], "")
-          ->required()
-          ->check(CLI::IsMember({"on", "off"}));
-  }
-  void add(Of<Help>) {
-    if (place_ == Place::shell)
-      command("help", "[COMMAND]", "Shell", "all commands, or more of one", [this] {
-        return Help{list_};
-      })->add_option("COMMAND", list_, "");
-  }
-  void add(Of<Quit>) {
-    if (place_ == Place::shell)
-      command("quit", "", "Shell", "leave; so does Ctrl-D", [] { return Quit(); })->alias("exit");
-  }
-
-  // " (did you mean 'buy'?)" if a command differs by one letter or two.
-  std::string suggestion(const std::string& word) const {
-    std::string best;
-    std::size_t least = 3;
-    for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
-      const std::size_t distance = edit_distance(word, sub->get_name());
-      if (distance < least && distance < sub->get_name().size() - 1) {
-        least = distance;
-        best = sub->get_name();
-      }
-    }
-    return best.empty() ? "" : " (did you mean '" + best + "'?)";
-  }
-
-  const Place place_;
-  Settings& settings_;
-  Synopses synopses_;
-  CLI::App app_;
-  std::string words_[2], reference_, tif_, stp_, at_band_, scenario_;
-  bool post_ = false, all_ = false;
-  std::vector<SetRules::Rule> rules_;
-  std::vector<std::string> list_;
-  ShowBook book_;
-  ShowTrades trades_;
-  Watch watch_;
-  WatchAccount watch_account_;
-  std::optional<Command> command_;
-};
 
 // The subcommand that these words name, or the app; stops at the first word that names none.
 CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std::size_t& used) {
@@ -502,6 +103,288 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
 }
 
 }  // namespace
+
+CommandParser::CommandParser(Place place, Settings& settings) : place_(place), settings_(settings) {
+  app_.name("exchange-cli");
+  app_.description(
+      "Trades on an exchange from a terminal. Without a command: a shell, or a script where "
+      "commands are piped in.");
+  app_.formatter(std::make_shared<HelpFormat>(place, synopses_));
+  app_.set_help_flag("-h,--help", "this text");
+  app_.fallthrough();
+  app_.require_subcommand(0, 1);
+  add_settings();
+  command("create", "account|symbol …", "Trade", "a new account or symbol", {})
+      ->require_subcommand(1);
+  command("admin", "new-day …", "Trade", "what the operator does", {})->require_subcommand(1);
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
+      [this](auto kind) { add(kind); });
+  if (place == Place::shell) return;
+  app_.set_version_flag("--version", std::string("exchange-cli ") + version());
+  app_.footer(
+      "Examples:\n"
+      "  exchange-cli create account 1 100000\n"
+      "  exchange-cli create symbol SPY 2=500\n"
+      "  exchange-cli --account 1 buy SPY 100 145.67\n"
+      "  exchange-cli watch SPY\n"
+      "\n"
+      "exchange-cli COMMAND --help shows more of one.\n"
+      "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, "
+      "130 Ctrl-C.");
+}
+
+std::string CommandParser::help_line(const CLI::App* sub) const {
+  return HelpFormat(place_, synopses_).make_subcommand(sub);
+}
+
+std::string CommandParser::explain(const CLI::ParseError& error) const {
+  const CLI::App* app = &app_;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  std::string text = name_variables(error.what(), variables_used(app_));
+  const bool too_much = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
+  if (too_much && app == &app_ && !app_.remaining().empty()) {
+    const std::string word = app_.remaining().front();
+    text = word.starts_with('-') ? "there is no option '" + word + "'"
+                                 : "there is no command '" + word + "'" + suggestion(word);
+    return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
+  }
+  if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
+  const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
+  return app == &app_ || bad_value ? text : text + "\nusage: " + synopses_.at(app);
+}
+
+void CommandParser::add_settings() {
+  CLI::Option* const account =
+      app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
+  app_.add_flag("--xml", settings_.xml,
+                "show the XML of requests (after '> ') and replies in place of sentences");
+  app_.add_flag("--new-symbol", settings_.new_symbols,
+                "a buy may create its symbol, for everyone; without it the unknown "
+                "one is asked about on a terminal, and refused in a script");
+  if (place_ == Place::shell) return;
+  account->envname("EXCHANGE_ACCOUNT");
+  const auto add_text = [this](const char* name, std::string& value, const char* variable,
+                               const char* type, const char* text) {
+    return app_.add_option(name, value, text)->envname(variable)->type_name(type);
+  };
+  add_text("--connect", settings_.connect, "EXCHANGE_CONNECT", "HOST:PORT",
+           "XML port of the server, or of several with a comma between: the active one is used")
+      ->check(client::are_addresses())
+      ->capture_default_str();
+  add_text("--http", settings_.http, "EXCHANGE_HTTP", "HOST:PORT",
+           "its HTTP port (default: port 8080 of that host)")
+      ->check(client::are_addresses());
+  app_.add_flag("--retry", settings_.retry,
+                "give each order a reference, and send it again for up to --timeout while the "
+                "server does not answer")
+      ->envname("EXCHANGE_RETRY");
+  add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
+           "the account's key, where the exchange requires keys; '-' asks for it");
+  add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE", "FILE",
+           "the operator's key, which such an exchange requires for 'create', 'instrument' and "
+           "what halts and opens trading, and 'admin' always; '-' asks for it");
+  app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
+      ->envname("EXCHANGE_TLS");
+  auto* const ca =
+      add_text("--tls-ca", settings_.security.ca, "EXCHANGE_TLS_CA", "FILE",
+               "the same against these authorities (PEM); its own, where it signed itself");
+  ca->check(CLI::ExistingFile);
+  app_.add_flag("--tls-insecure", settings_.security.insecure,
+                "speak TLS without checking the certificate: a server in between can read "
+                "everything")
+      ->excludes(ca);
+  app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app_.add_flag("--keep-going", settings_.keep_going, "scripts: go on after a command that failed");
+}
+
+CLI::App* CommandParser::command(const std::string& name, const std::string& words,
+                                 const char* group, const char* text,
+                                 std::function<Command()> make) {
+  const std::size_t blank = name.find(' ');
+  CLI::App* const parent =
+      blank == std::string::npos ? &app_ : app_.get_subcommand(name.substr(0, blank));
+  CLI::App* const app = parent->add_subcommand(name.substr(blank + 1), text)->group(group);
+  if (make) app->callback([this, make] { command_ = make(); });
+  synopses_[app] = name + (words.empty() ? "" : " ") + words;
+  return app;
+}
+
+CLI::App* CommandParser::command_of_symbol(const std::string& name, const std::string& words,
+                                           const char* group, const char* text,
+                                           std::function<Command()> make) {
+  CLI::App* const app = command(name, words, group, text, std::move(make));
+  app->add_option("SYM", words_[0], "symbol")->required();
+  return app;
+}
+
+void CommandParser::add_shares_and_price(CLI::App* app, const std::string& text) {
+  app->add_option("SHARES PRICE", list_, "also as SHARES@PRICE; " + text)
+      ->required()
+      ->expected(1, 3);
+}
+
+void CommandParser::add(Of<NewOrder>) {
+  add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
+  add_order(Side::sell, "sell", "an order to sell, at PRICE or higher");
+}
+
+void CommandParser::add_order(Side side, const char* name, const char* text) {
+  CLI::App* const app =
+      command_of_symbol(name, "SYM SHARES PRICE|market", "Trade", text, [this, side, name] {
+        auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
+        check_order_of_words(name, words_[0], shares, limit);
+        return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
+                        post_, stp_};
+      });
+  app->add_option("--ref", reference_,
+                  "your name for the order: if it is sent again, it is executed once")
+      ->type_name("REF");
+  takes_words<Lifetime>(
+      app->add_option("--tif", tif_,
+                      "ioc: cancel at once what is not executed at once; fok: execute in full at "
+                      "once, or refuse it"));
+  app->add_flag("--post", post_, "refuse it if it would be executed at once");
+  takes_words<SelfTrade>(
+      app->add_option("--stp", stp_,
+                      "where it would meet an order of your own: cancel-resting: cancel that one; "
+                      "cancel-taking: cancel what is open of this one; none: execute both"));
+  add_shares_and_price(app, "market: at the best prices there are, at once");
+}
+
+void CommandParser::add(Of<Replacement>) {
+  CLI::App* const app = command(
+      "replace", "ORDER buy|sell SHARES PRICE", "Trade",
+      "another amount and limit for an open order", [this] {
+        if (words_[1] != "buy" && words_[1] != "sell")
+          throw CLI::ArgumentMismatch("'" + words_[1] + "' is neither 'buy' nor 'sell'");
+        auto [shares, limit] = shares_and_limit(list_, "a price");
+        return Replacement{words_[0], words_[1] == "buy" ? Side::buy : Side::sell, shares, limit};
+      });
+  app->add_option("ORDER", words_[0], "id of the order, or ref:REF")->required();
+  app->add_option("buy|sell", words_[1], "the side that it has")->required();
+  add_shares_and_price(app, "SHARES: the whole amount, with what was executed before");
+}
+
+void CommandParser::add(Of<CancelOrders>) {
+  command("cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders",
+          [this] { return cancel_of(list_); })
+      ->add_option("ORDER", list_, "ids of orders, or ref:REF; all: all open ones, or those of SYM")
+      ->required();
+}
+
+void CommandParser::add(Of<ShowOrders>) {
+  command("status", "[ORDER …]", "Look", "the account, or orders of it",
+          [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
+      ->add_option("ORDER", list_,
+                   "ids of orders, or ref:REF; without: balance, positions and open orders");
+}
+
+void CommandParser::add(Of<ShowOpenOrders>) {
+  command("orders", "", "Look", "the open orders of the account", [] { return ShowOpenOrders(); });
+}
+
+void CommandParser::add(Of<ShowHistory>) {
+  command("history", "[ORDER …]", "Look", "executions of orders of the account, newest first",
+          [this] { return ShowHistory{list_}; })
+      ->add_option("ORDER", list_,
+                   "ids of orders; without: the open ones, and those of this shell or script");
+}
+
+void CommandParser::add(Of<ShowBook>) {
+  command_of_symbol("book", "SYM", "Look", "open orders by price",
+                    [this] {
+                      return ShowBook{words_[0], book_.levels};
+                    })
+      ->add_option("--levels", book_.levels, "prices of each side")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+}
+
+void CommandParser::add(Of<ShowTrades>) {
+  command_of_symbol("trades", "SYM", "Look", "the latest trades, newest first",
+                    [this] {
+                      return ShowTrades{words_[0], trades_.count};
+                    })
+      ->add_option("-n,--count", trades_.count, "so many")
+      ->check(CLI::Range(1, 500))
+      ->capture_default_str();
+}
+
+void CommandParser::add(Of<ShowSymbols>) {
+  command("symbols", "", "Look", "all symbols with their best prices",
+          [] { return ShowSymbols(); });
+}
+
+void CommandParser::add(Of<Watch>) {
+  CLI::App* const app =
+      command("watch", "SYM …|account", "Look",
+              "book and trades, or events of the account, as they happen, until Ctrl-C, or q on a "
+              "terminal",
+              [this]() -> Command {
+                if (list_ != std::vector<std::string>{"account"}) return Watch{list_, watch_.count};
+                return WatchAccount{watch_account_.from, watch_account_.json, watch_.count};
+              });
+  app->add_option("SYM", list_, "symbols; or account: what happens to the account")->required();
+  const CLI::Range numbers(std::uint64_t(1), std::uint64_t(1) << 62);
+  app->add_option("-n,--count", watch_.count,
+                  "end after so many updates or events (default: never)")
+      ->check(numbers);
+  app->add_option("--from", watch_account_.from,
+                  "account: the number of the first event (default: those to come)")
+      ->check(numbers);
+  app->add_flag("--json", watch_account_.json, "account: messages as they come");
+}
+
+void CommandParser::add(Of<StartShell>) {
+  if (place_ == Place::command_line)
+    command("shell", "", "Other", "read commands: with history and completion, Tab",
+            [] { return StartShell(); });
+}
+
+void CommandParser::add(Of<UseAccount>) {
+  if (place_ == Place::shell)
+    command("account", "[ID]", "Shell", "trade as another account",
+            [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
+        ->add_option("ID", list_, "without: show which it is")
+        ->expected(1);
+}
+
+void CommandParser::add(Of<ShowXml>) {
+  if (place_ == Place::shell)
+    command("xml", "on|off", "Shell", "show XML in place of sentences, or not",
+            [this] { return ShowXml{words_[0] == "on"}; })
+        ->add_option("on|off", words_[0], "")
+        ->required()
+        ->check(CLI::IsMember({"on", "off"}));
+}
+
+void CommandParser::add(Of<Help>) {
+  if (place_ == Place::shell)
+    command("help", "[COMMAND]", "Shell", "all commands, or more of one", [this] {
+      return Help{list_};
+    })->add_option("COMMAND", list_, "");
+}
+
+void CommandParser::add(Of<Quit>) {
+  if (place_ == Place::shell)
+    command("quit", "", "Shell", "leave; so does Ctrl-D", [] { return Quit(); })->alias("exit");
+}
+
+std::string CommandParser::suggestion(const std::string& word) const {
+  std::string best;
+  std::size_t least = 3;
+  for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::size_t distance = edit_distance(word, sub->get_name());
+    if (distance < least && distance < sub->get_name().size() - 1) {
+      least = distance;
+      best = sub->get_name();
+    }
+  }
+  return best.empty() ? "" : " (did you mean '" + best + "'?)";
+}
 
 std::string Settings::http_address() const {
   if (!http.empty()) return http;
@@ -520,7 +403,7 @@ bool Settings::knows_http() const {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
-  Parser parser(Place::command_line, line.settings);
+  CommandParser parser(Place::command_line, line.settings);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
@@ -549,7 +432,7 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
   std::vector<std::string> words = split_words(text);
   if (words.empty()) return {};
   Line line{settings, {}};
-  Parser parser(Place::shell, line.settings);
+  CommandParser parser(Place::shell, line.settings);
   try {
     std::reverse(words.begin(), words.end());
     parser.app().parse(words);
@@ -570,7 +453,7 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
 
 std::string help_text(const std::vector<std::string>& command) {
   Settings settings;
-  Parser parser(Place::shell, settings);
+  CommandParser parser(Place::shell, settings);
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
   if (used < command.size())
@@ -588,7 +471,7 @@ std::string help_text(const std::vector<std::string>& command) {
 
 std::string argument_after(const std::vector<std::string>& words) {
   Settings settings;
-  Parser parser(Place::shell, settings);
+  CommandParser parser(Place::shell, settings);
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), words, used);
   std::size_t given = words.size() - used;
@@ -604,7 +487,7 @@ std::string argument_after(const std::vector<std::string>& words) {
 std::vector<std::string> words_after(const std::vector<std::string>& words,
                                      const std::string& prefix) {
   Settings settings;
-  Parser parser(Place::shell, settings);
+  CommandParser parser(Place::shell, settings);
   const bool help = !words.empty() && words.front() == "help";
   const std::vector<std::string> command(words.begin() + (help ? 1 : 0), words.end());
   std::size_t used = 0;

@@ -3,30 +3,19 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "base/key_file.hpp"
-#include "client/cli/documents.hpp"
 #include "client/cli/parser.hpp"
-#include "client/cli/text.hpp"
+#include "client/cli/step.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/connection/requests.hpp"
-#include "client/connection/results.hpp"
 
 namespace exchange::cli {
 namespace {
 
-// A list that has pages: its name, the field that names where the next page begins, and the
-// parameter that takes it (docs/http-api.md).
-struct PagedList {
-  const char* name;
-  const char* next;
-  const char* parameter;
-};
 constexpr PagedList symbols_list{"symbols", "next", "after"};
 constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
@@ -46,8 +35,6 @@ void add_page(Json& all, const Json& page, const PagedList& list) {
   else
     all.erase(list.next);
 }
-
-using Results = std::vector<client::Result>;
 
 bool equal_but_case(const std::string& one, const std::string& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
@@ -76,493 +63,341 @@ Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop
                 stop, settings_.security),
       label_("exchange-cli: ") {}
 
-// What each command does; `settings` are those of the session, changed by its line.
-struct Runner::Step {
-  Runner& runner;
-  const Settings& settings;
-  std::ostream& out = runner.console_.out;
-  int status = exit_ok;
-  bool in_doubt = false;            // a change is on its way
-  std::string reference;            // of its order, if it has one
-  const char* shown_by = "status";  // tells whether it was
-  double http_timeout_s = settings.timeout_s;
+std::string Runner::Step::operator_key() const {
+  return settings.operator_key_file.empty() ? settings.operator_key
+                                            : read_key_file(settings.operator_key_file).key;
+}
 
-  // Read again each time: a shell may be older than the file.
-  std::string operator_key() const {
-    return settings.operator_key_file.empty() ? settings.operator_key
-                                              : read_key_file(settings.operator_key_file).key;
+const std::string& Runner::Step::account() const {
+  const std::string& account = checked_account(settings.account);
+  runner.accounts_seen_.insert(account);
+  return account;
+}
+
+Results Runner::Step::change(const std::string& document, std::size_t asked, XmlPort::Kind kind) {
+  in_doubt = true;
+  const std::string reply = runner.ask(document, kind, settings);
+  in_doubt = false;
+  return client::read_results(reply, asked);
+}
+
+Results Runner::Step::question(const std::string& document, std::size_t asked) {
+  return client::read_results(runner.ask(document, XmlPort::Kind::question, settings), asked);
+}
+
+const NewOrder* Runner::Step::terms_of(const std::string& order) const {
+  const auto found = runner.known_orders_.find(order);
+  return found == runner.known_orders_.end() ? nullptr : &found->second;
+}
+
+template <class Look>
+auto Runner::Step::aside(Look look) -> decltype(look()) {
+  if (!settings.knows_http()) return {};
+  http_timeout_s = std::min(settings.timeout_s, aside_timeout_s);
+  try {
+    return look();
+  } catch (const client::Unreachable&) {
+  } catch (const client::BadReply&) {
   }
-  const std::string& account() const {
-    const std::string& account = checked_account(settings.account);
-    runner.accounts_seen_.insert(account);
-    return account;
-  }
-  // `kind`: question for a change that may be asked again.
-  Results change(const std::string& document, std::size_t asked,
-                 XmlPort::Kind kind = XmlPort::Kind::change) {
-    in_doubt = true;
-    const std::string reply = runner.ask(document, kind, settings);
-    in_doubt = false;
-    return client::read_results(reply, asked);
-  }
-  Results question(const std::string& document, std::size_t asked) {
-    return client::read_results(runner.ask(document, XmlPort::Kind::question, settings), asked);
-  }
-  const NewOrder* terms_of(const std::string& order) const {
-    const auto found = runner.known_orders_.find(order);
-    return found == runner.known_orders_.end() ? nullptr : &found->second;
-  }
-  // With --xml the reply itself was shown.
-  void say(const std::string& text) {
-    if (!settings.xml) out << text << "\n";
-  }
-  // What the command asked for; null after an error, which was shown.
-  template <class Wanted>
-  const Wanted* accepted(const client::Result& result, const std::string& what,
-                         const NewOrder* order = nullptr) {
-    if (const auto* error = std::get_if<client::Error>(&result)) {
-      const std::string more = order == nullptr ? "" : figures(*order, error->message);
-      status = runner.fail(what + ": " + printable(error->message) + more, exit_refused);
-      return nullptr;
+  return {};
+}
+
+std::string Runner::Step::figures(const NewOrder& order, const std::string& message) {
+  const bool funds = message == describe(Reason::insufficient_funds);
+  if (!funds && message != describe(Reason::insufficient_shares)) return {};
+  return aside([&]() -> std::string {
+    catch_up();
+    const HttpReply reply = get("/api/accounts/" + settings.account);
+    if (reply.status != 200) return {};
+    const Json json = parse_json(reply.body);
+    std::string needed = order.shares, free = "0";
+    if (funds) {
+      free = text_field(json, "balance");
+      const auto limit = parse_price(order.limit);
+      needed = limit ? to_string(cost(parse_shares(order.shares).value, limit.value)) : "";
+    } else {
+      for (const Json& one : list_field(json, "positions"))
+        if (text_field(one, "symbol") == order.symbol) free = text_field(one, "shares");
     }
-    const auto* wanted = std::get_if<Wanted>(&result);
-    if (wanted == nullptr) throw client::BadReply("an element of another kind than was asked for");
-    return wanted;
-  }
+    return ": " + (needed.empty() ? "" : needed + " needed, ") + free + " free";
+  });
+}
 
-  void operator()(const NewAccount& created) {
-    const Results results = change(document_of(created, settings.key, operator_key()), 1);
-    if (!accepted<Created>(results.front(), "account " + created.account)) return;
-    runner.accounts_seen_.insert(created.account);
-    say("account " + created.account + ": created with balance " + created.balance);
+std::string Runner::Step::symbol_hint(const std::string& symbol) const {
+  std::string near;
+  for (const std::string& known : runner.symbols()) {
+    if (equal_but_case(known, symbol)) return " (did you mean '" + known + "'?)";
+    if (symbol.size() > 2 && edit_distance(symbol, known) == 1) near = known;
   }
+  return near.empty() ? "" : " (did you mean '" + near + "'?)";
+}
 
-  void operator()(const NewSymbol& created) {
-    const Results results = change(document_of(created, operator_key()),
-                                   std::max<std::size_t>(1, created.holdings.size()));
-    const std::string what = "symbol " + created.symbol;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const NewSymbol::Holding* const holding =
-          created.holdings.empty() ? nullptr : &created.holdings[i];
-      if (!accepted<Created>(results[i],
-                             holding == nullptr ? what : what + ", account " + holding->account))
-        continue;
-      runner.symbols_seen_.insert(created.symbol);
-      say(what + (holding == nullptr
-                      ? ": created"
-                      : ": account " + holding->account + " got " + holding->shares + " shares"));
+bool Runner::Step::may_create(const std::string& symbol) {
+  if (settings.new_symbols || runner.symbols_seen_.contains(symbol)) return true;
+  const bool unknown = aside([&] {
+    const auto is_unknown = [&] { return get("/api/books/" + symbol).status == 404; };
+    if (!is_unknown()) return false;
+    catch_up();
+    return is_unknown();
+  });
+  if (!unknown) return true;
+  const std::string problem = "there is no symbol " + symbol + symbol_hint(symbol);
+  if (!runner.console_.confirm)
+    runner.fail(problem + "; --new-symbol lets a command create it, for everyone", exit_refused);
+  else if (runner.console_.confirm(problem + ". Create it, for everyone?"))
+    return true;
+  status = exit_refused;
+  return false;
+}
+
+void Runner::Step::round_limit(std::string& limit, Side side) {
+  const auto low = parse_price(limit, Rounding::towards_zero),
+             high = parse_price(limit, Rounding::up);
+  if (!low || !high || low.value == high.value) return;
+  limit = to_string(side == Side::buy ? low.value : high.value);
+  say("the limit was rounded to " + limit);
+}
+
+// How much of it was executed only a query returns, and that needs the id of the order.
+void Runner::Step::operator()(const NewOrder& typed) {
+  NewOrder order = typed;
+  if (settings.retry && order.reference.empty())
+    order.reference = "cli-" + client::prefix_from_clock();
+  const std::string document = document_of(order, account(), settings.key);
+  if (order.side == Side::buy && !may_create(order.symbol)) return;
+  reference = order.reference;
+  const Results results =
+      change(document, 1, settings.retry ? XmlPort::Kind::question : XmlPort::Kind::change);
+  const auto* opened = accepted<Opened>(results.front(),
+                                        std::string(order.side == Side::buy ? "buy " : "sell ") +
+                                            order.shares + " " + order.symbol + " @ " + order.limit,
+                                        &order);
+  if (opened == nullptr) return;
+  const std::string id = std::to_string(opened->order);
+  round_limit(order.limit, order.side);
+  runner.known_orders_[id] = order;
+  runner.symbols_seen_.insert(order.symbol);
+  show_state(id, "placed");
+}
+
+void Runner::Step::show_state(const std::string& id, const char* done) {
+  try {
+    const Results state =
+        question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
+    if (const auto* found = accepted<Status>(state.front(), "order " + id)) {
+      say(sentence(id, *found, terms_of(id)));
+      runner.remember(settings.account, *found);
     }
+  } catch (const client::Unreachable&) {
+    say("order " + id + ": " + done + "; its state could not be queried");
+    throw;
   }
+}
 
-  // What a command tells beside what it was asked for, from the HTTP port; nothing if that does not
-  // answer soon. `look` returns it.
-  template <class Look>
-  auto aside(Look look) -> decltype(look()) {
-    if (!settings.knows_http()) return {};
-    http_timeout_s = std::min(settings.timeout_s, aside_timeout_s);
-    try {
-      return look();
-    } catch (const client::Unreachable&) {
-    } catch (const client::BadReply&) {
-    }
-    return {};
-  }
-  // ": 145000 needed, 85433 free", after a refusal for lack of either.
-  std::string figures(const NewOrder& order, const std::string& message) {
-    const bool funds = message == describe(Reason::insufficient_funds);
-    if (!funds && message != describe(Reason::insufficient_shares)) return {};
-    return aside([&]() -> std::string {
-      catch_up();
-      const HttpReply reply = get("/api/accounts/" + settings.account);
-      if (reply.status != 200) return {};
-      const Json json = parse_json(reply.body);
-      std::string needed = order.shares, free = "0";
-      if (funds) {
-        free = text_field(json, "balance");
-        const auto limit = parse_price(order.limit);
-        needed = limit ? to_string(cost(parse_shares(order.shares).value, limit.value)) : "";
-      } else {
-        for (const Json& one : list_field(json, "positions"))
-          if (text_field(one, "symbol") == order.symbol) free = text_field(one, "shares");
-      }
-      return ": " + (needed.empty() ? "" : needed + " needed, ") + free + " free";
-    });
-  }
-  // " (did you mean 'SPY'?)" for a symbol that the exchange does not have.
-  std::string symbol_hint(const std::string& symbol) const {
-    std::string near;
-    for (const std::string& known : runner.symbols()) {
-      if (equal_but_case(known, symbol)) return " (did you mean '" + known + "'?)";
-      if (symbol.size() > 2 && edit_distance(symbol, known) == 1) near = known;
-    }
-    return near.empty() ? "" : " (did you mean '" + near + "'?)";
-  }
-  // A typing error must not create a symbol for everyone. False, after a message, if the command is
-  // not to be sent.
-  bool may_create(const std::string& symbol) {
-    if (settings.new_symbols || runner.symbols_seen_.contains(symbol)) return true;
-    const bool unknown = aside([&] {
-      const auto is_unknown = [&] { return get("/api/books/" + symbol).status == 404; };
-      if (!is_unknown()) return false;
-      catch_up();
-      return is_unknown();
-    });
-    if (!unknown) return true;
-    const std::string problem = "there is no symbol " + symbol + symbol_hint(symbol);
-    if (!runner.console_.confirm)
-      runner.fail(problem + "; --new-symbol lets a command create it, for everyone", exit_refused);
-    else if (runner.console_.confirm(problem + ". Create it, for everyone?"))
-      return true;
-    status = exit_refused;
-    return false;
-  }
-  void operator()(const SetRules& set) {
-    shown_by = "symbols";
-    const Results results =
-        change(document_of(set, operator_key()), std::max<std::size_t>(1, set.trading.size()));
-    const Uncrossed* auction = nullptr;
-    for (const client::Result& result : results)
-      if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
-        auction = uncrossed;
-      else if (!accepted<Created>(result, named(set)))
-        return;
-    if (set.symbol) runner.symbols_seen_.insert(*set.symbol);
-    say(sentence(set, auction));
-  }
+// Not sent again: another request may have replaced the order in between.
+void Runner::Step::operator()(const Replacement& replacement) {
+  const Results results = change(document_of(replacement, account(), settings.key), 1);
+  const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
+  if (replaced == nullptr) return;
+  const std::string id = std::to_string(replaced->order);
+  NewOrder& order = runner.known_orders_[id];
+  order.side = replacement.side;
+  order.shares = replacement.shares;
+  order.limit = replacement.limit;
+  round_limit(order.limit, order.side);
+  show_state(id, "replaced");
+}
 
-  // The scenario of a file; nothing if there is none. It is read before the day is closed, so that
-  // one that cannot be used closes nothing.
-  static std::string scenario_document(const std::string& file, const std::string& key) try {
-    if (file.empty()) return {};
-    std::ostringstream text;
-    std::ifstream in(file);
-    if (!(text << in.rdbuf())) throw UsageError("it cannot be read, or is empty");
-    return document_of_scenario(text.str(), key);
-  } catch (const UsageError& error) {
-    throw UsageError("scenario " + file + ": " + error.what());
-  }
-  // Whether anything was executed on the day that is open. Before the scenario of a day only the
-  // operator could.
-  bool day_has_begun() const {
-    const auto batch = metric(get("/metrics").body, "exchange_journal_batch");
-    if (!batch) throw client::BadReply("/metrics has no exchange_journal_batch");
-    return *batch > 0;
-  }
-  // Asks until the day is closed. The server ends and begins in between, so only the first request
-  // must reach it. Nothing after an error, which was shown.
-  struct ClosedDay {
-    bool before;  // this command closed nothing
-    std::string store;
-  };
-  std::optional<ClosedDay> close(const std::string& day, const std::string& key) {
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(settings.timeout_s));
-    for (bool asked = false;; asked = true) {
-      HttpReply reply;
-      try {
-        reply = http_post(settings.http_address(), "/api/admin/new-day", Json{{"day", day}}.dump(),
-                          key, settings.timeout_s, runner.stop_, settings.security);
-      } catch (const client::NoReply&) {
-      } catch (const client::Unreachable&) {
-        if (!asked) throw;
-      }
-      const Json json = Json::parse(reply.body, nullptr, false);
-      if (reply.status == 200) return ClosedDay{!asked, text_field(json, "store")};
-      const bool is_coming =
-          reply.status == 0 || reply.status == 202 || (reply.status == 503 && asked);
-      if (!is_coming) {
-        if (!json.is_object() || !json.contains("error"))
-          throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
-                                 settings.http_address() + "/api/admin/new-day");
-        status = runner.fail("day " + day + ": " + text_field(json, "error"), exit_refused);
-        return {};
-      }
-      if (std::chrono::steady_clock::now() > end) {
-        status = runner.fail("day " + day +
-                                 ": the server has not closed it yet; its log says why. "
-                                 "Run the command again",
-                             exit_unreachable);
-        return {};
-      }
-      std::this_thread::sleep_for(new_day_pause);
-      if (runner.stop_) throw client::Interrupted();
+void Runner::Step::operator()(const CancelOrders& cancel) {
+  const Results results =
+      change(document_of(cancel, account(), settings.key), cancel.orders.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string& order = cancel.orders[i];
+    if (const auto* canceled = accepted<Canceled>(results[i], "order " + order)) {
+      say(sentence(order, canceled->status, terms_of(order)));
+      runner.open_orders_.erase(canceled->status.order);
     }
   }
-  // If it was interrupted, the same command goes on where it stopped: a closed day stays closed,
-  // and the scenario, one request, is executed as a whole or not at all.
-  void operator()(const NewDay& ended) {
-    const std::string key = operator_key();
-    if (key.empty()) throw UsageError("'admin' needs the operator's key: --operator-key-file FILE");
-    const std::string document = scenario_document(ended.scenario, key);
-    const std::optional<ClosedDay> closed = close(ended.day, key);
-    if (!closed) return;
-    if (closed->before && day_has_begun()) {
-      status = runner.fail("day " + ended.day + ": it was closed before, as " + closed->store +
-                               ", and the next day has begun: nothing was done",
-                           exit_refused);
+}
+
+// One request takes a thousand orders at most, so it is repeated until none is open.
+void Runner::Step::operator()(const CancelAllOrders& cancel) {
+  const std::string document = document_of(cancel, account(), settings.key);
+  const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
+  for (bool any = false;; any = true) {
+    const Results results = change(document, client::any_number);
+    const auto* error = std::get_if<client::Error>(&results.front());
+    if (error != nullptr && error->message == "no open orders") {
+      if (!any) say(error->message + of_symbol);
       return;
     }
-    say("day " + ended.day + ": closed as " + closed->store);
-    if (document.empty()) return;
-    shown_by = "symbols";
-    const Results results = change(document, client::any_number);
-    std::size_t created = 0;
-    for (const client::Result& result : results)
-      created += accepted<Created>(result, "scenario " + ended.scenario) != nullptr;
-    say("scenario " + ended.scenario + ": " + std::to_string(created) + " of " +
-        std::to_string(results.size()) + " created");
+    for (const client::Result& result : results) {
+      const auto* canceled = accepted<Canceled>(result, "cancel all" + of_symbol);
+      if (canceled == nullptr) return;
+      const std::string order = std::to_string(canceled->status.order);
+      say(sentence(order, canceled->status, terms_of(order)));
+      runner.open_orders_.erase(canceled->status.order);
+    }
   }
+}
 
-  // A limit of more decimals than the exchange keeps becomes the one that it uses (N7).
-  void round_limit(std::string& limit, Side side) {
-    const auto low = parse_price(limit, Rounding::towards_zero),
-               high = parse_price(limit, Rounding::up);
-    if (!low || !high || low.value == high.value) return;
-    limit = to_string(side == Side::buy ? low.value : high.value);
-    say("the limit was rounded to " + limit);
+void Runner::Step::operator()(const ShowOrders& query) {
+  const Results results =
+      question(document_of(query, account(), settings.key), query.orders.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string& order = query.orders[i];
+    const auto* found = accepted<Status>(results[i], "order " + order);
+    if (found == nullptr) continue;
+    say(sentence(order, *found, terms_of(order)));
+    if (!settings.xml) out << execution_lines(*found);
+    if (runner.open_orders_.contains(found->order)) runner.remember(settings.account, *found);
   }
+}
 
-  // How much of it was executed only a query returns, and that needs the id of the order.
-  void operator()(const NewOrder& typed) {
-    NewOrder order = typed;
-    if (settings.retry && order.reference.empty())
-      order.reference = "cli-" + client::prefix_from_clock();
-    const std::string document = document_of(order, account(), settings.key);
-    if (order.side == Side::buy && !may_create(order.symbol)) return;
-    reference = order.reference;
-    const Results results =
-        change(document, 1, settings.retry ? XmlPort::Kind::question : XmlPort::Kind::change);
-    const auto* opened =
-        accepted<Opened>(results.front(),
-                         std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
-                             " " + order.symbol + " @ " + order.limit,
-                         &order);
-    if (opened == nullptr) return;
-    const std::string id = std::to_string(opened->order);
-    round_limit(order.limit, order.side);
-    runner.known_orders_[id] = order;
-    runner.symbols_seen_.insert(order.symbol);
-    show_state(id, "placed");
+HttpReply Runner::Step::get(const std::string& target) const {
+  return http_get(settings.http_address(), target, http_timeout_s, runner.stop_,
+                  {settings.account, settings.key, settings.security});
+}
+
+std::optional<std::uint64_t> Runner::Step::committed_batch() const {
+  return metric(get("/metrics").body, "exchange_journal_batch");
+}
+
+void Runner::Step::catch_up() const {
+  const auto end = std::chrono::steady_clock::now() + catch_up_max;
+  const std::optional<std::uint64_t> committed = committed_batch();
+  while (committed && std::chrono::steady_clock::now() < end) {
+    const Json symbols = Json::parse(get("/api/symbols?limit=1").body, nullptr, false);
+    const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
+    if (batch == symbols.end() || !batch->is_number_unsigned() ||
+        batch->get<std::uint64_t>() >= *committed)
+      return;
+    std::this_thread::sleep_for(catch_up_pause);
   }
+}
 
-  // What is open of a known order, and what was executed. `done`: to say if that is not known.
-  void show_state(const std::string& id, const char* done) {
-    try {
-      const Results state =
-          question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
-      if (const auto* found = accepted<Status>(state.front(), "order " + id)) {
-        say(sentence(id, *found, terms_of(id)));
-        runner.remember(settings.account, *found);
+std::optional<Json> Runner::Step::answer(const std::string& target, const std::string& symbol,
+                                         std::initializer_list<PagedList> lists) {
+  const HttpReply reply = get(target);
+  if (reply.status == 200) {
+    Json all = parse_json(reply.body);
+    for (const PagedList& list : lists)
+      while (const auto next = next_page(all, list)) {
+        const HttpReply page = get(target + *next);
+        if (page.status != 200) break;
+        add_page(all, parse_json(page.body), list);
       }
-    } catch (const client::Unreachable&) {
-      say("order " + id + ": " + done + "; its state could not be queried");
-      throw;
-    }
+    return all;
   }
+  const Json error = Json::parse(reply.body, nullptr, false);
+  if (error.is_object() && error.contains("error")) {
+    const std::string hint = reply.status == 404 && !symbol.empty() ? symbol_hint(symbol) : "";
+    status = runner.fail(text_field(error, "error") + hint, exit_refused);
+    return {};
+  } else {
+    throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
+                           settings.http_address() + target);
+  }
+}
 
-  // Not sent again: another request may have replaced the order in between.
-  void operator()(const Replacement& replacement) {
-    const Results results = change(document_of(replacement, account(), settings.key), 1);
-    const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
-    if (replaced == nullptr) return;
-    const std::string id = std::to_string(replaced->order);
-    NewOrder& order = runner.known_orders_[id];
-    order.side = replacement.side;
-    order.shares = replacement.shares;
-    order.limit = replacement.limit;
-    round_limit(order.limit, order.side);
-    show_state(id, "replaced");
-  }
+void Runner::Step::show(const std::string& target, std::string (*view)(const Json&, Style),
+                        const std::string& symbol, std::initializer_list<PagedList> lists) {
+  catch_up();
+  if (const std::optional<Json> json = answer(target, symbol, lists))
+    out << view(*json, runner.console_.style);
+}
 
-  void operator()(const CancelOrders& cancel) {
-    const Results results =
-        change(document_of(cancel, account(), settings.key), cancel.orders.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const std::string& order = cancel.orders[i];
-      if (const auto* canceled = accepted<Canceled>(results[i], "order " + order)) {
-        say(sentence(order, canceled->status, terms_of(order)));
-        runner.open_orders_.erase(canceled->status.order);
-      }
-    }
-  }
+void Runner::Step::operator()(const ShowAccount&) {
+  show("/api/accounts/" + account(), account_view, {}, {positions_list, orders_list});
+}
 
-  // One request takes a thousand orders at most, so it is repeated until none is open.
-  void operator()(const CancelAllOrders& cancel) {
-    const std::string document = document_of(cancel, account(), settings.key);
-    const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
-    for (bool any = false;; any = true) {
-      const Results results = change(document, client::any_number);
-      const auto* error = std::get_if<client::Error>(&results.front());
-      if (error != nullptr && error->message == "no open orders") {
-        if (!any) say(error->message + of_symbol);
-        return;
-      }
-      for (const client::Result& result : results) {
-        const auto* canceled = accepted<Canceled>(result, "cancel all" + of_symbol);
-        if (canceled == nullptr) return;
-        const std::string order = std::to_string(canceled->status.order);
-        say(sentence(order, canceled->status, terms_of(order)));
-        runner.open_orders_.erase(canceled->status.order);
-      }
-    }
-  }
+void Runner::Step::operator()(const ShowOpenOrders&) {
+  show("/api/accounts/" + account(), orders_view, {}, {orders_list});
+}
 
-  void operator()(const ShowOrders& query) {
-    const Results results =
-        question(document_of(query, account(), settings.key), query.orders.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const std::string& order = query.orders[i];
-      const auto* found = accepted<Status>(results[i], "order " + order);
-      if (found == nullptr) continue;
-      say(sentence(order, *found, terms_of(order)));
-      if (!settings.xml) out << execution_lines(*found);
-      if (runner.open_orders_.contains(found->order)) runner.remember(settings.account, *found);
+void Runner::Step::operator()(const ShowHistory& history) {
+  account();
+  catch_up();
+  std::set<OrderId> wanted;
+  for (const std::string& text : history.orders) {
+    const std::optional<OrderId> order = parse_order_id(text);
+    if (!order) throw UsageError("transaction id must be a whole number from 1");
+    wanted.insert(*order);
+  }
+  if (history.orders.empty()) {
+    const std::optional<Json> json = answer("/api/accounts/" + account(), {}, {orders_list});
+    if (!json) return;
+    for (const Json& one : list_field(*json, "orders"))
+      wanted.insert(OrderId(number_field(one, "order")));
+    for (const auto& [id, terms] : runner.known_orders_) wanted.insert(*parse_order_id(id));
+    if (wanted.size() > history_orders_max) {
+      say("of the newest " + std::to_string(history_orders_max) + " orders");
+      while (wanted.size() > history_orders_max) wanted.erase(wanted.begin());
     }
   }
+  std::vector<Json> orders;
+  for (const OrderId order : wanted) {
+    std::optional<Json> json = answer("/api/orders/" + std::to_string(order));
+    if (json && text_field(*json, "account") == settings.account)
+      orders.push_back(std::move(*json));
+    else if (json && !history.orders.empty())
+      status = runner.fail(
+          "order " + std::to_string(order) + ": " + std::string(describe(Reason::unknown_order)),
+          exit_refused);
+  }
+  if (!orders.empty() || status == exit_ok) out << history_view(orders, runner.console_.style);
+}
 
-  HttpReply get(const std::string& target) const {
-    return http_get(settings.http_address(), target, http_timeout_s, runner.stop_,
-                    {settings.account, settings.key, settings.security});
+void Runner::Step::operator()(const ShowBook& command) {
+  const std::string target =
+      "/api/books/" + checked_symbol(command.symbol) + "?levels=" + std::to_string(command.levels);
+  catch_up();
+  const std::optional<Json> book = answer(target, command.symbol);
+  if (!book) return;
+  std::optional<Json> own;  // of the account, whose orders are marked
+  if (!settings.account.empty()) {
+    const HttpReply reply = get("/api/accounts/" + checked_account(settings.account));
+    if (reply.status == 200) own = parse_json(reply.body);
   }
+  out << (own ? own_book_view(*book, *own, runner.console_.style)
+              : book_view(*book, runner.console_.style));
+}
 
-  // The HTTP port follows a commit by up to a fifth of a second. After a trade the user expects to
-  // see it: waits until everything committed now is shown. Where a server does not report its
-  // position, there is no wait.
-  void catch_up() const {
-    const auto end = std::chrono::steady_clock::now() + catch_up_max;
-    const std::optional<std::uint64_t> committed =
-        metric(get("/metrics").body, "exchange_journal_batch");
-    while (committed && std::chrono::steady_clock::now() < end) {
-      const Json symbols = Json::parse(get("/api/symbols?limit=1").body, nullptr, false);
-      const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
-      if (batch == symbols.end() || !batch->is_number_unsigned() ||
-          batch->get<std::uint64_t>() >= *committed)
-        return;
-      std::this_thread::sleep_for(catch_up_pause);
-    }
-  }
+void Runner::Step::operator()(const ShowTrades& trades) {
+  show(
+      "/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count),
+      trades_view, trades.symbol);
+}
 
-  // A reply of the HTTP port, with all pages of its `lists`; nothing after its error, which was
-  // shown. `symbol`: what it is about. A list ends early if an order that its next page would begin
-  // behind is no longer open.
-  std::optional<Json> answer(const std::string& target, const std::string& symbol = {},
-                             std::initializer_list<PagedList> lists = {}) {
-    const HttpReply reply = get(target);
-    if (reply.status == 200) {
-      Json all = parse_json(reply.body);
-      for (const PagedList& list : lists)
-        while (const auto next = next_page(all, list)) {
-          const HttpReply page = get(target + *next);
-          if (page.status != 200) break;
-          add_page(all, parse_json(page.body), list);
-        }
-      return all;
-    }
-    const Json error = Json::parse(reply.body, nullptr, false);
-    if (error.is_object() && error.contains("error")) {
-      const std::string hint = reply.status == 404 && !symbol.empty() ? symbol_hint(symbol) : "";
-      status = runner.fail(text_field(error, "error") + hint, exit_refused);
-      return {};
-    } else {
-      throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
-                             settings.http_address() + target);
-    }
-  }
-  // The same as a table.
-  void show(const std::string& target, std::string (*view)(const Json&, Style),
-            const std::string& symbol = {}, std::initializer_list<PagedList> lists = {}) {
-    catch_up();
-    if (const std::optional<Json> json = answer(target, symbol, lists))
-      out << view(*json, runner.console_.style);
-  }
-  void operator()(const ShowAccount&) {
-    show("/api/accounts/" + account(), account_view, {}, {positions_list, orders_list});
-  }
-  void operator()(const ShowOpenOrders&) {
-    show("/api/accounts/" + account(), orders_view, {}, {orders_list});
-  }
-  void operator()(const ShowHistory& history) {
-    account();
-    catch_up();
-    std::set<OrderId> wanted;
-    for (const std::string& text : history.orders) {
-      const std::optional<OrderId> order = parse_order_id(text);
-      if (!order) throw UsageError("transaction id must be a whole number from 1");
-      wanted.insert(*order);
-    }
-    if (history.orders.empty()) {
-      const std::optional<Json> json = answer("/api/accounts/" + account(), {}, {orders_list});
-      if (!json) return;
-      for (const Json& one : list_field(*json, "orders"))
-        wanted.insert(OrderId(number_field(one, "order")));
-      for (const auto& [id, terms] : runner.known_orders_) wanted.insert(*parse_order_id(id));
-      if (wanted.size() > history_orders_max) {
-        say("of the newest " + std::to_string(history_orders_max) + " orders");
-        while (wanted.size() > history_orders_max) wanted.erase(wanted.begin());
-      }
-    }
-    std::vector<Json> orders;
-    for (const OrderId order : wanted) {
-      std::optional<Json> json = answer("/api/orders/" + std::to_string(order));
-      if (json && text_field(*json, "account") == settings.account)
-        orders.push_back(std::move(*json));
-      else if (json && !history.orders.empty())
-        status = runner.fail(
-            "order " + std::to_string(order) + ": " + std::string(describe(Reason::unknown_order)),
-            exit_refused);
-    }
-    if (!orders.empty() || status == exit_ok) out << history_view(orders, runner.console_.style);
-  }
-  void operator()(const ShowBook& command) {
-    const std::string target = "/api/books/" + checked_symbol(command.symbol) +
-                               "?levels=" + std::to_string(command.levels);
-    catch_up();
-    const std::optional<Json> book = answer(target, command.symbol);
-    if (!book) return;
-    std::optional<Json> own;  // of the account, whose orders are marked
-    if (!settings.account.empty()) {
-      const HttpReply reply = get("/api/accounts/" + checked_account(settings.account));
-      if (reply.status == 200) own = parse_json(reply.body);
-    }
-    out << (own ? own_book_view(*book, *own, runner.console_.style)
-                : book_view(*book, runner.console_.style));
-  }
-  void operator()(const ShowTrades& trades) {
-    show("/api/trades?sym=" + checked_symbol(trades.symbol) +
-             "&limit=" + std::to_string(trades.count),
-         trades_view, trades.symbol);
-  }
-  void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view, {}, {symbols_list}); }
-  void operator()(const Watch& command) {
-    for (const std::string& symbol : command.symbols) checked_symbol(symbol);
-    catch_up();
-    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_,
-          settings.security);
-  }
+void Runner::Step::operator()(const ShowSymbols&) {
+  show("/api/symbols", symbols_view, {}, {symbols_list});
+}
 
-  void operator()(const WatchAccount& command) {
-    account();
-    watch_account(command, settings, runner.console_, runner.stop_);
-  }
+void Runner::Step::operator()(const Watch& command) {
+  for (const std::string& symbol : command.symbols) checked_symbol(symbol);
+  catch_up();
+  watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_,
+        settings.security);
+}
 
-  void operator()(const UseAccount& use) {
-    if (use.account) {
-      runner.settings_.account = checked_account(*use.account);
-      runner.accounts_seen_.insert(*use.account);
-    } else {
-      out << (settings.account.empty() ? "no account chosen" : "account " + settings.account)
-          << "\n";
-    }
+void Runner::Step::operator()(const WatchAccount& command) {
+  account();
+  watch_account(command, settings, runner.console_, runner.stop_);
+}
+
+void Runner::Step::operator()(const UseAccount& use) {
+  if (use.account) {
+    runner.settings_.account = checked_account(*use.account);
+    runner.accounts_seen_.insert(*use.account);
+  } else {
+    out << (settings.account.empty() ? "no account chosen" : "account " + settings.account) << "\n";
   }
-  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
-  void operator()(const Help& help) {
-    out << wrapped(help_text(help.command),
-                   runner.console_.live ? text_columns() : std::string::npos);
-  }
-  void operator()(const Quit&) { runner.has_quit_ = true; }
-  void operator()(const StartShell&) { throw UsageError("this is the shell"); }
-};
+}
+
+void Runner::Step::operator()(const Help& help) {
+  out << wrapped(help_text(help.command),
+                 runner.console_.live ? text_columns() : std::string::npos);
+}
 
 int Runner::run(const Command& command, const Settings& settings) {
   Step step{*this, settings};

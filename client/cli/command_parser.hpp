@@ -1,0 +1,98 @@
+#pragma once
+// CommandParser has all commands of the terminal client, with their help, and parses the words of
+// one. For parser.cpp, and operator_parser.cpp, which has the operator's. Slow to compile.
+
+#include <CLI/CLI.hpp>
+#include <boost/mp11.hpp>
+#include <functional>
+#include <map>
+
+#include "client/cli/command.hpp"
+#include "protocol/words.hpp"
+
+namespace exchange::cli {
+
+class CommandParser {
+ public:
+  enum class Place { command_line, shell };
+  // How each command is written.
+  using Synopses = std::map<const CLI::App*, std::string>;
+
+  CommandParser(Place place, Settings& settings);
+  CommandParser(const CommandParser&) = delete;
+  CommandParser& operator=(const CommandParser&) = delete;
+
+  CLI::App& app() { return app_; }
+  std::optional<Command>& parsed() { return command_; }
+  std::string help_line(const CLI::App* sub) const;
+  // The error in words; with the usage if a command was recognized.
+  std::string explain(const CLI::ParseError& error) const;
+
+ private:
+  template <class Kind>
+  using Of = boost::mp11::mp_identity<Kind>;
+
+  void add_settings();
+  // The command of this name, with the words that follow it, its group in the help and what it is
+  // for; `make` makes it of its words.
+  CLI::App* command(const std::string& name, const std::string& words, const char* group,
+                    const char* text, std::function<Command()> make);
+  CLI::App* command_of_symbol(const std::string& name, const std::string& words, const char* group,
+                              const char* text, std::function<Command()> make);
+  CLI::App* command_of_symbols(const std::string& name, const std::string& words, const char* text,
+                               std::function<SetRules()> make);
+  // The option is one of the words of an attribute.
+  template <class Value>
+  static void takes_words(CLI::Option* option) {
+    std::vector<std::string> known;
+    for (const auto& one : exchange::words<Value>) known.emplace_back(one.word);
+    option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
+  }
+
+  // The operator's.
+  void add(Of<NewAccount>);
+  void add(Of<NewSymbol>);
+  void add(Of<SetRules>);
+  void add_trading(const char* name, std::vector<std::string> trading, const char* text);
+  void add(Of<NewDay>);
+
+  void add(Of<NewOrder>);
+  void add_order(Side side, const char* name, const char* text);
+  void add_shares_and_price(CLI::App* app, const std::string& text);
+  void add(Of<Replacement>);
+  void add(Of<CancelOrders>);
+  void add(Of<CancelAllOrders>) {}  // cancel all
+  void add(Of<ShowOrders>);
+  void add(Of<ShowAccount>) {}  // status
+  void add(Of<ShowOpenOrders>);
+  void add(Of<ShowHistory>);
+  void add(Of<ShowBook>);
+  void add(Of<ShowTrades>);
+  void add(Of<ShowSymbols>);
+  void add(Of<Watch>);
+  void add(Of<WatchAccount>) {}  // watch account
+  void add(Of<StartShell>);
+  void add(Of<UseAccount>);
+  void add(Of<ShowXml>);
+  void add(Of<Help>);
+  void add(Of<Quit>);
+
+  // " (did you mean 'buy'?)" if a command differs by one letter or two.
+  std::string suggestion(const std::string& word) const;
+
+  const Place place_;
+  Settings& settings_;
+  Synopses synopses_;
+  CLI::App app_;
+  std::string words_[2], reference_, tif_, stp_, at_band_, scenario_;
+  bool post_ = false, all_ = false;
+  std::vector<SetRules::Rule> rules_;
+  std::vector<std::string> list_;
+  ShowBook book_;
+  ShowTrades trades_;
+  Watch watch_;
+  WatchAccount watch_account_;
+  std::optional<Command> command_;
+};
+
+}  // namespace exchange::cli
