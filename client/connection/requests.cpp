@@ -23,6 +23,12 @@ std::string order(const AnyCommand& command) {
   return command.reference ? reference(command.reference)
                            : attribute("id", std::to_string(command.order));
 }
+// Of an AdjustCash or AdjustShares.
+template <class Adjust>
+std::string change(const Adjust& adjust, const std::string& number) {
+  return attribute("amount", (adjust.takes ? "-" : "") + number) +
+         (adjust.reason ? attribute("reason", adjust.reason->view()) : "");
+}
 
 struct ElementWriter {
   std::string_view key;
@@ -76,11 +82,31 @@ struct ElementWriter {
            number("lot", set.lot) + number("order-max", set.order_max) +
            (set.trading ? attribute("trading", word_of(*set.trading)) : "") + "/>";
   }
-  template <class OfOperator>
-  requires std::same_as<OfOperator, SetKey> || std::same_as<OfOperator, SetAccount> ||
-      std::same_as<OfOperator, AdjustCash> || std::same_as<OfOperator, AdjustShares>
-          std::string operator()(const OfOperator&) const {
-    ENSURE(!"only the operator's programs send it");
+  std::string operator()(const SetKey& set) const {
+    return "<set-key" + attribute("id", set.account.view()) +
+           (key.empty() ? attribute("revoke", word_of(true)) : key_attribute(key)) + "/>";
+  }
+  std::string operator()(const SetAccount& set) const {
+    const auto word = [](const char* name, const auto& value) {
+      return value ? attribute(name, word_of(*value)) : std::string();
+    };
+    const auto count = [](const char* name, const std::optional<std::uint64_t>& value) {
+      return value ? attribute(name, std::to_string(*value)) : std::string();
+    };
+    return "<set-account" + attribute("id", set.account.view()) + word("role", set.role) +
+           word("access", set.access) +
+           (set.cancel_orders ? attribute("cancel-orders", word_of(true)) : "") +
+           count("orders-max", set.orders_max) +
+           count("orders-per-second-max", set.orders_per_second_max) +
+           (set.position_max ? attribute("position-max", to_string(*set.position_max)) : "") + "/>";
+  }
+  std::string operator()(const AdjustCash& adjust) const {
+    return "<adjust-cash" + attribute("id", adjust.account.view()) +
+           change(adjust, to_string(adjust.cash)) + "/>";
+  }
+  std::string operator()(const AdjustShares& adjust) const {
+    return "<adjust-shares" + attribute("sym", adjust.symbol.view()) +
+           attribute("id", adjust.account.view()) + change(adjust, to_string(adjust.shares)) + "/>";
   }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
 };

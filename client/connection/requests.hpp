@@ -16,7 +16,8 @@ std::string create_tag(std::string_view operator_key);
 std::string without_keys(std::string document);
 
 // An order is named by its reference if there is one, else by its id. `key`: of a new account;
-// empty if the exchange requires none.
+// empty if the exchange requires none. Of a SetKey, which is the operator's: the new key; empty to
+// revoke it.
 std::string element_of(const Command& command, std::string_view key = {});
 std::string creations(std::string_view elements, std::string_view operator_key);
 std::string transactions(std::string_view account, std::string_view elements,
