@@ -17,6 +17,7 @@ namespace exchange::cli {
 
 struct NewAccount {
   std::string account, balance;
+  std::string key_file = {};  // of its key: as in NewKey; empty: that of the settings
 };
 struct NewSymbol {
   struct Holding {
@@ -25,10 +26,11 @@ struct NewSymbol {
   std::string symbol;
   std::vector<Holding> holdings;
 };
+// An attribute of <instrument> or <set-account>.
+struct Rule {
+  std::string name, value;
+};
 struct SetRules {
-  struct Rule {
-    std::string name, value;  // an attribute of <instrument>
-  };
   std::optional<std::string> symbol;  // none: all that there are
   std::vector<Rule> rules;
   std::vector<std::string> trading = {};  // one after another, with no other command between them
@@ -36,6 +38,22 @@ struct SetRules {
 struct NewDay {
   std::string day;       // the name of the one that ends
   std::string scenario;  // file of a <create> document for the next one; empty: none
+};
+struct NewKey {
+  std::optional<std::string> account;  // none: that of the settings, which changes its own
+  std::string file;                    // "-": the user types it; empty: it is made, and shown once
+};
+struct RevokedKey {
+  std::string account;
+};
+struct AccountChange {
+  std::string account;
+  std::vector<Rule> rules;
+};
+struct Adjustment {
+  std::string account;
+  std::optional<std::string> symbol;  // of shares; none: cash
+  std::string amount, reason;         // amount: below zero, it is taken
 };
 struct NewOrder {
   Side side = Side::buy;
@@ -98,10 +116,11 @@ struct Help {
 struct Quit {};
 
 // In the order of the help. For each one CommandParser has add(), and Step what it does.
-using Command = std::variant<NewAccount, NewSymbol, SetRules, NewDay, NewOrder, Replacement,
-                             CancelOrders, CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders,
-                             ShowHistory, ShowBook, ShowTrades, ShowSymbols, Watch, WatchAccount,
-                             StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command =
+    std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange, Adjustment,
+                 NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
+                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols, Watch,
+                 WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {

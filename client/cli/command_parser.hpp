@@ -6,6 +6,7 @@
 #include <boost/mp11.hpp>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "client/cli/command.hpp"
 #include "protocol/words.hpp"
@@ -54,7 +55,21 @@ class CommandParser {
   void add(Of<NewSymbol>);
   void add(Of<SetRules>);
   void add_trading(const char* name, std::vector<std::string> trading, const char* text);
+  void add(Of<NewKey>);
+  void add_own_key();
+  void add(Of<RevokedKey>);
+  void add(Of<AccountChange>);
+  void add(Of<Adjustment>);
   void add(Of<NewDay>);
+  // The command with the account as its first word. `text` begins its help.
+  CLI::App* command_of_account(const std::string& name, const std::string& words, const char* text,
+                               std::function<Command()> make);
+  void add_key_file(CLI::App* app, const char* text);
+  // Options that are rules, such as --tick P.
+  struct RuleOption {
+    const char *name, *type, *text;
+  };
+  void add_rules(CLI::App* app, std::span<const RuleOption> options);
 
   void add(Of<NewOrder>);
   void add_order(Side side, const char* name, const char* text);
@@ -84,9 +99,9 @@ class CommandParser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[2], reference_, tif_, stp_, at_band_, scenario_;
-  bool post_ = false, all_ = false;
-  std::vector<SetRules::Rule> rules_;
+  std::string words_[3], reference_, tif_, stp_, at_band_, key_file_, reason_, scenario_;
+  bool post_ = false, all_ = false, cancel_orders_ = false;
+  std::vector<Rule> rules_;
   std::vector<std::string> list_;
   ShowBook book_;
   ShowTrades trades_;

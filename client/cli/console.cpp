@@ -23,6 +23,11 @@ bool ask_user(const std::string& question) {
 
 }  // namespace
 
+std::string ask_secret(const std::string& prompt) {
+  const char* const typed = ::getpass(prompt.c_str());
+  return typed == nullptr ? "" : typed;
+}
+
 Console Console::of_process() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);

@@ -9,6 +9,9 @@
 
 namespace exchange::cli {
 
+// From the terminal of the process.
+std::string ask_secret(const std::string& prompt);
+
 struct Console {
   std::ostream& out;
   std::ostream& err;
@@ -16,6 +19,8 @@ struct Console {
   bool live = false;  // `out` is a terminal that can be redrawn
   // Asks the user, who may say no; nothing where no user can.
   std::function<bool(const std::string& question)> confirm = {};
+  // A line that is typed without echo, such as a key.
+  std::function<std::string(const std::string& prompt)> secret = ask_secret;
 
   // The process's own; colour on a terminal only, and not with NO_COLOR or TERM=dumb.
   static Console of_process();

@@ -15,16 +15,18 @@ void set(Node node, const char* attribute, const std::string& value) {
   node.append_attribute(attribute) = value.c_str();
 }
 
+constexpr const char* bad_key = "a key has 8 to 128 bytes";
+
 void set_key(Node node, const std::string& key) {
   if (key.empty()) return;
-  if (key.size() < key_bytes_min || key.size() > key_bytes_max)
-    throw UsageError("a key has 8 to 128 bytes");
+  if (!is_key(key)) throw UsageError(bad_key);
   set(node, "key", key);
 }
 
-Node creation(pugi::xml_document& document, const std::string& operator_key) {
+Node creation(pugi::xml_document& document, const Sender& by) {
   const Node root = document.append_child("create");
-  set_key(root, operator_key);
+  if (!by.account.empty()) set(root, "id", checked_account(by.account));
+  set_key(root, by.key);
   return root;
 }
 
@@ -36,8 +38,8 @@ Node transactions(pugi::xml_document& document, const std::string& account,
   return root;
 }
 
-// Throws the first error that the server would find.
-std::string checked(const pugi::xml_document& xml) {
+// Throws the first error that the server would find. `keys`: of one whose accounts have keys.
+std::string checked(const pugi::xml_document& xml, bool keys = false) {
   std::ostringstream out;
   xml.save(out, "", pugi::format_raw | pugi::format_no_declaration);
   std::string document = out.str(), text = document;
@@ -45,8 +47,9 @@ std::string checked(const pugi::xml_document& xml) {
   XmlDocument parsed;
   std::vector<RequestElement> elements;
   std::vector<exchange::Command> commands;
-  const Request request =
-      read_request(text.data(), document.size(), ProtocolLimits(), parsed, elements, commands);
+  std::vector<Credential> credentials;
+  const Request request = read_request(text.data(), document.size(), ProtocolLimits(), parsed,
+                                       elements, commands, keys ? &credentials : nullptr);
   if (!request.error.empty()) throw UsageError(request.error);
   for (const RequestElement& element : elements)
     if (!element.error.empty()) throw UsageError(element.error);
@@ -81,19 +84,18 @@ std::string by_id(const char* element, const std::vector<std::string>& orders,
 
 }  // namespace
 
-std::string document_of(const NewAccount& created, const std::string& key,
-                        const std::string& operator_key) {
+std::string document_of(const NewAccount& created, const std::string& key, const Sender& by) {
   pugi::xml_document document;
-  const Node account = creation(document, operator_key).append_child("account");
+  const Node account = creation(document, by).append_child("account");
   set(account, "id", created.account);
   set(account, "balance", created.balance);
   set_key(account, key);
   return checked(document);
 }
 
-std::string document_of(const NewSymbol& created, const std::string& operator_key) {
+std::string document_of(const NewSymbol& created, const Sender& by) {
   pugi::xml_document document;
-  Node symbol = creation(document, operator_key).append_child("symbol");
+  Node symbol = creation(document, by).append_child("symbol");
   set(symbol, "sym", created.symbol);
   for (const NewSymbol::Holding& holding : created.holdings) {
     Node account = symbol.append_child("account");
@@ -103,9 +105,9 @@ std::string document_of(const NewSymbol& created, const std::string& operator_ke
   return checked(document);
 }
 
-std::string document_of(const SetRules& set_rules, const std::string& operator_key) {
+std::string document_of(const SetRules& set_rules, const Sender& by) {
   pugi::xml_document document;
-  Node root = creation(document, operator_key);
+  Node root = creation(document, by);
   const auto add = [&] {
     const Node instrument = root.append_child("instrument");
     if (set_rules.symbol) set(instrument, "sym", *set_rules.symbol);
@@ -116,6 +118,43 @@ std::string document_of(const SetRules& set_rules, const std::string& operator_k
     for (const auto& [name, value] : set_rules.rules) set(instrument, name.c_str(), value);
   }
   for (const std::string& trading : set_rules.trading) set(add(), "trading", trading);
+  return checked(document);
+}
+
+std::string document_of(const NewKey& change, const std::string& key, const Sender& by) {
+  if (!is_key(key)) throw UsageError(bad_key);
+  pugi::xml_document document;
+  Node root = change.account ? creation(document, by) : transactions(document, by.account, by.key);
+  const Node element = root.append_child("set-key");
+  if (change.account) set(element, "id", *change.account);
+  set_key(element, key);
+  return checked(document, true);
+}
+
+std::string document_of(const RevokedKey& revoked, const Sender& by) {
+  pugi::xml_document document;
+  const Node element = creation(document, by).append_child("set-key");
+  set(element, "id", revoked.account);
+  set(element, "revoke", "true");
+  return checked(document, true);
+}
+
+std::string document_of(const AccountChange& change, const Sender& by) {
+  pugi::xml_document document;
+  const Node element = creation(document, by).append_child("set-account");
+  set(element, "id", change.account);
+  for (const auto& [name, value] : change.rules) set(element, name.c_str(), value);
+  return checked(document);
+}
+
+std::string document_of(const Adjustment& adjustment, const Sender& by) {
+  pugi::xml_document document;
+  const char* const name = adjustment.symbol ? "adjust-shares" : "adjust-cash";
+  const Node element = creation(document, by).append_child(name);
+  if (adjustment.symbol) set(element, "sym", *adjustment.symbol);
+  set(element, "id", adjustment.account);
+  set(element, "amount", adjustment.amount);
+  set(element, "reason", adjustment.reason);
   return checked(document);
 }
 
@@ -130,7 +169,7 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
   if (root.attribute("key"))
     throw UsageError("it has a key; --operator-key-file names the one to use");
   set_key(root, operator_key);
-  return checked(document);
+  return checked(document, true);  // no other exchange has days
 }
 
 std::string document_of(const NewOrder& placed, const std::string& account,

@@ -6,12 +6,23 @@
 
 namespace exchange::cli {
 
+// The sender of the operator's commands: without an account the operator itself, else an account
+// that may be one. Its key is empty if the exchange requires none.
+struct Sender {
+  std::string key = {}, account = {};
+};
+
 // All throw UsageError. Accounts, symbols and numbers are as typed.
-// `key`: of the account, `operator_key` the operator's; empty if the exchange requires none.
+// `key`: of the account; empty if the exchange requires none.
 std::string document_of(const NewAccount& account, const std::string& key = {},
-                        const std::string& operator_key = {});
-std::string document_of(const NewSymbol& symbol, const std::string& operator_key = {});
-std::string document_of(const SetRules& rules, const std::string& operator_key = {});
+                        const Sender& by = {});
+std::string document_of(const NewSymbol& symbol, const Sender& by = {});
+std::string document_of(const SetRules& rules, const Sender& by = {});
+// `key`: the new one. Where the command names no account, it is the sender's own.
+std::string document_of(const NewKey& change, const std::string& key, const Sender& by);
+std::string document_of(const RevokedKey& revoked, const Sender& by = {});
+std::string document_of(const AccountChange& change, const Sender& by = {});
+std::string document_of(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);
 std::string document_of(const NewOrder& order, const std::string& account,

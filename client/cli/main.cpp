@@ -44,12 +44,6 @@ int run(const CommandLine& line) {
   return stop_flag ? 128 + last_signal : status;
 }
 
-// From the terminal, without echo.
-std::string ask_for(const char* prompt) {
-  const char* const typed = ::getpass(prompt);
-  return typed == nullptr ? "" : typed;
-}
-
 // Command lines of processes are public: the key is overwritten at once.
 void hide_key(int argc, char** argv) {
   constexpr std::string_view option = "--key";
@@ -70,9 +64,9 @@ int main(int argc, char** argv) {
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;
   exchange::cli::Settings& settings = line.settings;
-  if (settings.key == "-") settings.key = ask_for("key: ");
+  if (settings.key == "-") settings.key = ask_secret("key: ");
   if (settings.operator_key_file == "-") {
-    settings.operator_key = ask_for("operator's key: ");
+    settings.operator_key = ask_secret("operator's key: ");
     settings.operator_key_file.clear();
   }
   hide_key(argc, argv);

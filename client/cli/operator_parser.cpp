@@ -1,4 +1,4 @@
-// The operator's commands in words: creations, the rules of symbols and their trading, days.
+// The operator's commands in words: creations, symbols, accounts, days.
 
 #include "client/cli/command_parser.hpp"
 
@@ -12,11 +12,14 @@ NewSymbol::Holding holding(const std::string& text) {
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
+constexpr const char* of_new_key =
+    "file of the new key, one line; '-' asks for it. Without a file a key is made, and shown once";
+
 }  // namespace
 
 CLI::App* CommandParser::command_of_symbols(const std::string& name, const std::string& words,
                                             const char* text, std::function<SetRules()> make) {
-  CLI::App* const app = command(name, words, "Trade", text, [this, make]() -> Command {
+  CLI::App* const app = command(name, words, "Operate", text, [this, make]() -> Command {
     if (all_ != words_[0].empty()) throw CLI::RequiredError("either SYM or --all");
     SetRules set = make();
     if (!all_) set.symbol = words_[0];
@@ -28,12 +31,13 @@ CLI::App* CommandParser::command_of_symbols(const std::string& name, const std::
 }
 
 void CommandParser::add(Of<NewAccount>) {
-  CLI::App* const app =
-      command("create account", "ID BALANCE", "Create", "an account with money", [this] {
-        return NewAccount{words_[0], words_[1]};
-      });
+  CLI::App* const app = command("create account", "ID BALANCE [--key-file FILE]", "Create",
+                                "an account with money", [this] {
+                                  return NewAccount{words_[0], words_[1], key_file_};
+                                });
   app->add_option("ID", words_[0], "1 to 64 digits")->required();
   app->add_option("BALANCE", words_[1], "money that it starts with")->required();
+  add_key_file(app, "its key, in place of --key; '-' asks for it");
 }
 
 void CommandParser::add(Of<NewSymbol>) {
@@ -49,28 +53,20 @@ void CommandParser::add(Of<NewSymbol>) {
 }
 
 void CommandParser::add(Of<SetRules>) {
-  static constexpr struct {
-    const char *name, *type, *text;
-  } options[] = {{"tick", "P", "limits are multiples of it"},
-                 {"lot", "N", "the shares of orders are multiples of it"},
-                 {"order-max", "N", "shares of one order"},
-                 {"price-min", "P", "the lowest limit"},
-                 {"price-max", "P", "the highest limit"},
-                 {"band", "P", "a limit may be so far above the last price, of a sell below"}};
+  static constexpr RuleOption options[] = {
+      {"tick", "P", "limits are multiples of it"},
+      {"lot", "N", "the shares of orders are multiples of it"},
+      {"order-max", "N", "shares of one order"},
+      {"price-min", "P", "the lowest limit"},
+      {"price-max", "P", "the highest limit"},
+      {"band", "P", "a limit may be so far above the last price, of a sell below"}};
   CLI::App* const app = command_of_symbols(
       "instrument", "SYM|--all --tick P …", "rules for the orders of a symbol; 0 ends one", [this] {
         if (!at_band_.empty()) rules_.push_back({"at-band", at_band_});
         if (rules_.empty()) throw CLI::RequiredError("a rule, such as --tick 0.01,");
         return SetRules{{}, rules_};
       });
-  for (const auto& [name, type, text] : options)
-    app->add_option_function<std::string>(
-           "--" + std::string(name),
-           [this, name](const std::string& value) {
-             rules_.push_back({name, value});
-           },
-           text)
-        ->type_name(type);
+  add_rules(app, options);
   takes_words<AtBand>(app->add_option("--at-band", at_band_,
                                       "what a limit beyond the band does: refuse: the order is "
                                       "refused; auction: it starts an auction"));
@@ -84,6 +80,108 @@ void CommandParser::add(Of<SetRules>) {
 void CommandParser::add_trading(const char* name, std::vector<std::string> trading,
                                 const char* text) {
   command_of_symbols(name, "SYM|--all", text, [trading] { return SetRules{{}, {}, trading}; });
+}
+
+void CommandParser::add_rules(CLI::App* app, std::span<const RuleOption> options) {
+  for (const auto& [name, type, text] : options)
+    app->add_option_function<std::string>(
+           "--" + std::string(name),
+           [this, name](const std::string& value) {
+             rules_.push_back({name, value});
+           },
+           text)
+        ->type_name(type);
+}
+
+CLI::App* CommandParser::command_of_account(const std::string& name, const std::string& words,
+                                            const char* text, std::function<Command()> make) {
+  CLI::App* const app = command(name, words, "Administer", text, std::move(make));
+  app->add_option("ID", words_[0], "account")->required();
+  return app;
+}
+
+void CommandParser::add_key_file(CLI::App* app, const char* text) {
+  app->add_option("--key-file", key_file_, text)->type_name("FILE");
+}
+
+void CommandParser::add(Of<NewKey>) {
+  add_key_file(command_of_account("admin set-key", "ID [--key-file FILE]",
+                                  "another key for an account: the one before logs in no more",
+                                  [this] {
+                                    return NewKey{words_[0], key_file_};
+                                  }),
+               of_new_key);
+}
+
+void CommandParser::add_own_key() {
+  add_key_file(command("set-key", "[--key-file FILE]", "Trade", "another key for the account",
+                       [this] {
+                         return NewKey{{}, key_file_};
+                       }),
+               of_new_key);
+}
+
+void CommandParser::add(Of<RevokedKey>) {
+  command_of_account("admin revoke-key", "ID",
+                     "end the key of an account, until 'admin set-key' gives it another",
+                     [this] { return RevokedKey{words_[0]}; });
+}
+
+void CommandParser::add(Of<AccountChange>) {
+  takes_words<Role>(
+      command_of_account("admin role", "ID operator|trader",
+                         "let an account do what the operator does, or trade alone",
+                         [this] {
+                           return AccountChange{words_[0], {{"role", words_[1]}}};
+                         })
+          ->add_option("operator|trader", words_[1], "with its own --account and --key")
+          ->required());
+  command_of_account("admin freeze", "ID [--cancel-orders]",
+                     "refuse orders of an account, until 'admin unfreeze'",
+                     [this] {
+                       AccountChange change{words_[0], {{"access", "frozen"}}};
+                       if (cancel_orders_) change.rules.push_back({"cancel-orders", "true"});
+                       return change;
+                     })
+      ->add_flag("--cancel-orders", cancel_orders_, "and cancel all that are open");
+  command_of_account("admin unfreeze", "ID", "take orders of an account again", [this] {
+    return AccountChange{words_[0], {{"access", "active"}}};
+  });
+  static constexpr RuleOption limits[] = {
+      {"orders-max", "N", "orders that are open"},
+      {"orders-per-second-max", "N", "orders and replaces in one second"},
+      {"position-max", "N", "shares of one symbol, with what open buys may add"}};
+  add_rules(
+      command_of_account("admin limits", "ID --orders-max N …", "limits of an account; 0 ends one",
+                         [this] {
+                           if (rules_.empty())
+                             throw CLI::RequiredError("a limit, such as --orders-max 100,");
+                           return AccountChange{words_[0], rules_};
+                         }),
+      limits);
+}
+
+void CommandParser::add(Of<Adjustment>) {
+  const auto add_adjustment = [this](CLI::App* app, std::string& amount) {
+    app->add_option("AMOUNT", amount, "below 0: so much is taken of what is free")->required();
+    app->add_option("--reason", reason_,
+                    "for the journal: up to 64 characters of A-Z a-z 0-9 . _ : -")
+        ->type_name("TEXT")
+        ->required();
+  };
+  add_adjustment(command_of_account("admin cash", "ID AMOUNT --reason TEXT",
+                                    "give cash to an account, or take it",
+                                    [this] {
+                                      return Adjustment{words_[0], {}, words_[1], reason_};
+                                    }),
+                 words_[1]);
+  CLI::App* const shares =
+      command_of_account("admin shares", "ID SYM AMOUNT --reason TEXT",
+                         "give shares to an account, or take them", [this] {
+                           return Adjustment{words_[0], words_[1], words_[2], reason_};
+                         });
+  shares->add_option("SYM", words_[1], "symbol")->required();
+  add_adjustment(shares, words_[2]);
 }
 
 void CommandParser::add(Of<NewDay>) {

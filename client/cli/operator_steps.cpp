@@ -1,4 +1,6 @@
-// The operator's commands: creations, the rules of symbols and their trading, days.
+// The operator's commands: creations, symbols, accounts, days.
+
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -22,18 +24,33 @@ std::string scenario_document(const std::string& file, const std::string& key) t
   throw UsageError("scenario " + file + ": " + error.what());
 }
 
+// Of 192 random bits.
+std::string made_key() {
+  unsigned char bytes[24];
+  if (::getentropy(bytes, sizeof bytes) != 0)
+    throw std::runtime_error("the system gives no random bytes for a key");
+  std::string key;
+  for (const unsigned char byte : bytes)
+    for (const int digit : {byte >> 4, byte & 15}) key += "0123456789abcdef"[digit];
+  return key;
+}
+
 }  // namespace
 
 void Runner::Step::operator()(const NewAccount& created) {
-  const Results results = change(document_of(created, settings.key, operator_key()), 1);
+  const Sender by = sender();
+  const std::string key = !created.key_file.empty() ? key_of(created.key_file, created.account)
+                          : by.account.empty()      ? settings.key
+                                                    : "";  // it is that of the sender
+  const Results results = change(document_of(created, key, by), 1);
   if (!accepted<Created>(results.front(), "account " + created.account)) return;
   runner.accounts_seen_.insert(created.account);
   say("account " + created.account + ": created with balance " + created.balance);
 }
 
 void Runner::Step::operator()(const NewSymbol& created) {
-  const Results results = change(document_of(created, operator_key()),
-                                 std::max<std::size_t>(1, created.holdings.size()));
+  const Results results =
+      change(document_of(created, sender()), std::max<std::size_t>(1, created.holdings.size()));
   const std::string what = "symbol " + created.symbol;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NewSymbol::Holding* const holding =
@@ -51,7 +68,7 @@ void Runner::Step::operator()(const NewSymbol& created) {
 void Runner::Step::operator()(const SetRules& set) {
   shown_by = "symbols";
   const Results results =
-      change(document_of(set, operator_key()), std::max<std::size_t>(1, set.trading.size()));
+      change(document_of(set, sender()), std::max<std::size_t>(1, set.trading.size()));
   const Uncrossed* auction = nullptr;
   for (const client::Result& result : results)
     if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
@@ -60,6 +77,63 @@ void Runner::Step::operator()(const SetRules& set) {
       return;
   if (set.symbol) runner.symbols_seen_.insert(*set.symbol);
   say(sentence(set, auction));
+}
+
+Sender Runner::Step::sender() const {
+  if (!settings.operator_key_file.empty()) return {read_key_file(settings.operator_key_file).key};
+  if (!settings.operator_key.empty()) return {settings.operator_key};
+  if (settings.account.empty() || settings.key.empty()) return {};
+  return {settings.key, settings.account};
+}
+
+std::string Runner::Step::key_of(const std::string& file, const std::string& account) const {
+  if (file != "-") return read_key_file(file).key;
+  const auto ask = [&](const std::string& prompt) {
+    std::string typed = runner.console_.secret(prompt);
+    if (runner.stop_) throw client::Interrupted();
+    return typed;
+  };
+  const std::string key = ask("key of account " + account + ": ");
+  if (ask("the same key again: ") != key) throw UsageError("the keys differ");
+  return key;
+}
+
+void Runner::Step::operator()(const NewKey& wanted) {
+  shown_by = "";
+  const Sender by = wanted.account ? sender() : Sender{settings.key, account()};
+  const std::string& owner = wanted.account ? *wanted.account : by.account;
+  const bool made = wanted.file.empty();
+  const std::string key = made ? made_key() : key_of(wanted.file, owner);
+  const std::string document = document_of(wanted, key, by);
+  // Before it is sent: without a reply it may be the key, and nothing else knows it.
+  if (made) out << "new key of account " << owner << ", shown only now: " << key << std::endl;
+  if (!accepted<Created>(change(document, 1).front(), "account " + owner)) return;
+  runner.accounts_seen_.insert(owner);
+  if (owner == runner.settings_.account) runner.settings_.key = key;
+  say("account " + owner + ": key changed");
+}
+
+void Runner::Step::operator()(const RevokedKey& revoked) {
+  shown_by = "";
+  const Results results = change(document_of(revoked, sender()), 1);
+  if (accepted<Created>(results.front(), "account " + revoked.account))
+    say("account " + revoked.account + ": key revoked");
+}
+
+void Runner::Step::operator()(const AccountChange& wanted) {
+  shown_by = "";
+  const Results results = change(document_of(wanted, sender()), 1);
+  if (!accepted<Created>(results.front(), "account " + wanted.account)) return;
+  runner.accounts_seen_.insert(wanted.account);
+  say(sentence(wanted));
+}
+
+void Runner::Step::operator()(const Adjustment& adjustment) {
+  shown_by = "--account " + adjustment.account + " status";
+  const Results results = change(document_of(adjustment, sender()), 1);
+  if (!accepted<Created>(results.front(), "account " + adjustment.account)) return;
+  runner.accounts_seen_.insert(adjustment.account);
+  say(sentence(adjustment));
 }
 
 bool Runner::Step::day_has_begun() const {
@@ -108,10 +182,11 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
 // If it was interrupted, the same command goes on where it stopped: a closed day stays closed,
 // and the scenario, one request, is executed as a whole or not at all.
 void Runner::Step::operator()(const NewDay& ended) {
-  const std::string key = operator_key();
-  if (key.empty()) throw UsageError("'admin' needs the operator's key: --operator-key-file FILE");
-  const std::string document = scenario_document(ended.scenario, key);
-  const std::optional<ClosedDay> closed = close(ended.day, key);
+  const Sender by = sender();
+  if (by.key.empty() || !by.account.empty())  // no account lasts into the next day
+    throw UsageError("'admin new-day' needs the operator's key: --operator-key-file FILE");
+  const std::string document = scenario_document(ended.scenario, by.key);
+  const std::optional<ClosedDay> closed = close(ended.day, by.key);
   if (!closed) return;
   if (closed->before && day_has_begun()) {
     status = runner.fail("day " + ended.day + ": it was closed before, as " + closed->store +

@@ -114,11 +114,14 @@ CommandParser::CommandParser(Place place, Settings& settings) : place_(place), s
   app_.fallthrough();
   app_.require_subcommand(0, 1);
   add_settings();
-  command("create", "account|symbol …", "Trade", "a new account or symbol", {})
+  command("create", "account|symbol …", "Operate", "a new account or symbol", {})
       ->require_subcommand(1);
-  command("admin", "new-day …", "Trade", "what the operator does", {})->require_subcommand(1);
+  command("admin", "COMMAND …", "Operate", "keys, roles, limits, cash and shares of accounts; days",
+          {})
+      ->require_subcommand(1);
   boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
       [this](auto kind) { add(kind); });
+  add_own_key();
   if (place == Place::shell) return;
   app_.set_version_flag("--version", std::string("exchange-cli ") + version());
   app_.footer(
@@ -181,8 +184,9 @@ void CommandParser::add_settings() {
   add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
            "the account's key, where the exchange requires keys; '-' asks for it");
   add_text("--operator-key-file", settings_.operator_key_file, "EXCHANGE_OPERATOR_KEY_FILE", "FILE",
-           "the operator's key, which such an exchange requires for 'create', 'instrument' and "
-           "what halts and opens trading, and 'admin' always; '-' asks for it");
+           "the operator's key, which such an exchange requires for 'create', 'admin' and the "
+           "commands of symbols; '-' asks for it. Without it they are sent with --account and "
+           "--key, where both are given, of an account that may be an operator");
   app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
       ->envname("EXCHANGE_TLS");
   auto* const ca =
@@ -460,7 +464,7 @@ std::string help_text(const std::vector<std::string>& command) {
     throw UsageError("there is no command '" + command[used] + "'; 'help' lists them");
   if (app != &parser.app()) return app->help();
   std::string text;
-  for (const char* group : {"Trade", "Look", "Shell"}) {
+  for (const char* group : {"Operate", "Trade", "Look", "Shell"}) {
     text += std::string(text.empty() ? "" : "\n") + group + "\n";
     for (const CLI::App* sub : parser.app().get_subcommands(
              [&](const CLI::App* one) { return one->get_group() == group; }))

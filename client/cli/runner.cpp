@@ -5,7 +5,6 @@
 #include <charconv>
 #include <thread>
 
-#include "base/key_file.hpp"
 #include "client/cli/parser.hpp"
 #include "client/cli/step.hpp"
 #include "client/cli/views.hpp"
@@ -62,11 +61,6 @@ Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop
       xml_port_(settings_.connect, settings_.timeout_s, settings_.retry ? settings_.timeout_s : 0,
                 stop, settings_.security),
       label_("exchange-cli: ") {}
-
-std::string Runner::Step::operator_key() const {
-  return settings.operator_key_file.empty() ? settings.operator_key
-                                            : read_key_file(settings.operator_key_file).key;
-}
 
 const std::string& Runner::Step::account() const {
   const std::string& account = checked_account(settings.account);
@@ -411,13 +405,14 @@ int Runner::run(const Command& command, const Settings& settings) {
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
   } catch (const client::NoReply& error) {
-    return fail(std::string(error.what()) +
-                    (step.in_doubt
-                         ? "\nWhether the exchange executed it is not known: '" +
-                               std::string(step.shown_by) +
-                               (step.reference.empty() ? "" : " ref:" + step.reference) + "' shows."
-                         : ""),
-                exit_unreachable);
+    std::string doubt;
+    if (step.in_doubt)
+      doubt = "\nWhether the exchange executed it is not known: " +
+              (step.shown_by.empty()
+                   ? "run the command again."
+                   : "'" + step.shown_by +
+                         (step.reference.empty() ? "" : " ref:" + step.reference) + "' shows.");
+    return fail(error.what() + doubt, exit_unreachable);
   } catch (const client::Unreachable& error) {
     return fail(error.what(), exit_unreachable);
   } catch (const client::BadReply& error) {

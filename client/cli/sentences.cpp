@@ -42,6 +42,26 @@ std::string at_prices(const Status& status) {
   return total + "(" + list + ")";
 }
 
+// "tick 0.05, no lot".
+std::string in_words(const std::vector<Rule>& rules) {
+  std::string list;
+  for (const auto& [name, value] : rules) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '-', ' ');
+    const auto number = parse_shares(value, Rounding::towards_zero);  // prices have its form too
+    if (number && number.value == Shares())
+      words = "no " + words;
+    else if (name == "access")
+      words = value;
+    else if (name == "cancel-orders")
+      words = "open orders canceled";
+    else
+      words += " " + (number ? to_string(number.value) : value);
+    list += (list.empty() ? "" : ", ") + words;
+  }
+  return list;
+}
+
 }  // namespace
 
 Shares executed_shares(const Status& status) {
@@ -86,21 +106,23 @@ std::string named(const SetRules& set) {
 }
 
 std::string sentence(const SetRules& set, const Uncrossed* auction) {
-  std::string list;
-  for (const auto& [name, value] : set.rules) {
-    std::string words = name;
-    std::replace(words.begin(), words.end(), '-', ' ');
-    const auto number = parse_shares(value, Rounding::towards_zero);  // prices have its form too
-    list += (list.empty() ? "" : ", ") +
-            (number && number.value == Shares()
-                 ? "no " + words
-                 : words + " " + (number ? to_string(number.value) : value));
-  }
+  std::string list = in_words(set.rules);
   if (!set.trading.empty()) list += (list.empty() ? "" : ", ") + ("trading " + set.trading.back());
   if (auction != nullptr)
     list +=
         "; the auction executed " + to_string(auction->shares) + " @ " + to_string(auction->price);
   return named(set) + ": " + list;
+}
+
+std::string sentence(const AccountChange& change) {
+  return "account " + change.account + ": " + in_words(change.rules);
+}
+
+std::string sentence(const Adjustment& adjustment) {
+  const bool takes = adjustment.amount.starts_with('-');
+  return "account " + adjustment.account + ": " + adjustment.amount.substr(takes ? 1 : 0) +
+         (adjustment.symbol ? " shares of " + *adjustment.symbol : " cash") +
+         (takes ? " taken" : " given");
 }
 
 std::string execution_lines(const Status& status) {

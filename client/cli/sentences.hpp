@@ -21,6 +21,10 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
 std::string named(const SetRules& set);
 // `auction`: what the change executed; or null.
 std::string sentence(const SetRules& set, const Uncrossed* auction = nullptr);
+// "account 7: frozen, orders max 10, no position max".
+std::string sentence(const AccountChange& change);
+// "account 7: 100 cash taken".
+std::string sentence(const Adjustment& adjustment);
 // A line for each execution, oldest first.
 std::string execution_lines(const Status& status);
 

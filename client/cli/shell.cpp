@@ -12,6 +12,7 @@
 
 #include "client/cli/parser.hpp"
 #include "client/cli/text.hpp"
+#include "protocol/words.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -192,16 +193,19 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   const auto offer_all = [&](const auto& all) {
     for (const std::string& word : all) offer(word);
   };
-  const bool first = words.size() == 1, cancel = !words.empty() && words.front() == "cancel";
+  const bool first = words.size() == 1, admin = !words.empty() && words.front() == "admin",
+             cancel = !words.empty() && words.front() == "cancel";
   const std::string argument = prefix.starts_with('-') ? "" : argument_after(words);
-  if (!words.empty() &&
-      (words.back() == "--account" || words.back() == "-a" || (first && argument == "ID"))) {
+  if (!words.empty() && (words.back() == "--account" || words.back() == "-a" ||
+                         ((first || admin) && argument == "ID"))) {
     offer_all(runner.accounts_seen());
   } else if (argument == "SYM" || (cancel && words.size() == 2 && words[1] == "all")) {
     offer_all(runner.symbols());
   } else if (argument == "ORDER") {
     for (const auto& [order, terms] : runner.known_orders()) offer(order);
     if (first && cancel && !prefix.empty()) offer("all");  // never by Tab alone
+  } else if (argument == "operator|trader") {
+    for (const auto& role : exchange::words<Role>) offer(std::string(role.word));
   } else if (argument == "buy|sell") {
     const auto known = runner.known_orders().find(words.back());
     for (const Side side : {Side::buy, Side::sell})

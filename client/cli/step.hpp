@@ -28,13 +28,17 @@ struct Runner::Step {
   int status = exit_ok;
   bool in_doubt = false;            // a change is on its way
   std::string reference;            // of its order, if it has one
-  const char* shown_by = "status";  // tells whether it was
+  std::string shown_by = "status";  // tells whether it was; empty: it may be sent again
   double http_timeout_s = settings.timeout_s;
 
   // The operator's.
   void operator()(const NewAccount& created);
   void operator()(const NewSymbol& created);
   void operator()(const SetRules& set);
+  void operator()(const NewKey& wanted);
+  void operator()(const RevokedKey& revoked);
+  void operator()(const AccountChange& wanted);
+  void operator()(const Adjustment& adjustment);
   void operator()(const NewDay& ended);
 
   void operator()(const NewOrder& typed);
@@ -57,8 +61,11 @@ struct Runner::Step {
   void operator()(const Quit&) { runner.has_quit_ = true; }
 
  private:
-  // Read again each time: a shell may be older than the file.
-  std::string operator_key() const;
+  // Of the operator's commands: the operator if there is its key, which is read again each time,
+  // since a shell may be older than the file. Else the account, if there is its key.
+  Sender sender() const;
+  // "-": the user types it, twice.
+  std::string key_of(const std::string& file, const std::string& account) const;
   const std::string& account() const;
 
   // `kind`: question for a change that may be asked again.

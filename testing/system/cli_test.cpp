@@ -261,6 +261,41 @@ TEST_CASE("rules and a halt of a real server are shown with its symbols") {
   CHECK(market.run("-a 1 buy SPY 10 1").out == "order 1: 10 SPY open, to buy at limit 1\n");
 }
 
+TEST_CASE("the operator changes what accounts of a real server may do and have") {
+  const Market market;
+  market.set_up("create symbol SPY 1=5\nbuy SPY 1 1\n");
+  const Ran done = market.run("--account 1",
+                              "admin limits 1 --orders-per-second-max 100\n"
+                              "admin cash 1 -99000 --reason fine\n"
+                              "admin shares 1 SPY -2 --reason fine\n"
+                              "admin freeze 1 --cancel-orders\n");
+  CHECK(done.err == "");
+  CHECK(done.out ==
+        "account 1: orders per second max 100\naccount 1: 99000 cash taken\n"
+        "account 1: 2 shares of SPY taken\naccount 1: frozen, open orders canceled\n");
+  CHECK(market.run("-a 1 status").out ==
+        "account 1\nbalance 1000\n\nSYMBOL  SHARES  RESERVED\nSPY          3         0\n\n"
+        "no open orders\n");
+  const Ran refused = market.run("-a 1 sell SPY 1 1");
+  CHECK(refused.status == 1);
+  CHECK(refused.err == "exchange-cli: sell 1 SPY @ 1: the account is frozen\n");
+}
+
+TEST_CASE("a new key is typed twice, and not shown") {
+  const Market market;
+  market.set_up("");
+  Terminal terminal({"--connect", market.xml_address(), "admin", "set-key", "1", "--key-file", "-"},
+                    {});
+  terminal.await("key of account 1: ");
+  terminal.type("secret-of-1\r");
+  CHECK(terminal.await("the same key again: ").find("secret") == std::string::npos);
+  terminal.type("secret-of-1\r");
+  std::string rest;
+  CHECK(terminal.wait(&rest) == 1);
+  CHECK_THAT(rest, contains_text("account 1: accounts of this exchange have no keys"));
+  CHECK(rest.find("secret") == std::string::npos);
+}
+
 TEST_CASE(
     "watch on a terminal is redrawn until Ctrl-C or q, and leaves the last picture; it ends with 3 with its server") {
   Market market;

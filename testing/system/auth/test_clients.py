@@ -2,7 +2,9 @@
 
 import os
 import pty
+import re
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -84,6 +86,98 @@ class TerminalClient(unittest.TestCase):
     def test_trades_with_a_key(self):
         with ExchangeServer("--auth") as server:
             self.trade(server)
+
+    def test_keys_are_changed_by_the_operator_and_by_the_account(self):
+        with ExchangeServer("--auth") as server, tempfile.TemporaryDirectory() as folder:
+            query = lambda key: cli(server, "-a", "1", "status", "9", key=key)[2]
+            knows = lambda key: "no such order" in query(key)
+            file, changed = f"{folder}/new.key", "account 1: key changed\n"
+            Path(file).write_text("key of a file\n")
+            created = "account 1: created with balance 5\n"
+            self.check(server, created, "create", "account", "1", "5", key=KEY)
+            self.assertTrue(knows(KEY))
+
+            code, said, errors = cli(server, "admin", "set-key", "1")
+            found = re.fullmatch(
+                r"new key of account 1, shown only now: (\w{48})\naccount 1: key changed\n", said
+            )
+            self.assertTrue(found, (code, said, errors))
+            self.assertEqual([False, True], [knows(KEY), knows(found[1])])
+            own = ("-a", "1", "set-key", "--key-file", file)
+            self.check(server, changed, *own, key=found[1])
+            self.assertEqual([False, True], [knows(found[1]), knows("key of a file")])
+            self.check(server, "account 1: key revoked\n", "admin", "revoke-key", "1")
+            self.assertFalse(knows("key of a file"))
+            self.assertEqual(
+                cli(server, *own, key="key of a file"),
+                (1, "", "exchange-cli: account 1: unknown account\n"),
+            )
+            self.check(server, changed, "admin", "set-key", "1", "--key-file", file)
+            self.assertTrue(knows("key of a file"))
+
+    def check(self, server, text, *words, **more):
+        self.assertEqual(cli(server, *words, **more), (0, text, ""))
+
+    def test_a_script_goes_on_with_the_new_key_of_its_account(self):
+        with ExchangeServer("--auth") as server, tempfile.TemporaryDirectory() as folder:
+            Path(folder, "new.key").write_text("key of a file\n")
+            script = f"create account 1 5\nset-key --key-file {folder}/new.key\nbuy S 1 1\n"
+            script += "admin set-key 1\ncancel 1\n"
+            done = run_program(
+                "exchange-cli",
+                *f"--connect 127.0.0.1:{server.port} --operator-key-file".split(),
+                server.operator_key_file,
+                *("--account", "1", "--key", KEY),
+                input=script,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.endswith("order 1: 1 S canceled\n"), done.stdout)
+
+    def test_an_account_that_is_an_operator_and_others(self):
+        with ExchangeServer("--auth") as server, tempfile.TemporaryDirectory() as folder:
+            others, new = f"{folder}/others.key", f"{folder}/new.key"
+            Path(others).write_text("operator of others\n")
+            Path(new).write_text("key of account 3\n")
+            for account in ("1", "2"):
+                cli(server, "create", "account", account, "5", key=f"key of account {account}")
+            cli(server, "create", "symbol", "S")
+            as_operator = {
+                "key": "key of account 2",
+                "environment": {"EXCHANGE_ACCOUNT": "2", "EXCHANGE_OPERATOR_KEY_FILE": ""},
+            }
+            with_others_key = {"environment": {"EXCHANGE_OPERATOR_KEY_FILE": others}}
+            commands = (
+                ("account 1", "admin", "set-key", "1", "--key-file", new),
+                ("account 1", "admin", "revoke-key", "1"),
+                ("account 2", "admin", "role", "2", "operator"),
+                ("account 1", "admin", "freeze", "1"),
+                ("account 1", "admin", "unfreeze", "1"),
+                ("account 1", "admin", "limits", "1", "--orders-max", "5"),
+                ("account 1", "admin", "cash", "1", "5", "--reason", "gift"),
+                ("account 1", "admin", "shares", "1", "S", "5", "--reason", "gift"),
+                ("account 3", "create", "account", "3", "5", "--key-file", new),
+                ("symbol S", "halt", "S"),
+            )
+            refused = "creating needs the operator's key\n"
+            for more in (as_operator, with_others_key):
+                for what, *words in commands:
+                    self.assertEqual(
+                        cli(server, *words, **more), (1, "", f"exchange-cli: {what}: {refused}")
+                    )
+            self.check(server, "account 2: role operator\n", "admin", "role", "2", "operator")
+            for text, *words in (
+                ("account 1: frozen\n", "admin", "freeze", "1"),
+                ("account 3: created with balance 5\n", *commands[-2][1:]),
+                ("symbol S: trading halted\n", "halt", "S"),
+                ("account 2: role trader\n", "admin", "role", "2", "trader"),
+            ):
+                self.check(server, text, *words, **as_operator)
+            key = "key of account 3"
+            self.assertIn("no such order", cli(server, "-a", "3", "cancel", "1", key=key)[2])
+            self.assertEqual(
+                cli(server, "admin", "unfreeze", "1", **as_operator),
+                (1, "", f"exchange-cli: account 1: {refused}"),
+            )
 
     @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
     def test_trades_with_a_key_over_tls_and_knows_who_answers(self):

@@ -51,6 +51,43 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
         R"(<transactions id="3"><query id="1"/></transactions>)");
 }
 
+TEST_CASE("what the operator changes of accounts") {
+  CHECK(document_of(NewKey{"1", ""}, "new key of 1", {}) ==
+        R"(<create><set-key id="1" key="new key of 1"/></create>)");
+  CHECK(document_of(NewKey{}, "new key of 1", {"old key of 1", "1"}) ==
+        R"(<transactions id="1" key="old key of 1"><set-key key="new key of 1"/></transactions>)");
+  CHECK(document_of(RevokedKey{"1"}) == R"(<create><set-key id="1" revoke="true"/></create>)");
+  CHECK(document_of(AccountChange{"1", {{"role", "operator"}}}) ==
+        R"(<create><set-account id="1" role="operator"/></create>)");
+  CHECK(document_of(AccountChange{"1", {{"orders-max", "0"}, {"position-max", "1.50"}}}) ==
+        R"(<create><set-account id="1" orders-max="0" position-max="1.50"/></create>)");
+  CHECK(document_of(Adjustment{"1", {}, "-5", "fine"}) ==
+        R"(<create><adjust-cash id="1" amount="-5" reason="fine"/></create>)");
+  CHECK(document_of(Adjustment{"1", "S", "0.5", "gift"}) ==
+        R"(<create><adjust-shares sym="S" id="1" amount="0.5" reason="gift"/></create>)");
+  CHECK(error(NewKey{"1", ""}, "short", Sender()) == "a key has 8 to 128 bytes");
+  CHECK(error(NewKey{"1", ""}, "", Sender()) == "a key has 8 to 128 bytes");
+  CHECK(error(NewKey{"one", ""}, "long enough", Sender()) == "account id must be 1 to 64 digits");
+  CHECK(error(AccountChange{"1", {{"orders-max", "1.5"}}}) ==
+        "orders-max must be a whole number from 1");
+  CHECK(error(Adjustment{"1", {}, "1e3", "fine"}) == "amount is not a plain decimal number");
+  CHECK(error(Adjustment{"1", {}, "1", "two words"}) ==
+        "reason must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+}
+
+TEST_CASE("an account that is an operator sends what is the operator's, with its own key") {
+  const Sender by{"key of seven", "7"};
+  CHECK(document_of(AccountChange{"1", {{"access", "frozen"}}}, by) ==
+        R"(<create id="7" key="key of seven"><set-account id="1" access="frozen"/></create>)");
+  CHECK(document_of(NewAccount{"1", "5"}, "key of one", by) ==
+        R"(<create id="7" key="key of seven"><account id="1" balance="5" key="key of one"/>)"
+        R"(</create>)");
+  CHECK(client::without_keys(document_of(NewKey{"1", ""}, "key of one", by)) ==
+        R"(<create id="7" key="…"><set-key id="1" key="…"/></create>)");
+  CHECK(error(RevokedKey{"1"}, Sender{"key of seven", "seven"}) ==
+        "account id must be 1 to 64 digits");
+}
+
 TEST_CASE("the terms of an order are attributes") {
   const NewOrder sell{Side::sell, "S", "5", "market", "R", "ioc", false, "cancel-resting"};
   CHECK(document_of(sell, "1") ==
@@ -121,23 +158,27 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
   CHECK(client::without_keys(document_of(ShowOrders{{"1"}}, "3")) ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
-  CHECK(document_of(NewAccount{"1", "5"}, "long enough", "operator's") ==
+  CHECK(document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"}) ==
         R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
-  CHECK(document_of(NewSymbol{"S", {}}, "operator's") ==
+  CHECK(document_of(NewSymbol{"S", {}}, Sender{"operator's"}) ==
         R"(<create key="operator's"><symbol sym="S"/></create>)");
-  CHECK(document_of(SetRules{"S", {}, {"halted"}}, "operator's") ==
+  CHECK(document_of(SetRules{"S", {}, {"halted"}}, Sender{"operator's"}) ==
         R"(<create key="operator's"><instrument sym="S" trading="halted"/></create>)");
-  CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, "long enough", "operator's")) ==
+  CHECK(client::without_keys(
+            document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"})) ==
         R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
 }
 
 TEST_CASE("a scenario is a document that the server takes, with the operator's key") {
-  CHECK(document_of_scenario("<?xml version='1.0'?>\n<!-- <create> -->\n<create>\n"
-                             "<account id='1' balance='5'/></create>",
-                             "operator-1") ==
-        R"(<create key="operator-1"><account id="1" balance="5"/></create>)");
+  CHECK(document_of_scenario(
+            "<?xml version='1.0'?>\n<!-- <create> -->\n<create>\n"
+            "<account id='1' balance='5' key='secret-of-1'/><set-key id='1' revoke='true'/>"
+            "</create>",
+            "operator-1") ==
+        R"(<create key="operator-1"><account id="1" balance="5" key="secret-of-1"/>)"
+        R"(<set-key id="1" revoke="true"/></create>)");
   const auto refusal = [](const char* text) {
     try {
       document_of_scenario(text, "operator-1");
@@ -149,6 +190,7 @@ TEST_CASE("a scenario is a document that the server takes, with the operator's k
   CHECK(refusal("<create>").find("at byte") != std::string::npos);
   CHECK(refusal("<transactions id='1'/>") == "it is no <create> document");
   CHECK(refusal("<create><account id='1'/></create>").find("balance") != std::string::npos);
+  CHECK_THAT(refusal("<create><account id='1' balance='5'/></create>"), contains_text("'key'"));
   CHECK(refusal("<create key='operator-1'/>") ==
         "it has a key; --operator-key-file names the one to use");
 }

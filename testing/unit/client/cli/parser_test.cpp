@@ -119,6 +119,30 @@ TEST_CASE("every command is read with its words") {
     CHECK((of_one.symbol == "SPY" && of_one.trading == words && of_one.rules.empty()));
     CHECK(!command<SetRules>(std::string(name) + " --all").symbol);
   }
+  const auto key = command<NewKey>("admin set-key 7 --key-file -");
+  CHECK((key.account == "7" && key.file == "-"));
+  CHECK(!command<NewKey>("set-key").account);
+  CHECK(command<NewKey>("set-key --key-file new.key").file == "new.key");
+  CHECK(command<NewAccount>("create account 1 5 --key-file new.key").key_file == "new.key");
+  CHECK(command<RevokedKey>("admin revoke-key 7").account == "7");
+  for (const auto& [text, attributes] :
+       {std::pair<const char*, const char*>{"admin role 7 operator", "role=operator "},
+        {"admin role 7 trader", "role=trader "},
+        {"admin freeze 7", "access=frozen "},
+        {"admin freeze 7 --cancel-orders", "access=frozen cancel-orders=true "},
+        {"admin unfreeze 7", "access=active "},
+        {"admin limits 7 --orders-max 1 --orders-per-second-max 2 --position-max 0",
+         "orders-max=1 orders-per-second-max=2 position-max=0 "}}) {
+    INFO(text);
+    const auto change = command<AccountChange>(text);
+    std::string given;
+    for (const auto& [name, value] : change.rules) given += name + "=" + value + " ";
+    CHECK((change.account == "7" && given == attributes));
+  }
+  const auto cash = command<Adjustment>("admin cash 7 -5.5 --reason a:fine");
+  CHECK((cash.account == "7" && !cash.symbol && cash.amount == "-5.5" && cash.reason == "a:fine"));
+  const auto shares = command<Adjustment>("admin shares 7 SPY -5 --reason fine");
+  CHECK((shares.account == "7" && shares.symbol == "SPY" && shares.amount == "-5"));
   const auto day = command<NewDay>("admin new-day 2026-11-26 --scenario next.xml");
   CHECK((day.day == "2026-11-26" && day.scenario == "next.xml"));
   for (const char* text : {"buy SPY 100 145.67", "buy SPY 100@145.67", "buy SPY 100 @ 145.67",
@@ -197,6 +221,16 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "halt",
                            "halt S T",
                            "halt S --all",
+                           "admin",
+                           "admin set-key",
+                           "admin role 7",
+                           "admin role 7 boss",
+                           "admin limits 7",
+                           "admin limits 7 --orders-max 1 --orders-max 2",
+                           "admin cash 7 5",
+                           "admin cash 7 --reason fine",
+                           "admin shares 7 5 --reason fine",
+                           "admin freeze 7 8",
                            "instrument S --at-band wait",
                            "--connect nowhere symbols",
                            "--http :1 symbols",
@@ -227,6 +261,10 @@ TEST_CASE("an error is reported with what would be right") {
   CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
   CHECK(error("instrument SPY") ==
         "a rule, such as --tick 0.01, is required\nusage: instrument SYM|--all --tick P …");
+  CHECK(error("admin limits 7") ==
+        "a limit, such as --orders-max 100, is required\nusage: admin limits ID --orders-max N …");
+  CHECK(error("admin cash 7 5") ==
+        "--reason is required\nusage: admin cash ID AMOUNT --reason TEXT");
   CHECK(error("auction") == "either SYM or --all is required\nusage: auction SYM|--all");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
@@ -298,14 +336,20 @@ TEST_CASE("help of the shell lists the commands as they are written, and describ
   CHECK_THAT(all, contains_text("xml on|off"));
   CHECK(all.find("--connect") == std::string::npos);
   CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));
-  CHECK_THAT(help_text({"create", "account"}), contains_text("Usage: create account ID BALANCE\n"));
+  CHECK_THAT(help_text({"create", "account"}),
+             contains_text("Usage: create account ID BALANCE [--key-file FILE]\n"));
   CHECK_THROWS_AS(help_text({"nothing"}), UsageError);
 }
 
 TEST_CASE("what may follow is known of commands and options") {
-  CHECK(words_after({}, "s") == Words{"sell", "status", "symbols"});
+  CHECK(words_after({}, "s") == Words{"sell", "set-key", "status", "symbols"});
   CHECK(words_after({"create"}, "") == Words{"account", "symbol"});
   CHECK(words_after({"help"}, "cr") == Words{"create"});
+  CHECK(words_after({"admin"}, "s") == Words{"set-key", "shares"});
+  CHECK(words_after({"admin", "limits", "7"}, "--o") ==
+        Words{"--orders-max", "--orders-per-second-max"});
+  CHECK(argument_after({"admin", "freeze"}) == "ID");
+  CHECK(argument_after({"admin", "shares", "7"}) == "SYM");
   CHECK(words_after({"xml"}, "o") == Words{"off", "on"});
   CHECK(words_after({"book", "SPY"}, "--l") == Words{"--levels"});
   CHECK(words_after({"book", "SPY"}, "--") ==

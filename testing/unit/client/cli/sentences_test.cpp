@@ -63,6 +63,17 @@ TEST_CASE("several prices are shown with the exact sum") {
   CHECK(shown(many, &sell) == "order 7: sold 5 SPY for 17.5 (@ 2 to 5)");
 }
 
+TEST_CASE("a change of an account is described by what it has now") {
+  CHECK(sentence(AccountChange{"7", {{"role", "operator"}}}) == "account 7: role operator");
+  CHECK(sentence(AccountChange{"7", {{"access", "frozen"}, {"cancel-orders", "true"}}}) ==
+        "account 7: frozen, open orders canceled");
+  CHECK(sentence(AccountChange{"7", {{"access", "active"}}}) == "account 7: active");
+  CHECK(sentence(AccountChange{"7", {{"orders-max", "10"}, {"position-max", "0.0"}}}) ==
+        "account 7: orders max 10, no position max");
+  CHECK(sentence(Adjustment{"7", {}, "100", "gift"}) == "account 7: 100 cash given");
+  CHECK(sentence(Adjustment{"7", "SPY", "-0.5", "fine"}) == "account 7: 0.5 shares of SPY taken");
+}
+
 TEST_CASE("executions are listed with their times") {
   ::setenv("TZ", "UTC", 1);
   ::tzset();

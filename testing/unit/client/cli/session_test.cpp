@@ -1,25 +1,15 @@
 // Commands carried out: over XML with an honest exchange in this process, over HTTP with a port
 // that answers as docs/http-api.md says.
-#include <sstream>
-
 #include "catch.hpp"
 #include "client/cli/shell.hpp"
 #include "client/cli/watch.hpp"
-#include "support/edited_server.hpp"
-#include "unit/client/cli/http_stub.hpp"
+#include "unit/client/cli/seat.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
-using exchange::testing::EditedServer;
-using exchange::testing::HttpStub;
-using Lines = std::vector<std::string>;
+using namespace exchange::testing;
 
 namespace {
-
-const std::string book =
-    R"({"symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1]], "asks": []})";
-const std::string symbols =
-    R"({"batch": 1, "symbols": [{"symbol": "SPY"}, {"symbol": "SPQR"}, {"symbol": "ABC"}]})";
 
 std::string snapshot(const std::string& symbol, int sequence = 3) {
   return R"({"type": "snapshot", "symbol": ")" + symbol + R"(", "sequence": )" +
@@ -29,65 +19,6 @@ std::string update(int sequence, const std::string& shares) {
   return R"({"type": "update", "symbol": "SPY", "sequence": )" + std::to_string(sequence) +
          R"(, "bids": [["145.67", ")" + shares + R"(", 1]], "asks": [], "trades": []})";
 }
-
-HttpStub::Answer answer(const std::string& target) {
-  if (target == "/api/books/SPY?levels=10") return {200, book};
-  if (target == "/api/symbols") return {200, symbols};
-  if (target.starts_with("/api/books/")) return {404, R"({"error": "unknown symbol"})"};
-  return {404, "not found\n"};
-}
-
-const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\n";
-
-// A runner and what it printed.
-struct Seat {
-  explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1",
-                double timeout_s = 30, bool retry = false) {
-    settings.connect = connect;
-    settings.retry = retry;
-    settings.http = http;
-    settings.account = "1";
-    settings.timeout_s = settings.completion_timeout_s = timeout_s;
-    settings.completion_fresh_s = 3'600;
-    runner.emplace(settings, console, stop);
-  }
-  int run(const std::string& line) { return runner->run_line(line); }
-  int script(const std::string& lines) {
-    std::istringstream in(lines);
-    return run_script(*runner, in);
-  }
-  // Runs a line that must end with `status` and print these words only.
-  void run(const std::string& line, int status, const std::string& out,
-           const std::string& err = "") {
-    INFO(line);
-    CHECK(run(line) == status);
-    CHECK(said() == out);
-    CHECK(complained() == err);
-  }
-  // Sets up the market and runs these lines too.
-  void start(const std::string& lines = "") {
-    REQUIRE(script(set_up + lines) == exit_ok);
-    said();
-  }
-  std::string said() { return std::exchange(said_, {}).str(); }
-  std::string complained() { return std::exchange(complained_, {}).str(); }
-
-  std::ostringstream said_, complained_;
-  Console console{said_, complained_, {}};
-  client::StopFlag stop{false};
-  Settings settings;
-  std::optional<Runner> runner;
-};
-
-std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
-
-// At an honest exchange of its own.
-struct Honest {
-  EditedServer server{honest};
-};
-struct Trader : private Honest, Seat {
-  explicit Trader(const std::string& http = "127.0.0.1:1") : Seat(server.address(), http) {}
-};
 
 }  // namespace
 
@@ -376,27 +307,6 @@ TEST_CASE("a buy of a symbol that does not exist is refused, asked about, or mea
   CHECK(asked == "");
 }
 
-TEST_CASE("the operator gives a symbol rules, halts its trading, and hears of a typing error") {
-  HttpStub http(answer);
-  Trader seat(http.address());
-  seat.start();
-  seat.run("instrument SPX --tick 0.05", exit_refused, "", "symbol SPX: unknown symbol\n");
-  seat.run("create symbol SPY", exit_ok, "symbol SPY: created\n");
-  seat.run("instrument SPY --tick 0.05 --order-max 10.0 --lot 0", exit_ok,
-           "symbol SPY: tick 0.05, no lot, order max 10\n");
-  seat.run("buy SPY 11 1", exit_refused, "",
-           "buy 11 SPY @ 1: an order of this symbol has at most so many shares: 10\n");
-  seat.run("instrument SPY --tick 0.0500000001", exit_ok, "symbol SPY: tick 0.05\n");  // rounded
-  seat.run("halt SPY", exit_ok, "symbol SPY: trading halted\n");
-  seat.run("buy SPY 1 1", exit_refused, "", "buy 1 SPY @ 1: trading of this symbol is halted\n");
-  seat.run("resume SPY", exit_ok, "symbol SPY: trading open\n");
-  seat.run("buy SPY 1 1", exit_ok, "order 1: 1 SPY open, to buy at limit 1\n");
-  seat.run("instrument SPY --price-min 2 --price-max 1", exit_refused, "",
-           "symbol SPY: the lowest price would be above the highest\n");
-  seat.run("instrument SPY --tick 1e2", exit_usage, "", "tick is not a plain decimal number\n");
-  seat.run("halt --all", exit_ok, "all symbols: trading halted\n");
-}
-
 TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP port gives them") {
   HttpStub http([](const std::string& target) -> HttpStub::Answer {
     if (target != "/api/accounts/1") return answer(target);
@@ -572,7 +482,7 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
     std::string line;
     Lines offered;
   } lines[] = {
-      {"s", {"sell", "status", "symbols"}},
+      {"s", {"sell", "set-key", "status", "symbols"}},
       {"  st", {"status"}},
       {"create ", {"account", "symbol"}},
       {"create symbol A", {"ABC"}},
@@ -590,6 +500,10 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
       {"history ", {"1", "2"}},
       {"account ", {"1", "2"}},
       {"buy SPY 1 1 --account ", {"1", "2"}},
+      {"admin fr", {"freeze"}},
+      {"admin freeze ", {"1", "2"}},
+      {"admin shares 1 SPY", {"SPY"}},
+      {"admin role 1 ", {"operator", "trader"}},
       {"xml o", {"off", "on"}},
       {"help b", {"book", "buy"}},
       {"book SPY --lev", {"--levels"}},

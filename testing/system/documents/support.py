@@ -1,0 +1,41 @@
+"""The commands that a page shows, with what they print."""
+
+import os
+import re
+import subprocess
+
+from exchange_server import BIN, PATIENCE_S, ROOT
+
+
+def steps_of(page):
+    """Each command of docs/PAGE, with what the page shows of its output."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.M | re.S)
+    shown = [block for language, block in blocks if not language]
+    steps = [step for block in shown for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
+    return [tuple(step.partition("\n")[::2]) for step in steps]
+
+
+def run(commands, server, **more):
+    """The same steps, with what the commands print. `more`: folder (cwd), further variables (env)."""
+    environment = os.environ | {
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",
+        "EXCHANGE_HTTP": f"127.0.0.1:{server.http_port}",
+    }
+    more["env"] = environment | more.get("env", {})
+    ended = (
+        subprocess.run(
+            ["sh", "-c", command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE_S,
+            **more,
+        )
+        for command in commands
+    )
+    return [(command, done.stdout) for command, done in zip(commands, ended, strict=True)]
+
+
+def text_of(steps):
+    return "".join(f"$ {command}\n{text}" for command, text in steps)

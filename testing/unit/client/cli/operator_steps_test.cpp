@@ -1,0 +1,115 @@
+// The operator's commands carried out, with an honest exchange in this process.
+#include <fstream>
+
+#include "catch.hpp"
+#include "support/folder.hpp"
+#include "unit/client/cli/seat.hpp"
+
+using namespace exchange;
+using namespace exchange::cli;
+using namespace exchange::testing;
+
+TEST_CASE("the operator gives a symbol rules, halts its trading, and hears of a typing error") {
+  HttpStub http(answer);
+  Trader seat(http.address());
+  seat.start();
+  seat.run("instrument SPX --tick 0.05", exit_refused, "", "symbol SPX: unknown symbol\n");
+  seat.run("create symbol SPY", exit_ok, "symbol SPY: created\n");
+  seat.run("instrument SPY --tick 0.05 --order-max 10.0 --lot 0", exit_ok,
+           "symbol SPY: tick 0.05, no lot, order max 10\n");
+  seat.run("buy SPY 11 1", exit_refused, "",
+           "buy 11 SPY @ 1: an order of this symbol has at most so many shares: 10\n");
+  seat.run("instrument SPY --tick 0.0500000001", exit_ok, "symbol SPY: tick 0.05\n");  // rounded
+  seat.run("halt SPY", exit_ok, "symbol SPY: trading halted\n");
+  seat.run("buy SPY 1 1", exit_refused, "", "buy 1 SPY @ 1: trading of this symbol is halted\n");
+  seat.run("resume SPY", exit_ok, "symbol SPY: trading open\n");
+  seat.run("buy SPY 1 1", exit_ok, "order 1: 1 SPY open, to buy at limit 1\n");
+  seat.run("instrument SPY --price-min 2 --price-max 1", exit_refused, "",
+           "symbol SPY: the lowest price would be above the highest\n");
+  seat.run("instrument SPY --tick 1e2", exit_usage, "", "tick is not a plain decimal number\n");
+  seat.run("halt --all", exit_ok, "all symbols: trading halted\n");
+}
+
+TEST_CASE("the operator freezes an account, limits it, and gives and takes cash and shares") {
+  Trader seat;
+  seat.start("buy SPY 1 1\n");
+  seat.run("admin freeze 1 --cancel-orders", exit_ok, "account 1: frozen, open orders canceled\n");
+  seat.run("cancel 1", exit_refused, "", "order 1: order has nothing open\n");
+  seat.run("buy SPY 1 1", exit_refused, "", "buy 1 SPY @ 1: the account is frozen\n");
+  seat.run("admin unfreeze 1", exit_ok, "account 1: active\n");
+  seat.run("admin limits 1 --orders-max 1 --position-max 0", exit_ok,
+           "account 1: orders max 1, no position max\n");
+  seat.run("buy SPY 1 1", exit_ok, "order 2: 1 SPY open, to buy at limit 1\n");
+  seat.run("buy SPY 1 1", exit_refused, "",
+           "buy 1 SPY @ 1: the limit of open orders of an account is reached: 1\n");
+  seat.run("admin cash 1 -99999 --reason fine", exit_ok, "account 1: 99999 cash taken\n");
+  seat.run("admin cash 1 -1 --reason fine", exit_refused, "", "account 1: insufficient funds\n");
+  seat.run("admin cash 1 0.5 --reason fine", exit_ok, "account 1: 0.5 cash given\n");
+  seat.run("admin shares 1 SPY 5 --reason gift", exit_ok, "account 1: 5 shares of SPY given\n");
+  seat.run("admin shares 1 SPY -6 --reason gift", exit_refused, "",
+           "account 1: insufficient shares\n");
+  seat.run("admin shares 1 NONE 5 --reason gift", exit_refused, "", "account 1: unknown symbol\n");
+  seat.run("admin role 2 operator --xml", exit_ok,
+           "> <create><set-account id=\"2\" role=\"operator\"/></create>\n"
+           "<results><created id=\"2\"/></results>\n");
+  seat.run("admin role 9 trader", exit_refused, "", "account 9: unknown account\n");
+  seat.run("admin cash 1 5 --reason 'a gift'", exit_usage, "",
+           "reason must be 1 to 64 characters of A-Z a-z 0-9 . _ : -\n");
+}
+
+TEST_CASE("a new key is read from a file, typed twice, or made and shown before it is sent") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "key") << "secret-of-1\n";
+  Trader seat;
+  seat.start();
+  const std::string no_keys = "account 1: accounts of this exchange have no keys\n",
+                    replied =
+                        "<results><error id=\"1\">accounts of this exchange have no keys"
+                        "</error></results>\n";
+  seat.run("admin set-key 1 --key-file " + (folder / "key"), exit_refused, "", no_keys);
+  CHECK(seat.run("admin set-key 1 --key-file " + (folder / "none")) == exit_usage);
+  CHECK_THAT(seat.complained(), contains_text(folder / "none"));
+
+  Lines typed{"secret-of-1", "secret-of-1", "secret-of-1", "secret-of-2"}, prompts;
+  seat.console.secret = [&](const std::string& prompt) {
+    prompts.push_back(prompt);
+    return typed[prompts.size() - 1];
+  };
+  seat.run("set-key --key-file -", exit_refused, "", no_keys);
+  CHECK(prompts == Lines{"key of account 1: ", "the same key again: "});
+  seat.run("set-key --key-file -", exit_usage, "", "the keys differ\n");
+
+  CHECK(seat.run("admin set-key 1 --xml") == exit_refused);
+  const std::string said = seat.said(), before = "new key of account 1, shown only now: ";
+  REQUIRE(said.starts_with(before));
+  const std::string key = said.substr(before.size(), said.find('\n') - before.size());
+  CHECK(key.size() == 48);
+  CHECK(key.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(said.substr(before.size() + key.size()) ==
+        "\n> <create><set-key id=\"1\" key=\"…\"/></create>\n" + replied);
+  CHECK(seat.complained() == no_keys);
+  CHECK(seat.run("admin set-key 1") == exit_refused);
+  CHECK(seat.said().find(key) == std::string::npos);  // each time another
+}
+
+TEST_CASE("if no reply to the operator comes, the message says what to do") {
+  EditedServer server([](std::string, unsigned) { return std::nullopt; });
+  Seat seat(server.address());
+  const auto advice = [&](const std::string& line) {
+    CHECK(seat.run(line) == exit_unreachable);
+    const std::string text = seat.complained();
+    return text.substr(text.find('\n') + 1);
+  };
+  const std::string unknown = "Whether the exchange executed it is not known: ";
+  for (const char* line : {"admin freeze 1", "admin role 1 trader"})
+    CHECK(advice(line) == unknown + "run the command again.\n");
+  CHECK(advice("admin cash 1 5 --reason gift") == unknown + "'--account 1 status' shows.\n");
+}
+
+TEST_CASE("a new day needs the operator's key, since no account lasts into it") {
+  Seat seat;
+  const std::string needed = "'admin new-day' needs the operator's key: --operator-key-file FILE\n";
+  seat.run("admin new-day monday", exit_usage, "", needed);
+  seat.runner->settings().key = "secret-of-1";
+  seat.run("admin new-day monday", exit_usage, "", needed);
+}
