@@ -254,6 +254,14 @@ class Requests(unittest.TestCase):
             lambda: exchange.set_instrument("S", tick=0.5),
             lambda: exchange.set_instrument("S", trading=True),
             lambda: exchange.set_instrument("S", at_band=1),
+            lambda: exchange.set_key(12345678, 1),
+            lambda: exchange.set_role(1, True),
+            lambda: exchange.freeze(1, cancel_orders="true"),
+            lambda: exchange.set_limits(1, orders_max="5"),
+            lambda: exchange.set_limits(1, position_max=0.5),
+            lambda: exchange.adjust_cash(1, 0.5),
+            lambda: exchange.adjust_cash(1, 5, 7),
+            lambda: exchange.adjust_shares(1, None, 5),
             lambda: exchange.halt(1),
             lambda: keyed.query(1),
             lambda: Exchange("127.0.0.1:1", cancel_on_disconnect="false"),
@@ -509,6 +517,10 @@ class HttpPort(unittest.TestCase):
         answer = status if callable(status) else lambda _: (status, body)
 
         class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
             def do_GET(self):
                 asked.append((self.path, self.headers["Authorization"]))
                 status, body = answer(self.path)
@@ -573,6 +585,24 @@ class HttpPort(unittest.TestCase):
         with self.assertRaisesRegex(BadReply, "refers to itself"):
             self.exchange(http, account=2).account()
 
+    def test_a_new_day_is_asked_for_until_it_is_closed(self):
+        closing = (202, '{"day":"monday","closed":false}')
+        answers = [closing, (503, "starting\n"), (200, '{"closed":true,"store":"sqlite:x"}')]
+        http, asked = self.serve(lambda _: answers[len(asked) - 1])
+        with self.exchange(f"127.0.0.1:1,{http}", operator_key="operator-1") as exchange:
+            self.assertEqual("sqlite:x", exchange.new_day("monday"))
+        self.assertEqual([("/api/admin/new-day", "Bearer operator-1")] * 3, asked)
+        standby, _ = self.serve(503, '{"error":"this server is not the active one"}')
+        with self.assertRaisesRegex(ConnectionFailed, "not the active one"):
+            self.exchange(standby, operator_key="operator-1").new_day("monday")
+        refusing, _ = self.serve(403, '{"error":"no","code":"operator_key"}')
+        with self.assertRaises(Refused) as raised:
+            self.exchange(refusing, operator_key="operator-2").new_day("monday")
+        self.assertEqual("operator_key", raised.exception.code)
+        slow, _ = self.serve(*closing)
+        with self.assertRaises(InDoubt):
+            self.exchange(slow, operator_key="operator-1", timeout=0.1).new_day("monday")
+
     def test_what_is_no_answer(self):
         for status, body in ((200, "[]"), (200, "{"), (200, ""), (404, "<html>"), (404, "null")):
             http, _ = self.serve(status, body)
@@ -590,6 +620,8 @@ class HttpPort(unittest.TestCase):
             (lambda: exchange.book(7), TypeError),
             (lambda: exchange.book("S", levels=True), TypeError),
             (lambda: exchange.open_orders(7), TypeError),
+            (lambda: self.exchange("127.0.0.1:1", key="k").new_day("monday"), ValueError),
+            (lambda: self.exchange("127.0.0.1:1", operator_key="k").new_day(7), TypeError),
         ):
             with self.subTest(inspect.getsource(act)), self.assertRaises(error):
                 act()

@@ -149,11 +149,24 @@ class AsyncExchange(Client):
     resume = _awaited(client.resume)
     uncross = _awaited(client.uncross)
     close_symbol = _awaited(client.close_symbol)
+    set_key = _awaited(client.set_key)
+    revoke_key = _awaited(client.revoke_key)
+    set_role = _awaited(client.set_role)
+    freeze = _awaited(client.freeze)
+    unfreeze = _awaited(client.unfreeze)
+    set_limits = _awaited(client.set_limits)
+    adjust_cash = _awaited(client.adjust_cash)
+    adjust_shares = _awaited(client.adjust_shares)
     account = _in_thread(client.account)
     open_orders = _in_thread(client.open_orders)
     fills = _in_thread(client.fills)
     book = _in_thread(client.book)
     events = client.events
+
+    async def new_day(self, day: str) -> str:
+        """As Exchange.new_day()."""
+        await self.close()  # the server ends it
+        return await asyncio.to_thread(self._new_day, day)
 
     async def cancel_all(self, symbol: str | None = None) -> list[Status]:
         """As Exchange.cancel_all()."""

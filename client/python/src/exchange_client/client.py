@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import xml.etree.ElementTree as ET
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -21,12 +23,17 @@ from .protocol import (
     Operation,
     Order,
     OrderId,
+    Role,
     Side,
     Status,
     Terms,
     Trading,
+    account_id,
+    attribute,
     checked,
     decimal,
+    integer,
+    text,
 )
 from .servers import References, Tls, addresses, tls_context
 from .web_socket import RETRY_S
@@ -40,7 +47,8 @@ class Client:
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
     account, key: whose orders; key only where the server asks for one (--auth).
-    operator_key: with which such a server creates accounts, symbols and shares, and sets the rules of symbols.
+    operator_key: with which such a server does what is the operator's: create_account() and what follows it below. Without it these are sent with
+    account and key, of an account that is an operator.
     tls: True, a file of certificates to trust, or an ssl.SSLContext.
     timeout: seconds for a reply or a connection.
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
@@ -76,7 +84,15 @@ class Client:
         self._http = http
         if http is not None:
             addresses(http)
-        self._create_root = protocol.create_root(operator_key)
+        if operator_key is not None:
+            checked(operator_key, str, "operator_key")
+        self._operator_key = operator_key
+
+    def _create_root(self) -> str:
+        return protocol.create_root(self._operator_key, self.account_id, self._key)
+
+    def _own_id(self) -> str | None:
+        return None if self.account_id is None else account_id(self.account_id)
 
     def _root(self) -> str:
         return protocol.transactions_root(self.account_id, self._key, self._cancel_on_disconnect)
@@ -91,6 +107,11 @@ class Client:
 
     def _http_port(self) -> HttpPort:
         return HttpPort(self._http_servers(), self._tls, self._timeout, self.account_id, self._key)
+
+    def _new_day(self, day: str) -> str:
+        if self._operator_key is None:  # no account lasts into the next day
+            raise ValueError("no key of the operator: give one as Exchange(..., operator_key=)")
+        return self._http_port().new_day(day, self._operator_key)
 
     def _http_servers(self) -> str:
         if self._http is None:
@@ -176,14 +197,14 @@ def cancel(
 def create_account(
     client: Client, account: AccountId, balance: Number, key: str | None = None
 ) -> Operation[None]:
-    return protocol.create_account(client._create_root, account, balance, key)
+    return protocol.create_account(client._create_root(), account, balance, key)
 
 
 def create_symbol(
     client: Client, symbol: str, shares: Mapping[AccountId, Number] | None = None
 ) -> Operation[None]:
     """Creates a symbol, and gives shares of it to accounts."""
-    return protocol.create_symbol(client._create_root, symbol, shares or {})
+    return protocol.create_symbol(client._create_root(), symbol, shares or {})
 
 
 def set_instrument(
@@ -213,14 +234,14 @@ def set_instrument(
         "price-max": price_max,
         "band": band,
     }
-    return protocol.set_instrument(client._create_root, symbol, numbers, at_band, trading)
+    return protocol.set_instrument(client._create_root(), symbol, numbers, at_band, trading)
 
 
 # Of a symbol, or of all that exist (None).
 def _set_trading(
     client: Client, symbol: str | None, *trading: Trading
 ) -> Operation[Auction | None]:
-    return protocol.set_instrument(client._create_root, symbol, {}, None, *trading)
+    return protocol.set_instrument(client._create_root(), symbol, {}, None, *trading)
 
 
 def halt(client: Client, symbol: str | None) -> Operation[Auction | None]:
@@ -246,6 +267,85 @@ def uncross(client: Client, symbol: str | None) -> Operation[Auction | None]:
 def close_symbol(client: Client, symbol: str | None) -> Operation[Auction | None]:
     """Executes an auction(), and halts."""
     return _set_trading(client, symbol, "open", "halted")
+
+
+def set_key(client: Client, key: str, account: AccountId | None = None) -> Operation[None]:
+    """Gives an account another key, as the operator; without `account`, the own one. With a new key of its own this client goes on.
+
+    The key before logs in no more, on no connection. If the outcome of a change of the own key is in doubt, try both.
+    """
+    root = client._root() if account is None else client._create_root()
+    operation = protocol.set_key(root, account, checked(key, str, "key"))
+    if account is not None and account_id(account) != client._own_id():
+        return operation
+
+    def parse(replies: Sequence[ET.Element]) -> None:
+        operation.parse(replies)
+        client._key = key
+
+    return dataclasses.replace(operation, parse=parse)
+
+
+def revoke_key(client: Client, account: AccountId) -> Operation[None]:
+    """No key logs in to the account, until set_key() gives it another."""
+    return protocol.set_key(client._create_root(), account, None)
+
+
+def set_role(client: Client, account: AccountId, role: Role) -> Operation[None]:
+    """Of an account that may do what the operator does, with its own key: "operator". "trader" ends that."""
+    return _set_account(client, account, attribute("role", role))
+
+
+def freeze(client: Client, account: AccountId, *, cancel_orders: bool = False) -> Operation[None]:
+    """Orders and replaces of the account are refused until unfreeze(); cancels and queries work. cancel_orders: and all that are open are canceled."""
+    cancels = ' cancel-orders="true"' if checked(cancel_orders, bool, "cancel_orders") else ""
+    return _set_account(client, account, ' access="frozen"' + cancels)
+
+
+def unfreeze(client: Client, account: AccountId) -> Operation[None]:
+    return _set_account(client, account, ' access="active"')
+
+
+def set_limits(
+    client: Client,
+    account: AccountId,
+    *,
+    orders_max: SupportsIndex | None = None,
+    orders_per_second_max: SupportsIndex | None = None,
+    position_max: Number | None = None,
+) -> Operation[None]:
+    """Limits of an account. A limit of None stays as it is, 0 ends it.
+
+    orders_max: orders that are open. orders_per_second_max: orders and replaces. position_max: shares of one symbol, with what open buys may add.
+    """
+    limits = ""
+    if orders_max is not None:
+        limits += attribute("orders-max", str(integer(orders_max, "orders_max")))
+    if orders_per_second_max is not None:
+        rate = integer(orders_per_second_max, "orders_per_second_max")
+        limits += attribute("orders-per-second-max", str(rate))
+    if position_max is not None:
+        limits += attribute("position-max", text(decimal(position_max, "position_max")))
+    return _set_account(client, account, limits)
+
+
+def _set_account(client: Client, account: AccountId, attributes: str) -> Operation[None]:
+    return protocol.set_account(client._create_root(), account, attributes)
+
+
+def adjust_cash(
+    client: Client, account: AccountId, amount: Number, reason: str | None = None
+) -> Operation[None]:
+    """Gives cash to an account; an amount below 0 is taken of what is free. reason: for the journal, in the form of a reference."""
+    return protocol.adjust(client._create_root(), account, None, amount, reason)
+
+
+def adjust_shares(
+    client: Client, account: AccountId, symbol: str, amount: Number, reason: str | None = None
+) -> Operation[None]:
+    """Gives shares of a symbol to an account, or takes them, as adjust_cash()."""
+    symbol = checked(symbol, str, "symbol")
+    return protocol.adjust(client._create_root(), account, symbol, amount, reason)
 
 
 # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import quote
 
-from .errors import BadReply, ConnectionFailed, Refused
+from .errors import BadReply, ConnectionFailed, InDoubt, Refused
 from .market import Book, level, time_of, trading
 from .protocol import AccountId, Execution, OrderId, account_id, checked, integer, order_id
-from .servers import addresses
+from .servers import PAUSE_MIN_S, addresses
 
 PAGES_LOST_MAX = 20
+NEW_DAY = "/api/admin/new-day"
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,41 @@ class HttpPort:
             sides = (tuple(map(level, found[side])) for side in ("bids", "asks"))
             return Book(found["symbol"], int(found["sequence"]), *sides, **trading(found))
 
+    def new_day(self, day: str, operator_key: str) -> str:
+        """Asks until the day is closed; returns the URL of its store.
+
+        The server ends and begins in between, so only the first request must reach it.
+        """
+        body = json.dumps({"day": checked(day, str, "day")})
+        give_up, is_closing = time.monotonic() + self._timeout, False
+        while True:
+            reasons: list[str] = []
+            for host, port in self._addresses:
+                try:
+                    connection = self._open(host, port)
+                except OSError as error:
+                    reasons.append(f"{host}:{port}: {error}")
+                    continue
+                try:
+                    status, answer = self._exchange(
+                        connection, NEW_DAY, f"Bearer {operator_key}", body
+                    )
+                except (OSError, HTTPException) as error:
+                    is_closing = True  # perhaps
+                    reasons.append(f"{host}:{port}: {error or 'no answer'}")
+                    continue
+                if status == 202:
+                    is_closing = True
+                elif status < 500:
+                    return _closed_store(status, answer)
+                else:
+                    reasons.append(f"{host}:{port}: {answer.decode(errors='replace')}")
+            if not is_closing:
+                raise ConnectionFailed("no answer of " + "; ".join(reasons))
+            if time.monotonic() > give_up:
+                raise InDoubt(f"the day is not closed yet; {'; '.join(reasons)}")
+            time.sleep(PAUSE_MIN_S)
+
     def _own(self) -> str:
         if self._account is None:
             raise ValueError("no account: give one as Exchange(..., account=)")
@@ -154,22 +191,50 @@ class HttpPort:
         raise ConnectionFailed("no answer of " + "; ".join(reasons))
 
     def _ask(self, host: str, port: int, path: str) -> tuple[int, bytes]:
+        authorization = None
+        if self._key is not None and self._account is not None:
+            pair = base64.b64encode(f"{self._own()}:{self._key}".encode()).decode()
+            authorization = f"Basic {pair}"
+        return self._exchange(self._open(host, port), path, authorization)
+
+    def _open(self, host: str, port: int) -> HTTPConnection:
         if self._tls:
             connection: HTTPConnection = HTTPSConnection(
                 host, port, timeout=self._timeout, context=self._tls
             )
         else:
             connection = HTTPConnection(host, port, timeout=self._timeout)
-        headers = {}
-        if self._key is not None and self._account is not None:
-            pair = base64.b64encode(f"{self._own()}:{self._key}".encode()).decode()
-            headers["Authorization"] = f"Basic {pair}"
         try:
-            connection.request("GET", path, headers=headers)
+            connection.connect()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _exchange(
+        self,
+        connection: HTTPConnection,
+        path: str,
+        authorization: str | None,
+        body: str | None = None,
+    ) -> tuple[int, bytes]:
+        """Status and body; a POST if there is a body to send."""
+        headers = {} if authorization is None else {"Authorization": authorization.encode()}
+        try:
+            connection.request("GET" if body is None else "POST", path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
             connection.close()
+
+
+def _closed_store(status: int, answer: bytes) -> str:
+    with _reading(NEW_DAY):
+        found = json.loads(answer)
+        if status == 200:
+            return str(found["store"])
+        sentence, code = str(found["error"]), found.get("code")
+    raise Refused(sentence, code)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
 Side: TypeAlias = Literal["buy", "sell"]
 Trading: TypeAlias = Literal["open", "halted", "auction"]
 AtBand: TypeAlias = Literal["refuse", "auction"]
+Role: TypeAlias = Literal["trader", "operator"]
 
 
 class Terms(TypedDict, total=False):
@@ -255,9 +256,14 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     return Operation(root, element, ANY_NUMBER, parse, False)
 
 
-def create_root(operator_key: str | None) -> str:
-    key = "" if operator_key is None else attribute("key", operator_key)
-    return f'<create{key} codes="true">'
+def create_root(
+    operator_key: str | None, account: AccountId | None = None, key: str | None = None
+) -> str:
+    """Of the operator; or of an account with its key, which may be one."""
+    by = "" if operator_key is None else attribute("key", operator_key)
+    if operator_key is None and account is not None and key is not None:
+        by = attribute("id", account_id(account)) + attribute("key", key)
+    return f'<create{by} codes="true">'
 
 
 def create_account(
@@ -298,6 +304,31 @@ def set_instrument(
         for i, word in enumerate(trading)
     ]
     return Operation(root, "".join(elements), len(elements), _auction, False)
+
+
+def set_key(root: str, account: AccountId | None, key: str | None) -> Operation[None]:
+    """None in place of the account: that of the root. None in place of the key: it is revoked."""
+    of = "" if account is None else attribute("id", account_id(account))
+    what = ' revoke="true"' if key is None else attribute("key", key)
+    return Operation(root, f"<set-key{of}{what}/>", 1, _created, False)
+
+
+def set_account(root: str, account: AccountId, attributes: str) -> Operation[None]:
+    element = f"<set-account{attribute('id', account_id(account))}{attributes}/>"
+    return Operation(root, element, 1, _created, False)
+
+
+def adjust(
+    root: str, account: AccountId, symbol: str | None, amount: Number, reason: str | None
+) -> Operation[None]:
+    """Of shares of a symbol, or of cash (None)."""
+    name = "adjust-cash" if symbol is None else "adjust-shares"
+    of = "" if symbol is None else attribute("sym", symbol, "symbol")
+    of += attribute("id", account_id(account)) + attribute(
+        "amount", text(decimal(amount, "amount"))
+    )
+    of += "" if reason is None else attribute("reason", reason)
+    return Operation(root, f"<{name}{of}/>", 1, _created, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:

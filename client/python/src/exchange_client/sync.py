@@ -116,10 +116,26 @@ class Exchange(Client):
     resume = _waiting(client.resume)
     uncross = _waiting(client.uncross)
     close_symbol = _waiting(client.close_symbol)
+    set_key = _waiting(client.set_key)
+    revoke_key = _waiting(client.revoke_key)
+    set_role = _waiting(client.set_role)
+    freeze = _waiting(client.freeze)
+    unfreeze = _waiting(client.unfreeze)
+    set_limits = _waiting(client.set_limits)
+    adjust_cash = _waiting(client.adjust_cash)
+    adjust_shares = _waiting(client.adjust_shares)
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
     book = client.book
+
+    def new_day(self, day: str) -> str:
+        """Closes the store as a day, and begins the next one, as the operator. Returns the URL of the closed store, once it is closed.
+
+        It needs http=. If it ends with InDoubt, call it again: a day that is closed stays closed.
+        """
+        self.close()  # the server ends it
+        return self._new_day(day)
 
     def cancel_all(self, symbol: str | None = None) -> list[Status]:
         """Cancels all open orders of the account, or of one symbol, and returns their final states, oldest first. Empty if none was open.
@@ -304,3 +320,11 @@ class Pipeline:
     resume = _collected(client.resume)
     uncross = _collected(client.uncross)
     close_symbol = _collected(client.close_symbol)
+    set_key = _collected(client.set_key)
+    revoke_key = _collected(client.revoke_key)
+    set_role = _collected(client.set_role)
+    freeze = _collected(client.freeze)
+    unfreeze = _collected(client.unfreeze)
+    set_limits = _collected(client.set_limits)
+    adjust_cash = _collected(client.adjust_cash)
+    adjust_shares = _collected(client.adjust_shares)
