@@ -31,6 +31,7 @@ namespace exchange {
 //   key_of()   the same as a number
 //   changing   columns that may change once a row is there
 //   computed   the number of trailing members that are not columns: others give their values
+//   at_start   the order in which a start reads all of its rows; null: it reads some, or none
 template <class Row>
 struct TableTraits;
 
@@ -38,30 +39,31 @@ struct TableTraits;
 struct UsualTable {
   static constexpr std::array<const char*, 0> changing{};
   static constexpr std::size_t computed = 0;
+  static constexpr const char* at_start = nullptr;
 };
 
 template <>
 struct TableTraits<AccountRow> : UsualTable {
-  static constexpr const char *name = "accounts", *key = "number";
+  static constexpr const char *name = "accounts", *key = "number", *at_start = "ORDER BY number";
   static constexpr std::array changing{"balance_e16", "events"};
   static std::uint64_t key_of(const AccountRow& row) { return row.number; }
 };
 template <>
 struct TableTraits<AccountKeyRow> : UsualTable {
-  static constexpr const char *name = "account_keys", *key = "account";
+  static constexpr const char *name = "account_keys", *key = "account", *at_start = "";
   static constexpr std::array changing{"key_hash"};
   static std::uint64_t key_of(const AccountKeyRow& row) { return row.account; }
 };
 template <>
 struct TableTraits<AccountRulesRow> : UsualTable {
-  static constexpr const char *name = "account_rules", *key = "account";
+  static constexpr const char *name = "account_rules", *key = "account", *at_start = "";
   static constexpr std::array changing{"role", "access", "orders_max", "orders_per_second_max",
                                        "position_max_e8"};
   static std::uint64_t key_of(const AccountRulesRow& row) { return row.account; }
 };
 template <>
 struct TableTraits<SymbolRow> : UsualTable {
-  static constexpr const char *name = "symbols", *key = "number";
+  static constexpr const char *name = "symbols", *key = "number", *at_start = "ORDER BY number";
   static constexpr std::array changing{
       "shares_total_e8", "tick_e8", "price_min_e8", "price_max_e8",     "band_e8",      "lot_e8",
       "order_max_e8",    "at_band", "trading",      "trading_since_us", "last_price_e8"};
@@ -69,7 +71,7 @@ struct TableTraits<SymbolRow> : UsualTable {
 };
 template <>
 struct TableTraits<PositionRow> : UsualTable {
-  static constexpr const char *name = "positions", *key = "account, symbol";
+  static constexpr const char *name = "positions", *key = "account, symbol", *at_start = "";
   static constexpr std::array changing{"shares_e8"};
   static std::uint64_t key_of(const PositionRow& row) {
     return std::uint64_t(row.account) << 32 | row.symbol;
@@ -413,6 +415,16 @@ inline const std::string select_newest_references = [] {
 template <class Row>
 std::string select_all(const std::string& rest = {}) {
   return "SELECT " + select_list<Row>() + " FROM " + TableTraits<Row>::name + " " + rest;
+}
+
+// Calls read(rows, statement) for each table of which a start reads all rows.
+template <class Read>
+void for_each_table_at_start(Rows& rows, Read read) {
+  for_each_member<Rows>([&](auto of_table) {
+    using Row = RowIn<decltype(of_table)>;
+    if constexpr (constexpr const char* order = TableTraits<Row>::at_start; order != nullptr)
+      read(rows.*of_table.pointer, select_all<Row>(order));
+  });
 }
 
 }  // namespace exchange

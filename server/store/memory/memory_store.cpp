@@ -11,19 +11,21 @@ void MemoryStore::open() {
 TablesImage MemoryStore::load() {
   return tables_.with([](Tables& tables) {
     TablesImage image;
-    for (const auto& [number, row] : tables.accounts) image.rows.accounts.push_back(row);
-    for (const auto& [number, row] : tables.account_keys) image.rows.account_keys.push_back(row);
-    for (const auto& [number, row] : tables.account_rules) image.rows.account_rules.push_back(row);
-    for (const auto& [number, row] : tables.symbols) image.rows.symbols.push_back(row);
-    for (const auto& [key, row] : tables.positions) image.rows.positions.push_back(row);
-    for (const auto& [id, row] : tables.orders)
+    for_each_member<Rows>([&](auto of_table) {
+      using Row = RowIn<decltype(of_table)>;
+      if constexpr (TableTraits<Row>::at_start != nullptr)
+        for (const auto& [key, row] : tables.of<Row>())
+          (image.rows.*of_table.pointer).push_back(row);
+    });
+    Table<OrderRow>& orders = tables.of<OrderRow>();
+    for (const auto& [id, row] : orders)
       if (row.is_open()) image.rows.orders.push_back(row);
     std::sort(image.rows.orders.begin(), image.rows.orders.end(),
               [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
-    for (const auto& [id, row] : tables.executions)
-      if (tables.orders.at(row.buy_order).is_open() || tables.orders.at(row.sell_order).is_open())
+    for (const auto& [id, row] : tables.of<ExecutionRow>())
+      if (orders.at(row.buy_order).is_open() || orders.at(row.sell_order).is_open())
         image.rows.executions.push_back(row);
-    for (const auto& [id, row] : tables.references) image.rows.references.push_back(row);
+    for (const auto& [id, row] : tables.of<ReferenceRow>()) image.rows.references.push_back(row);
     image.rows.totals = tables.totals;
     image.projected_batch = tables.projected_batch;
     return image;
@@ -33,10 +35,9 @@ TablesImage MemoryStore::load() {
 std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
   return tables_.with([&](Tables& tables) {
     std::vector<ExecutionRow> rows;
-    const std::size_t skipped =
-        tables.executions.size() - std::min(count, tables.executions.size());
-    for (auto row = std::next(tables.executions.begin(), std::ptrdiff_t(skipped));
-         row != tables.executions.end(); ++row)
+    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    const std::size_t skipped = all.size() - std::min(count, all.size());
+    for (auto row = std::next(all.begin(), std::ptrdiff_t(skipped)); row != all.end(); ++row)
       rows.push_back(row->second);
     return rows;
   });
@@ -65,20 +66,18 @@ bool MemoryStore::resolve_in_doubt(BatchNumber batch) {
 
 void MemoryStore::project(const Rows& rows, BatchNumber batch) {
   tables_.with([&](Tables& tables) {
-    for (const AccountRow& row : rows.accounts) tables.accounts[row.number] = row;
-    for (const AccountKeyRow& row : rows.account_keys) tables.account_keys[row.account] = row;
-    for (const AccountRulesRow& row : rows.account_rules) tables.account_rules[row.account] = row;
-    for (const SymbolRow& row : rows.symbols) tables.symbols[row.number] = row;
-    for (const PositionRow& row : rows.positions) tables.positions[{row.account, row.symbol}] = row;
-    for (const OrderRow& row : rows.orders) tables.orders[row.id] = row;
-    for (const ReferenceRow& row : rows.references) tables.references.emplace(row.order, row);
     for (const ExecutionRow& row : rows.executions) {
-      if (!tables.executions.emplace(row.id, row).second) continue;
+      if (tables.of<ExecutionRow>().contains(row.id)) continue;
       tables.executions_of.emplace(row.buy_order, row.id);
       tables.executions_of.emplace(row.sell_order, row.id);
     }
-    for (const EventRow& row : rows.events)
-      tables.events.emplace(std::pair(row.account, row.number), row);
+    for_each_member<Rows>([&](auto of_table) {
+      using Row = RowIn<decltype(of_table)>;
+      for (const Row& row : rows.*of_table.pointer) {
+        const auto [at, is_new] = tables.of<Row>().try_emplace(TableTraits<Row>::key_of(row), row);
+        if (!is_new && !TableTraits<Row>::changing.empty()) at->second = row;
+      }
+    });
     tables.totals = rows.totals;
     tables.projected_batch = batch;
   });
@@ -92,8 +91,8 @@ void MemoryStore::prune(BatchNumber through) {
 
 std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const ExecutionRange& range) {
   return tables_.with([&](Tables& tables) -> std::optional<StoredOrder> {
-    const auto row = tables.orders.find(order);
-    if (row == tables.orders.end()) return {};
+    const auto row = tables.of<OrderRow>().find(order);
+    if (row == tables.of<OrderRow>().end()) return {};
     StoredOrder stored{row->second, {}};
     const auto [first, last] = tables.executions_of.equal_range(order);
     if (range.count == 0) return stored;
@@ -101,7 +100,7 @@ std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const Executio
     stored.executions_total = total;
     auto entry = std::next(first, std::ptrdiff_t(range.begin(total)));
     for (std::uint64_t at = range.begin(total); at < range.end(total); ++at, ++entry) {
-      const ExecutionRow& execution = tables.executions.at(entry->second);
+      const ExecutionRow& execution = tables.of<ExecutionRow>().at(entry->second);
       stored.executions.push_back({execution.shares, execution.price, execution.time});
     }
     return stored;
@@ -112,11 +111,15 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
                                                EventNumber last) {
   return tables_.with([&](Tables& tables) {
     std::vector<EventRow> events;
-    for (auto row = tables.events.lower_bound({account, first});
-         row != tables.events.end() && row->first <= std::pair(account, last); ++row) {
+    const auto key = [&](EventNumber number) {
+      return TableTraits<EventRow>::key_of({.account = account, .number = number});
+    };
+    const Table<EventRow>& all = tables.of<EventRow>();
+    const Table<ReferenceRow>& references = tables.of<ReferenceRow>();
+    for (auto row = all.lower_bound(key(first)); row != all.upper_bound(key(last)); ++row) {
       EventRow& event = events.emplace_back(row->second);
-      const auto reference = tables.references.find(event.order);
-      if (reference != tables.references.end()) event.reference = reference->second.reference;
+      const auto reference = references.find(event.order);
+      if (reference != references.end()) event.reference = reference->second.reference;
     }
     return events;
   });

@@ -6,9 +6,11 @@
 // that a commit does not wait for a projection.
 
 #include <map>
+#include <tuple>
 
 #include "base/guarded.hpp"
 #include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 
@@ -35,17 +37,19 @@ class MemoryStore : public Store {
     Epoch epoch = 0;
     std::map<BatchNumber, JournalRow> rows;
   };
+  // By TableTraits::key_of().
+  template <class Row>
+  using Table = std::map<std::uint64_t, Row>;
+  template <class Member>
+  using TableOf = Table<RowIn<Member>>;
   struct Tables {
-    std::map<AccountNumber, AccountRow> accounts;
-    std::map<AccountNumber, AccountKeyRow> account_keys;
-    std::map<AccountNumber, AccountRulesRow> account_rules;
-    std::map<SymbolNumber, SymbolRow> symbols;
-    std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions;
-    std::map<OrderId, OrderRow> orders;
-    std::map<OrderId, ReferenceRow> references;
-    std::map<ExecutionId, ExecutionRow> executions;
+    // one for each member of Rows
+    boost::mp11::mp_rename<boost::mp11::mp_transform<TableOf, MembersOf<Rows>>, std::tuple> all;
+    template <class Row>
+    Table<Row>& of() {
+      return std::get<Table<Row>>(all);
+    }
     std::multimap<OrderId, ExecutionId> executions_of;
-    std::map<std::pair<AccountNumber, EventNumber>, EventRow> events;
     Totals totals;
     BatchNumber projected_batch = 0;
   };

@@ -70,6 +70,28 @@ class Copy {
   std::unique_ptr<pqxx::stream_to> stream_;
 };
 
+// `known`: so many are in the table already.
+void put_orders(pqxx::transaction_base& work, const std::vector<OrderRow>& rows, OrderId known) {
+  std::vector<OrderRow> changed;
+  Copy<OrderRow> new_orders(work);
+  for (const OrderRow& row : rows) {
+    if (row.id <= known)
+      changed.push_back(row);
+    else
+      new_orders.add(row);
+  }
+  new_orders.complete();
+  put(work, changed);
+}
+void put_executions(pqxx::transaction_base& work, const std::vector<ExecutionRow>& rows,
+                    ExecutionId known) {
+  fail_point<StoreUnavailable>("projection.amid_rows");
+  Copy<ExecutionRow> executions(work);
+  for (const ExecutionRow& row : rows)
+    if (row.id > known) executions.add(row);
+  executions.complete();
+}
+
 const char* sql_type(const Column& column) {
   return column.boolean ? "boolean" : column.numeric ? "numeric" : column.text ? "text" : "bigint";
 }
@@ -127,29 +149,15 @@ void prepare_put_rows(pqxx::connection& connection) {
 }
 
 void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before) {
-  put(work, rows.accounts);
-  put(work, rows.account_keys);
-  put(work, rows.account_rules);
-  put(work, rows.symbols);
-  put(work, rows.positions);
-  std::vector<OrderRow> known;
-  Copy<OrderRow> new_orders(work);
-  for (const OrderRow& row : rows.orders) {
-    if (row.id <= before.orders)
-      known.push_back(row);
+  for_each_member<Rows>([&](auto of_table) {
+    using Row = RowIn<decltype(of_table)>;
+    if constexpr (std::same_as<Row, OrderRow>)
+      put_orders(work, rows.orders, before.orders);
+    else if constexpr (std::same_as<Row, ExecutionRow>)
+      put_executions(work, rows.executions, before.executions);
     else
-      new_orders.add(row);
-  }
-  new_orders.complete();
-  put(work, known);
-  put(work, rows.references);
-  put(work, rows.replacements);
-  put(work, rows.events);
-  fail_point<StoreUnavailable>("projection.amid_rows");
-  Copy<ExecutionRow> executions(work);
-  for (const ExecutionRow& row : rows.executions)
-    if (row.id > before.executions) executions.add(row);
-  executions.complete();
+      put(work, rows.*of_table.pointer);
+  });
 }
 
 }  // namespace exchange

@@ -419,11 +419,7 @@ TablesImage PostgresStore::load() {
         const auto read = [&]<class Row>(std::vector<Row>& into, const std::string& select) {
           for (const auto& row : work.exec(select)) into.push_back(read_row<Row>(PostgresRow{row}));
         };
-        read(rows.accounts, select_all<AccountRow>("ORDER BY number"));
-        read(rows.account_keys, select_all<AccountKeyRow>());
-        read(rows.account_rules, select_all<AccountRulesRow>());
-        read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
-        read(rows.positions, select_all<PositionRow>());
+        for_each_table_at_start(rows, read);
         read(rows.orders,
              "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 " + order_by_place);
         // LATERAL makes the planner look executions up for each open order, even without

@@ -241,11 +241,7 @@ TablesImage SqliteStore::load() {
     for (SqliteStatement s(tables_, select); s.step();) rows.push_back(read_row<Row>(s));
   };
   Rows& rows = image.rows;
-  read(rows.accounts, select_all<AccountRow>("ORDER BY number"));
-  read(rows.account_keys, select_all<AccountKeyRow>());
-  read(rows.account_rules, select_all<AccountRulesRow>());
-  read(rows.symbols, select_all<SymbolRow>("ORDER BY number"));
-  read(rows.positions, select_all<PositionRow>());
+  for_each_table_at_start(rows, read);
   read(rows.orders,
        "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 " + order_by_place);
   // CROSS JOIN fixes the order of the loops: from open orders to their executions. The planner
