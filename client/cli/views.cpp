@@ -45,6 +45,24 @@ std::string book_heading(const Json& book, Style style) {
          text_field(auction, "market_sells") + " to sell";
 }
 
+// What the operator lets the account do, if that is less or more than usual.
+std::string rules_text(const Json& account) {
+  std::string text;
+  if (account.contains("access"))
+    text += text_field(account, "access") + ": orders and replaces are refused\n";
+  if (account.contains("role")) text += "role " + text_field(account, "role") + "\n";
+  std::string limits;
+  const auto add = [&](const char* name, const std::string& unit, auto field) {
+    if (account.contains(name)) limits += (limits.empty() ? "at most " : ", ") + field(name) + unit;
+  };
+  const auto count = [&](const char* name) { return std::to_string(number_field(account, name)); };
+  add("orders_max", " open orders", count);
+  add("orders_per_second_max", " orders a second", count);
+  add("position_max", " shares of a symbol",
+      [&](const char* name) { return text_field(account, name); });
+  return limits.empty() ? text : text + limits + "\n";
+}
+
 }  // namespace
 
 std::string account_view(const Json& account, Style style) {
@@ -52,7 +70,7 @@ std::string account_view(const Json& account, Style style) {
                      text_field(account, "balance");
   if (const std::string reserved = text_field(account, "reserved"); reserved != "0")
     text += " free, " + reserved + " reserved by open orders";
-  text += "\n";
+  text += "\n" + rules_text(account);
 
   Table positions({"SYMBOL", ">SHARES", ">RESERVED"}, style);
   for (const Json& one : list_field(account, "positions"))

@@ -97,9 +97,9 @@ asio::awaitable<std::vector<AccountChannel::Message>> AccountChannel::next(
       connection->waiting = nullptr;
       continue;
     }
-    if (!connection->ready.front()->begun) {
+    if (has_message(*connection->ready.front())) {
       const AddressTurns::Turn turn = co_await turns_.take(connection->address);
-      take_first(*connection, messages);
+      take_message(*connection, messages);
       continue;
     }
     std::vector<EventRange> ranges;
@@ -124,20 +124,31 @@ asio::awaitable<std::vector<AccountChannel::Message>> AccountChannel::next(
   co_return messages;
 }
 
-void AccountChannel::take_first(Connection& connection, std::vector<Message>& messages) {
+bool AccountChannel::has_message(const Subscription& subscription) const {
+  return !subscription.begun || subscription.rules_changed;
+}
+
+void AccountChannel::take_message(Connection& connection, std::vector<Message>& messages) {
   const SubscriptionPointer subscription = connection.ready.front();
   connection.ready.pop_front();
   subscription->ready = false;
   if (subscription->over) return;
-  messages.push_back({subscription, first_message(*subscription)});
+  messages.push_back(message(subscription));
   if (view_->account(subscription->number).events > subscription->sent) make_ready(subscription);
+}
+
+AccountChannel::Message AccountChannel::message(const SubscriptionPointer& subscription) {
+  const AccountId& id = subscription->account;
+  if (!subscription->begun) return {subscription, first_message(*subscription)};
+  subscription->rules_changed = false;
+  return {subscription, rules_message(*view_, id, view_->account(subscription->number))};
 }
 
 std::vector<AccountChannel::SubscriptionPointer> AccountChannel::take_ready(
     Connection& connection, std::vector<EventRange>& ranges) {
   std::vector<SubscriptionPointer> taken;
   std::size_t room = limits_.events_max;
-  while (!connection.ready.empty() && connection.ready.front()->begun && room > 0) {
+  while (!connection.ready.empty() && !has_message(*connection.ready.front()) && room > 0) {
     const SubscriptionPointer subscription = connection.ready.front();
     connection.ready.pop_front();
     subscription->ready = false;
@@ -158,7 +169,7 @@ std::string AccountChannel::first_message(Subscription& subscription) {
   subscription.begun = true;
   subscription.sent = subscription.from ? *subscription.from - 1 : account.events;
   if (subscription.from)
-    return subscribed_message(subscription.account, *subscription.from, account.events);
+    return subscribed_message(*view_, subscription.account, account, *subscription.from);
   return account_message(*view_, subscription.account, account,
                          {limits_.snapshot_lines_max, limits_.snapshot_lines_max});
 }
@@ -176,13 +187,21 @@ void AccountChannel::end(Connection& connection) {
   if (connection.waiting != nullptr) connection.waiting->set();
 }
 
-void AccountChannel::publish(const std::vector<AccountRow>& accounts) {
+void AccountChannel::publish(const Rows& rows) {
   for (Event* const event : waiting_) event->set();
   if (followers_.empty()) return;
-  for (const AccountRow& row : accounts) {
+  for (const AccountRow& row : rows.accounts) {
     const auto [first, last] = followers_.equal_range(row.number);
     for (auto at = first; at != last; ++at)
       if (at->second->begun && row.events > at->second->sent) make_ready(at->second);
+  }
+  for (const AccountRulesRow& row : rows.account_rules) {
+    const auto [first, last] = followers_.equal_range(row.account);
+    for (auto at = first; at != last; ++at) {
+      if (!at->second->begun) continue;  // its first message has them
+      at->second->rules_changed = true;
+      make_ready(at->second);
+    }
   }
 }
 

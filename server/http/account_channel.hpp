@@ -35,6 +35,7 @@ class AccountChannel {
     const std::optional<EventNumber> from;  // none: with a snapshot
     bool begun = false;                     // its first message was made
     EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
+    bool rules_changed = false;             // since its newest message
     bool ready = false, over = false;
   };
   using SubscriptionPointer = std::shared_ptr<Subscription>;
@@ -70,7 +71,7 @@ class AccountChannel {
   void end(Connection& connection);
 
   // For the followers of these accounts. The view has the rows.
-  void publish(const std::vector<AccountRow>& accounts);
+  void publish(const Rows& rows);
   // Before the context ends.
   void close() {
     reads_.close();
@@ -84,9 +85,12 @@ class AccountChannel {
   // Whether the core brings events into the tables soon.
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
+  // What needs no reading of events: its first message, or rules.
+  bool has_message(const Subscription& subscription) const;
+  Message message(const SubscriptionPointer& subscription);
   std::string first_message(Subscription& subscription);
-  // Take what is ready off the connection: a first message, or ranges of events to read.
-  void take_first(Connection& connection, std::vector<Message>& messages);
+  // Take what is ready off the connection: such a message, or ranges of events to read.
+  void take_message(Connection& connection, std::vector<Message>& messages);
   std::vector<SubscriptionPointer> take_ready(Connection& connection,
                                               std::vector<EventRange>& ranges);
 

@@ -135,6 +135,24 @@ void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_
   if (collects(trading)) document.add("auction", auction_json(symbol));
 }
 
+// Those that differ from having none.
+template <class Rules>
+Json rules_json(const Rules& rules) {
+  Json json = Json::object();
+  for_each_member<Rules>([&](auto rule) {
+    const auto& value = rules.*rule.pointer;
+    if (value == Rules().*rule.pointer) return;
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_enum_v<Value>)
+      json[rule.name] = word_of(value);
+    else if constexpr (std::is_integral_v<Value>)
+      json[rule.name] = value;
+    else
+      json[rule.name] = to_string(value);
+  });
+  return json;
+}
+
 Json symbol_json(const MarketView::Symbol& symbol) {
   Json json{{"symbol", symbol.name.view()}};
   add_best(json, "bid", "bid_shares", symbol, Side::buy);
@@ -147,14 +165,7 @@ Json symbol_json(const MarketView::Symbol& symbol) {
   json["trades"] = symbol.trades_seen;
   json["traded_shares"] = decimal(Int128(symbol.traded_units));
   json["sequence"] = symbol.sequence;
-  for_each_member<Instrument>([&](auto rule) {  // those that there are
-    const auto& value = symbol.instrument.*rule.pointer;
-    if (value == Instrument().*rule.pointer) return;
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
-      json[rule.name] = word_of(value);
-    else
-      json[rule.name] = to_string(value);
-  });
+  json.update(rules_json(symbol.instrument));
   if (symbol.trading_since != Timestamp())
     json["trading_since_us"] = symbol.trading_since.microseconds;
   if (collects(symbol.instrument.trading)) json["auction"] = auction_json(symbol);
@@ -193,6 +204,11 @@ std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
 
 namespace {
 
+void add_rules(Document& document, const MarketView& view, const MarketView::Account& account) {
+  const Json rules = rules_json(view.rules_of(account));
+  for (const auto& [name, value] : rules.items()) document.add(name.c_str(), value);
+}
+
 // What documents and messages have of an account.
 void add_account(Document& document, const MarketView& view, const AccountId& id,
                  const MarketView::Account& account, const AccountPage& page) {
@@ -204,6 +220,7 @@ void add_account(Document& document, const MarketView& view, const AccountId& id
   document.add("account", id.view())
       .add("balance", to_string(account.balance))
       .add("reserved", to_string(account.reserved));
+  add_rules(document, view, account);
   document.add_list("positions", [&](auto add) {
     for (std::size_t index = page.first_position; index < positions_end; ++index) {
       const MarketView::Position& position = account.positions[index];
@@ -333,9 +350,23 @@ std::string account_message(const MarketView& view, const AccountId& id,
   return document.text();
 }
 
-std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest) {
-  return json_text(
-      {{"type", "subscribed"}, {"account", account.view()}, {"from", from}, {"newest", newest}});
+std::string subscribed_message(const MarketView& view, const AccountId& id,
+                               const MarketView::Account& account, EventNumber from) {
+  Document document;
+  document.add("type", "subscribed")
+      .add("account", id.view())
+      .add("from", from)
+      .add("newest", account.events);
+  add_rules(document, view, account);
+  return document.text();
+}
+
+std::string rules_message(const MarketView& view, const AccountId& id,
+                          const MarketView::Account& account) {
+  Document document;
+  document.add("type", "rules").add("account", id.view());
+  add_rules(document, view, account);
+  return document.text();
 }
 
 std::string events_message(const MarketView& view, const AccountId& account,

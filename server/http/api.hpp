@@ -37,7 +37,11 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
 // The whole account with the number of its newest event.
 std::string account_message(const MarketView& view, const AccountId& id,
                             const MarketView::Account& account, const AccountPage& page);
-std::string subscribed_message(const AccountId& account, EventNumber from, EventNumber newest);
+std::string subscribed_message(const MarketView& view, const AccountId& id,
+                               const MarketView::Account& account, EventNumber from);
+// What the operator lets the account do.
+std::string rules_message(const MarketView& view, const AccountId& id,
+                          const MarketView::Account& account);
 std::string events_message(const MarketView& view, const AccountId& account,
                            const std::vector<EventRow>& events);
 // `member`: symbol or account.

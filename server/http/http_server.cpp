@@ -236,7 +236,7 @@ class HttpServer::State {
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     for (const MarketFeed::Projected& projected : unread) {
       channel_.publish(view_->apply(projected.rows, projected.batch));
-      accounts_.publish(projected.rows.accounts);
+      accounts_.publish(projected.rows);
     }
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());

@@ -53,6 +53,7 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
 // All but executions.
 void MarketView::put_rows(const Rows& rows) {
   Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
+  for (const AccountRulesRow& row : rows.account_rules) account_rules_[row.account] = row.rules();
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
   Bursts::each(rows.positions, [&](const PositionRow& row) {
     position(row.account, row.symbol).shares = row.shares;
@@ -99,15 +100,13 @@ std::optional<AccountNumber> MarketView::account_number(const AccountId& id) con
 
 std::optional<std::size_t> MarketView::find_position(const Account& account,
                                                      SymbolNumber symbol) const {
-  const auto number = AccountNumber(&account - accounts_.data());
-  const std::uint32_t* index = position_index_.find(position_key(number, symbol));
+  const std::uint32_t* index = position_index_.find(position_key(number_of(account), symbol));
   return index == nullptr ? std::nullopt : std::optional<std::size_t>(*index);
 }
 
 bool MarketView::has_open_order(const Account& account, OrderId order) const {
   const std::uint32_t index = order_index_.find(order);
-  return index != no_index &&
-         orders_[index].row.account == AccountNumber(&account - accounts_.data());
+  return index != no_index && orders_[index].row.account == number_of(account);
 }
 
 // New accounts and symbols come in order of their numbers, as they were created.

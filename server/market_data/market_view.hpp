@@ -115,6 +115,11 @@ class MarketView {
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
   std::optional<AccountNumber> account_number(const AccountId& id) const;
   const Account& account(AccountNumber number) const { return accounts_[number]; }
+  // What the operator lets it do.
+  AccountRules rules_of(const Account& account) const {
+    const auto found = account_rules_.find(number_of(account));
+    return found == account_rules_.end() ? AccountRules() : found->second;
+  }
   std::size_t accounts() const { return accounts_.size(); }
   // Where the account's position in this symbol stands in `positions`; nothing if it has none.
   std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;
@@ -136,6 +141,9 @@ class MarketView {
   }
 
  private:
+  AccountNumber number_of(const Account& account) const {
+    return AccountNumber(&account - accounts_.data());
+  }
   struct Order {
     OrderRow row;
     Price reserved;                // by a buy, for each share
@@ -164,6 +172,7 @@ class MarketView {
   ExecutionId newest_execution_ = 0;
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
+  std::unordered_map<AccountNumber, AccountRules> account_rules_;  // of those that have any
   Interner<SymbolName> symbol_names_;
   std::deque<Symbol> symbols_;             // moving one would copy its book
   FlatMap<std::uint32_t> position_index_;  // in Account::positions

@@ -51,6 +51,6 @@ class WebSocket:
     def ask(self, request):
         """What answers the request: the first message of no subscription."""
         self.socket.send(json.dumps(request))
-        while (answer := self.receive())["type"] in ("update", "events"):
+        while (answer := self.receive())["type"] in ("update", "events", "rules"):
             pass
         return answer

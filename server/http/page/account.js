@@ -5,12 +5,15 @@ import {cashUnits, units} from "./decimal.js";
 export const news_max = 500;
 const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions"];  // asking again changes nothing
 
+// What the operator lets the account do, as a snapshot and two other messages have it; absent: as usual.
+const rulesOf = ({access, role, orders_max, orders_per_second_max, position_max}) => ({access, role, orders_max, orders_per_second_max, position_max});
+
 export class Account {
   #known = null;  // what #reserves() returns, until an order changes
 
   // `kept`: what keep() returned in this tab before it was loaded again; the events since are applied to it anew.
   constructor(id, key, kept = null) {
-    Object.assign(this, {id, key, refusal: null});
+    Object.assign(this, {id, key, refusal: null, rules: {}});
     if (kept) this.#begin(kept.snapshot, new Map(kept.prices.map(([symbol, price]) => [symbol, BigInt(price)])));
     else this.#forget();
   }
@@ -18,6 +21,7 @@ export class Account {
   // Executions, newest first; also in `news`, with the cancels that no request asked for.
   get fills() { return this.news.filter(({event}) => event === "executed"); }
   get known() { return this.number !== null; }
+  get isFrozen() { return this.rules.access === "frozen"; }
   // Whether it has the events that there were when it subscribed.
   get isCurrent() { return this.known && this.number >= this.awaited; }
 
@@ -31,6 +35,7 @@ export class Account {
   // Takes a message of the stream: "taken", "refused", "resubscribe" (for a snapshot: this is another store), or "drop" (a
   // gap, or the server cannot answer now).
   take(message) {
+    if (["account", "subscribed", "rules"].includes(message.type)) this.rules = rulesOf(message);
     if (message.type === "account") {
       this.#begin(message);
     } else if (message.type === "subscribed") {

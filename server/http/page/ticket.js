@@ -93,13 +93,14 @@ export class Ticket {
     limit.disabled = kind.value === "market";
     setText(byId("ticket-symbol"), this.#symbol ?? "");
     const verb = side.value === "buy" ? "Buy" : "Sell";
-    const live = accountState === "live", canSend = live && this.#symbol !== null;
+    const live = accountState === "live", frozen = live && account.isFrozen, canSend = live && !frozen && this.#symbol !== null;
     const button = byId("send"), amount = units(shares.value.trim());
     button.disabled = !canSend || this.#sending > 0;
     button.className = `main ${side.value}`;
     let text = `${verb} ${amount === null ? "" : sharesText(amount)} ${this.#symbol}`;
     if (this.#sending) text = "Sending …";
     else if (!live) text = account ? "Connecting …" : `Sign in to ${verb.toLowerCase()}`;
+    else if (frozen) text = "Account is frozen";
     else if (!canSend) text = "Choose a symbol";
     setText(button, text);
     const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value) ?? 0n);

@@ -172,6 +172,12 @@ export class Trade {
     byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
     if (profit === null) setText(byId("profit"), nothing);
     else showCash(byId("profit"), profit, profit > 0n ? "+" : "");
+    const {role, orders_max, orders_per_second_max, position_max} = account.rules;
+    setText(byId("frozen"), account.isFrozen ? "The operator has frozen this account: orders and changes are refused, cancels work." : "");
+    const limits = [orders_max && counted(orders_max, "open order"), orders_per_second_max && `${counted(orders_per_second_max, "order")} a second`,
+      position_max && `${grouped(position_max)} shares of a symbol`].filter(Boolean);
+    const operates = role === "operator" ? "It may do what the operator does." : "";
+    setText(byId("limits"), [limits.length ? `At most ${limits.join(", ")}.` : "", operates].filter(Boolean).join(" "));
   }
 
   #showPositions(account) {

@@ -79,6 +79,16 @@ const tests = {
     equal(account.take({type: "error", code: "service_unavailable"}), "drop");
     equal([account.take({type: "error", code: "unknown_account"}), account.refusal.code], ["refused", "unknown_account"]);
   },
+  "the rules of an account are those of the newest message that has them"() {
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8, {access: "frozen", orders_max: 7}));
+    equal([account.isFrozen, account.rules], [true, {access: "frozen", orders_max: 7}]);
+    account.take(events(executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9"})));
+    equal([account.isFrozen, account.number], [true, 9]);
+    equal([account.take({type: "rules", account: "1", position_max: "5"}), account.rules, account.number], ["taken", {position_max: "5"}, 9]);
+    account.take({type: "subscribed", from: 10, newest: 9, access: "frozen"});
+    equal(account.rules, {access: "frozen"});
+  },
   "profit is cash and shares now, less those of the sign-in, exactly"() {
     const account = new Account("1", "");
     equal(account.profit, null);

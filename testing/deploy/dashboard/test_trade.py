@@ -310,6 +310,41 @@ class Trading(unittest.TestCase):
         trader.page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
         self.assertFalse(trader.page.evaluate("document.querySelector('#sign-in').hidden"))
 
+    def test_the_rules_of_an_account_are_shown_as_the_operator_changes_them(self):
+        exchange = self.start()
+        exchange.request(order(1, 10, 9.5))
+        trader = self.trader(exchange, "1", width=360, height=740)
+
+        def set_account(attributes):
+            exchange.request(f'<create><set-account id="1" {attributes}/></create>')
+
+        self.assertEqual([trader.page.text("#frozen"), trader.page.text("#limits")], ["", ""])
+        frozen = (
+            "The operator has frozen this account: orders and changes are refused, cancels work."
+        )
+        limits = "At most 7 open orders, 1 order a second, 1,000.5 shares of a symbol."
+        set_account('orders-max="7" orders-per-second-max="1" position-max="1000.5"')
+        trader.wait_for_text("#limits", limits)
+        set_account('access="frozen"')
+        trader.wait_for_text("#frozen", frozen)
+        trader.wait_for_text("#send", "Account is frozen")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#send').disabled"))
+        self.assertEqual(trader.page.evaluate("document.documentElement.scrollWidth"), 360)
+        trader.page.evaluate("document.querySelector('#own tbody button').click()")
+        trader.page.evaluate("document.querySelector('#own .change form').requestSubmit()")
+        trader.wait_for_text("#own-said", "The operator has frozen this account.")
+        trader.page.call("Page.reload")  # the events alone do not say it
+        trader.wait_for_text("#frozen", frozen)
+        trader.page.evaluate("document.querySelector('#cancel-all').click()")
+        trader.page.wait_for_count(0, "#own tbody")
+        set_account('access="active" role="operator" orders-max="0" orders-per-second-max="0"')
+        trader.wait_for_text("#frozen", "")
+        trader.wait_for_text(
+            "#limits",
+            "At most 1,000.5 shares of a symbol. It may do what the operator does.",
+        )
+        trader.place("buy", "1", "9")
+
     def test_the_keyboard_is_enough(self):
         exchange = self.start()
         exchange.request(order(2, -5, 12), order(2, -5, 13))
@@ -463,6 +498,11 @@ class TradeAlone(unittest.TestCase):
             "balance": "1000000000000000000000.9999999999999999",
             "positions": [{"symbol": long, "shares": largest, "reserved": largest}],
             "orders": [{"order": 10**12, **own}, {"order": 2, **own, "side": "sell"}],
+            "role": "operator",
+            "access": "frozen",
+            "orders_max": 2**63 - 1,
+            "orders_per_second_max": 2**63 - 1,
+            "position_max": largest,
         }
         fill = {**own, "event": "executed", "price": largest, "role": "maker", "time_us": 1}
         fill |= {"number": 9, "order": 2, "balance": snapshot["balance"], "position": largest}

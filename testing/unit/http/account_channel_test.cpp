@@ -248,6 +248,38 @@ TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key al
   CHECK(receive(socket)["balance"] == "10");
 }
 
+TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and each change") {
+  start();
+  trade();
+  post("<create><set-account id='1' orders-max='7'/></create>");
+  await_view();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["orders_max"] == 7);
+  Socket other = follow_account("2");
+  CHECK(receive(other)["type"] == "account");
+  post(
+      "<create><set-account id='1' access='frozen' cancel-orders='true' position-max='9.5'/>"
+      "</create>");
+  std::map<std::string, Json> both;  // in either order
+  for (int i = 0; i < 2; ++i) {
+    const Json message = receive(socket);
+    both[message["type"]] = message;
+  }
+  CHECK(both["events"]["events"][0]["reason"] == "operator");
+  CHECK(both["rules"] == R"({"type": "rules", "account": "1", "access": "frozen", "orders_max": 7,
+                             "position_max": "9.5"})"_json);
+  await_view();
+  Socket back = follow_account("1", 3);
+  CHECK(receive(back) ==
+        R"({"type": "subscribed", "account": "1", "from": 3, "newest": 2, "access": "frozen",
+            "orders_max": 7, "position_max": "9.5"})"_json);
+  post("<create><set-account id='1' access='active' orders-max='0' position-max='0'/></create>");
+  for (Socket* const one : {&socket, &back})
+    CHECK(receive(*one) == R"({"type": "rules", "account": "1"})"_json);
+  transact(2, "<order sym='SPY' amount='-1' limit='900'/>");
+  CHECK(events(other, 1)[0]["number"] == 2);  // and nothing of account 1
+}
+
 TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up no other") {
   options.http.websocket_backlog_bytes_max = 100'000;
   options.http.websocket_idle_ms = 600'000;

@@ -104,6 +104,10 @@ TEST_CASE("the description of the WebSocket has a message for each request, and 
   is_described("Cancel", "cancel",
                without(members<CancelOrder>({"account", "order"}), {"id", "ref"}));
   is_described("Query", "query", without(members<QueryOrder>({"account", "order"}), {"id", "ref"}));
+  for (const Json& shown : {schema("Account"), components["schemas"]["AccountSnapshot"],
+                            components["schemas"]["Subscribed"], components["schemas"]["Rules"]})
+    for_each_member<AccountRules>(
+        [&](auto rule) { CHECK(shown["properties"].contains(std::string(rule.name))); });
   is_described("SetInstrument", "set_instrument", members<SetInstrument>({}));
   is_described("SetAccount", "set_account", without(members<SetAccount>({"account"}), {"id"}));
   is_described("CancelAll", "cancel_all", without(members<CancelAll>({"account"}), {"all"}));

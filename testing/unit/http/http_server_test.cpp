@@ -50,6 +50,31 @@ TEST_CASE_METHOD(Market,
      {"order": 1, "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5", "open": "50", "opened_at_us": 1}]})"_json);
 }
 
+TEST_CASE_METHOD(Market, "what the operator lets an account do is shown with it") {
+  const auto rules = [&] {
+    await_view();
+    Json account = without_times("/api/accounts/1");
+    for (const char* other :
+         {"account", "balance", "reserved", "positions", "open_orders", "orders"})
+      REQUIRE(account.erase(other) == 1);
+    return account;
+  };
+  CHECK(rules() == Json::object());
+  post(
+      "<create><set-account id='1' role='operator' access='frozen' orders-max='7'"
+      " orders-per-second-max='3' position-max='99.5'/></create>");
+  const Json all =
+      R"({"role": "operator", "access": "frozen", "orders_max": 7, "orders_per_second_max": 3, "position_max": "99.5"})"_json;
+  CHECK(rules() == all);
+  stop();
+  start();  // from the tables
+  CHECK(rules() == all);
+  post(
+      "<create><set-account id='1' role='trader' access='active' orders-max='0'"
+      " position-max='0'/></create>");
+  CHECK(rules() == R"({"orders_per_second_max": 3})"_json);
+}
+
 TEST_CASE_METHOD(
     Market, "counts in queries bound what is returned; best levels and newest trades come first") {
   transact(1,

@@ -140,6 +140,10 @@ void check_accounts(const MarketView& view, const Exchange& engine, Rows tables)
                            [&](const OrderRow& row) { seen.push_back(row.id); });
     REQUIRE(seen == orders);
     REQUIRE(account->open_orders == orders.size());
+    AccountRules rules;
+    for (const AccountRulesRow& row : tables.account_rules)
+      if (view.account_id(row.account) == id) rules = row.rules();
+    REQUIRE(view.rules_of(*account) == rules);
   }
 }
 

@@ -66,6 +66,15 @@ TEST_CASE("an account is shown with cash, positions and open orders") {
   empty["positions"] = empty["orders"] = Json::array();
   empty["open_orders"] = 0;
   CHECK(account_view(empty, {}) == "account 1\nbalance 85433.2\n\nno open orders\n");
+  Json ruled = empty;
+  ruled.update({{"access", "frozen"}, {"role", "operator"}, {"orders_max", 7}});
+  CHECK(account_view(ruled, {}) ==
+        "account 1\nbalance 85433.2\nfrozen: orders and replaces are refused\nrole operator\n"
+        "at most 7 open orders\n\nno open orders\n");
+  ruled = empty;
+  ruled.update({{"orders_per_second_max", 3}, {"position_max", "99.5"}});
+  CHECK_THAT(account_view(ruled, {}),
+             contains_text("\nat most 3 orders a second, 99.5 shares of a symbol\n\n"));
   Json many = account;
   many["open_orders"] = 1500;
   CHECK_THAT(account_view(many, {}), contains_text("the oldest of 1500 open orders"));
