@@ -41,6 +41,9 @@ class Authenticator {
   // reply, never before the commit. Any thread.
   void complete(const KeyCheck& check, std::vector<Outcome>& outcomes);
 
+  // Against which it checks.
+  KeyRing& keys() const { return keys_; }
+
   // Refuses all checks that wait, and from now on every check().
   void stop();
 

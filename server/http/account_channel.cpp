@@ -25,6 +25,8 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
   if (!co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms)))
     co_return refused(
         "this server is not the active one, or cannot know now; subscribe again later");
+  KeyRing* const keys = core_.keys();
+  const std::uint64_t key_version = keys == nullptr ? 0 : keys->version(*id);
   Credential login{Credential::Use::login, *id, std::move(request.key)};
   const std::optional<bool> allowed = co_await core_.is_good(std::move(login), connection->address);
   if (!allowed) co_return refused(describe(Reason::key_unchecked));
@@ -53,8 +55,8 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
                           ": subscribe without from for a snapshot, and go on from it",
                       "unknown_event");
   const AccountNumber number = *view_->account_number(*id);
-  const auto subscription =
-      std::make_shared<Subscription>(Subscription{*id, number, connection, request.from});
+  const auto subscription = std::make_shared<Subscription>(
+      Subscription{*id, number, connection, request.from, key_version});
   followers_.emplace(number, subscription);
   make_ready(subscription);
   co_return Begun{subscription, {}};
@@ -124,8 +126,13 @@ asio::awaitable<std::vector<AccountChannel::Message>> AccountChannel::next(
   co_return messages;
 }
 
+bool AccountChannel::has_right_key(const Subscription& subscription) const {
+  KeyRing* const keys = core_.keys();
+  return keys == nullptr || keys->version(subscription.account) == subscription.key_version;
+}
+
 bool AccountChannel::has_message(const Subscription& subscription) const {
-  return !subscription.begun || subscription.rules_changed;
+  return !subscription.begun || subscription.rules_changed || !has_right_key(subscription);
 }
 
 void AccountChannel::take_message(Connection& connection, std::vector<Message>& messages) {
@@ -134,11 +141,19 @@ void AccountChannel::take_message(Connection& connection, std::vector<Message>& 
   subscription->ready = false;
   if (subscription->over) return;
   messages.push_back(message(subscription));
-  if (view_->account(subscription->number).events > subscription->sent) make_ready(subscription);
+  if (!subscription->over && view_->account(subscription->number).events > subscription->sent)
+    make_ready(subscription);
 }
 
 AccountChannel::Message AccountChannel::message(const SubscriptionPointer& subscription) {
   const AccountId& id = subscription->account;
+  if (!has_right_key(*subscription)) {
+    end(subscription);
+    return {subscription,
+            error_message("the key of the account was changed or revoked; subscribe with its key",
+                          "key_changed", id.view()),
+            true};
+  }
   if (!subscription->begun) return {subscription, first_message(*subscription)};
   subscription->rules_changed = false;
   return {subscription, rules_message(*view_, id, view_->account(subscription->number))};
@@ -203,6 +218,14 @@ void AccountChannel::publish(const Rows& rows) {
       make_ready(at->second);
     }
   }
+}
+
+void AccountChannel::check_keys() {
+  KeyRing* const keys = core_.keys();
+  if (keys == nullptr || checked_key_version_ == keys->version()) return;
+  checked_key_version_ = keys->version();
+  for (const auto& [number, subscription] : followers_)
+    if (!has_right_key(*subscription)) make_ready(subscription);
 }
 
 }  // namespace exchange

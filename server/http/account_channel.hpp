@@ -33,6 +33,7 @@ class AccountChannel {
     const AccountNumber number;
     const std::shared_ptr<Connection> connection;
     const std::optional<EventNumber> from;  // none: with a snapshot
+    const std::uint64_t key_version;        // of the account, before its key was checked
     bool begun = false;                     // its first message was made
     EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
     bool rules_changed = false;             // since its newest message
@@ -65,6 +66,7 @@ class AccountChannel {
   struct Message {
     SubscriptionPointer subscription;
     std::string text;
+    bool is_last = false;  // of the subscription: it is over
   };
   boost::asio::awaitable<std::vector<Message>> next(ConnectionPointer connection);
   void end(const SubscriptionPointer& subscription);
@@ -72,6 +74,8 @@ class AccountChannel {
 
   // For the followers of these accounts. The view has the rows.
   void publish(const Rows& rows);
+  // Ends the subscriptions whose key is no more that of their account; also those without events.
+  void check_keys();
   // Before the context ends.
   void close() {
     reads_.close();
@@ -85,7 +89,8 @@ class AccountChannel {
   // Whether the core brings events into the tables soon.
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
-  // What needs no reading of events: its first message, or rules.
+  bool has_right_key(const Subscription& subscription) const;
+  // What needs no reading of events: its first message, rules, or that it is over.
   bool has_message(const Subscription& subscription) const;
   Message message(const SubscriptionPointer& subscription);
   std::string first_message(Subscription& subscription);
@@ -105,6 +110,7 @@ class AccountChannel {
   std::set<Event*> waiting_;  // of wait_for()
   std::multimap<AccountNumber, SubscriptionPointer> followers_;
   std::size_t beginning_ = 0;  // subscriptions
+  std::uint64_t checked_key_version_ = 0;
 };
 
 }  // namespace exchange

@@ -46,7 +46,7 @@ std::string events_message(const MarketView& view, const AccountId& account,
                            const std::vector<EventRow>& events);
 // `member`: symbol or account.
 std::string unsubscribed_message(std::string_view member, std::string_view value);
-// `account`: which subscription it refuses; empty: none of an account.
+// `account`: which subscription it refuses or ends; empty: none of an account.
 std::string error_message(std::string_view sentence, std::string_view code,
                           std::string_view account = {});
 

@@ -62,6 +62,8 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending, const Lease& lease);
 
   bool has_keys() const { return authenticator_ != nullptr; }
+  // Null if accounts have no keys.
+  KeyRing* keys() const { return has_keys() ? &authenticator_->keys() : nullptr; }
   // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
   // checked, since the server stops or has too much to check.
   boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const PeerAddress& address);

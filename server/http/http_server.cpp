@@ -159,7 +159,7 @@ class HttpServer::State {
                        "--http-port", "--http-bind"})) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
     show_server(metrics, info);
-    asio::co_spawn(context_, close_stale_subscribers(), asio::detached);
+    asio::co_spawn(context_, check_subscribers(), asio::detached);
     start_accepting(
         context_.get_executor(), acceptor_, std::chrono::milliseconds(100),
         [this](tcp::socket socket) { start_connection(std::move(socket)); },
@@ -249,8 +249,9 @@ class HttpServer::State {
     });
   }
 
-  // A subscriber of a server that was replaced would wait for updates that never come.
-  asio::awaitable<void> close_stale_subscribers() {
+  // A subscriber of a server that was replaced would wait for updates that never come; so would a
+  // follower of an account that has another key now.
+  asio::awaitable<void> check_subscribers() {
     asio::steady_timer timer(context_);
     while (true) {
       timer.expires_after(std::chrono::seconds(1));
@@ -260,6 +261,7 @@ class HttpServer::State {
         channel_.close(beast::websocket::close_reason(beast::websocket::close_code::try_again_later,
                                                       "this server may have been replaced"),
                        false);
+      asio::post(answers_, [this] { accounts_.check_keys(); });
     }
   }
 

@@ -341,9 +341,11 @@ asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
     co_await subscriber->has_room();
     if (messages.empty() || subscriber->is_over()) co_return;
     ++turn_;
-    for (const auto& [account, text] : messages) {
+    for (const auto& [account, text, is_last] : messages) {
       const auto known = subscriber->accounts.find(std::string(account->account.view()));
-      if (known != subscriber->accounts.end() && known->second == account) send(*subscriber, text);
+      if (known == subscriber->accounts.end() || known->second != account) continue;
+      send(*subscriber, text);
+      if (is_last) subscriber->accounts.erase(known);
     }
   }
 }

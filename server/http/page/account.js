@@ -3,7 +3,7 @@
 import {cashUnits, units} from "./decimal.js";
 
 export const news_max = 500;
-const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions"];  // asking again changes nothing
+const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions", "key_changed"];  // asking again changes nothing
 
 // What the operator lets the account do, as a snapshot and two other messages have it; absent: as usual.
 const rulesOf = ({access, role, orders_max, orders_per_second_max, position_max}) => ({access, role, orders_max, orders_per_second_max, position_max});

@@ -64,6 +64,7 @@ const words = {
   executed_more: ["shares", "That much of it was executed already."],
   would_execute: ["limit", "It would be executed at once, so it was not posted."],
   unknown_account: ["account", "There is no such account, or the key is not its key."],
+  key_changed: ["account", "The key of this account was changed or revoked: sign in with its key."],
   account_frozen: [null, "The operator has frozen this account."],
   malformed_id: ["account", "An account is 1 to 64 digits."],
   nothing_open: [null, "Nothing of this order is open any more."],

@@ -88,6 +88,7 @@ const tests = {
     equal([account.take({type: "rules", account: "1", position_max: "5"}), account.rules, account.number], ["taken", {position_max: "5"}, 9]);
     account.take({type: "subscribed", from: 10, newest: 9, access: "frozen"});
     equal(account.rules, {access: "frozen"});
+    equal([account.take({type: "error", code: "key_changed"}), account.refusal.code], ["refused", "key_changed"]);
   },
   "profit is cash and shares now, less those of the sign-in, exactly"() {
     const account = new Account("1", "");

@@ -345,6 +345,20 @@ class Trading(unittest.TestCase):
         )
         trader.place("buy", "1", "9")
 
+    def test_an_account_whose_key_is_changed_is_signed_out(self):
+        exchange = self.start("--auth", market=None)
+        create = f'<create key="{OPERATOR_KEY}">'
+        exchange.request(f'{create}<account id="1" balance="9" key="secret of 1"/></create>')
+        trader = self.trader(exchange, "1", "secret of 1", fragment="#trade/")
+        exchange.request(f'{create}<set-key id="1" key="another of 1"/></create>')
+        trader.page.wait_for("document.querySelector('#sign-in [aria-invalid]')")
+        self.assertEqual(
+            trader.errors(),
+            {"account": "The key of this account was changed or revoked: sign in with its key."},
+        )
+        trader.sign_in("1", "another of 1")
+        trader.wait_for_text("#free-cash", "9.00")
+
     def test_the_keyboard_is_enough(self):
         exchange = self.start()
         exchange.request(order(2, -5, 12), order(2, -5, 13))

@@ -280,6 +280,39 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
   CHECK(events(other, 1)[0]["number"] == 2);  // and nothing of account 1
 }
 
+TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets another key, or none") {
+  options.auth.required = options.protocol.keys = true;
+  keys.set_key(operator_id, hash_key("key-of-operator", 4));
+  start();
+  REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
+               "<account id='2' balance='10' key='secret-of-2'/></create>")
+              .body.find("error") == std::string::npos);
+  const Json ended =
+      R"({"type": "error", "account": "1", "code": "key_changed",
+          "error": "the key of the account was changed or revoked; subscribe with its key"})"_json;
+  Socket first = follow(), second = follow();
+  for (Socket* const one : {&first, &second}) {
+    send(*one, subscribe_account("1", {}, "secret-of-1"));
+    CHECK(receive(*one)["type"] == "account");
+  }
+  send(second, subscribe_account("2", {}, "secret-of-2"));
+  CHECK(receive(second)["account"] == "2");
+  // no event is sent to who has the key before
+  post("<create key='key-of-operator'><set-key id='1' key='another-of-1'/></create>");
+  post("<create key='key-of-operator'><adjust-cash id='1' amount='5'/></create>");
+  for (Socket* const one : {&first, &second}) CHECK(receive(*one) == ended);
+  send(first, subscribe_account("1", {}, "another-of-1"));
+  CHECK(receive(first)["balance"] == "15");
+  // without an event, too
+  post("<create key='key-of-operator'><set-key id='1' revoke='true'/></create>");
+  CHECK(receive(first) == ended);
+  CHECK(error_of(first, subscribe_account("1", {}, "another-of-1")) ==
+        "unknown account: unknown_account");
+  // other subscriptions go on, and the connection
+  post("<create key='key-of-operator'><adjust-cash id='2' amount='5'/></create>");
+  CHECK(events(second, 1)[0]["balance"] == "15");
+}
+
 TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up no other") {
   options.http.websocket_backlog_bytes_max = 100'000;
   options.http.websocket_idle_ms = 600'000;
