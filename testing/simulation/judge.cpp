@@ -99,6 +99,7 @@ class Judge {
           if (std::any_of(replied_now_.begin(), replied_now_.end(), changed_state))
             violated("a request is committed in part");
           replied_now_.clear();
+          world_.counts.lost_steps += submitted.connection == Submitted::timetable;
           return false;
         }
         if (!(steps_[at_].command == command))
@@ -107,6 +108,11 @@ class Judge {
         ++at_;
       }
       replied_now_.push_back(outcome);
+    }
+    if (submitted.connection == Submitted::timetable) {
+      judge_steps(submitted);
+      replied_now_.clear();
+      return true;
     }
     std::vector<Outcome>& replied = replied_[submitted.connection];
     const auto& asked = commands_[submitted.connection];
@@ -117,6 +123,21 @@ class Judge {
     replied.insert(replied.end(), replied_now_.begin(), replied_now_.end());
     replied_now_.clear();
     return true;
+  }
+  // Each step once, and in order, whichever servers took them.
+  void judge_steps(const Submitted& submitted) {
+    std::map<std::string, Timestamp> taken;
+    for (const Command& command : submitted.commands) {
+      const std::string symbol(std::get<SetInstrument>(command).symbol->view());
+      taken[symbol] = newest_step(simulated_day(), symbol, submitted.looked_at).at;
+    }
+    for (const auto& [symbol, at] : taken) {
+      if (const auto [newest, is_new] = taken_.try_emplace(symbol, at); !is_new) {
+        if (newest->second >= at) violated("a step of the timetable is taken again for " + symbol);
+        newest->second = at;
+      }
+      ++world_.counts.steps;
+    }
   }
   void judge_connection(std::size_t number) {
     const Connection& connection = world_.connections[number];
@@ -190,6 +211,7 @@ class Judge {
   std::vector<std::vector<Outcome>> replied_;
   std::vector<std::vector<const Command*>> commands_;  // by connection: what was asked
   std::vector<Outcome> replied_now_;
+  std::map<std::string, Timestamp> taken_;  // of the timetable: the newest step of each symbol
 };
 
 }  // namespace

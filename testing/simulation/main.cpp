@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "simulation/world.hpp"
@@ -29,7 +30,9 @@ constexpr Counted counted[] = {
     {"connections cut by clients", &World::Counts::cuts, 900},
     {"requests answered and compared", &World::Counts::answered, 25'000},
     {"unanswered", &World::Counts::unanswered, 2'000},
-    {"orders replaced", &World::Counts::replaced, 2'000}};
+    {"orders replaced", &World::Counts::replaced, 2'000},
+    {"steps of a timetable", &World::Counts::steps, 7'000},
+    {"of them not committed", &World::Counts::lost_steps, 5}};
 
 // "1 servers, 2 crashes, ..."
 std::string print(const World::Counts& counts) {
@@ -64,6 +67,7 @@ int main(int argc, char** argv) {
       ->default_str("300; 1 with --seed");
   app.add_flag("--verbose", verbose, "show the server's log and a line for each seed");
   CLI11_PARSE(app, argc, argv);
+  ::setenv("TZ", "UTC0", 1);  // of timetables
   if (app.count("--seed") > 0 && app.count("--seeds") == 0) count = 1;
   spdlog::set_level(verbose ? spdlog::level::info : spdlog::level::off);
 

@@ -37,6 +37,7 @@ Task Scheduler::spawn(std::string name, Process process, bool thread, std::funct
   fiber->name = std::move(name);
   fiber->process = process;
   fiber->thread = thread;
+  fiber->killed = dying() && running_->process == process;  // a thread of a process that is killed
   fiber->work = std::move(work);
   if (stacks_.empty()) {
     fiber->stack = std::make_unique_for_overwrite<char[]>(stack_bytes);

@@ -129,7 +129,8 @@ void World::run_client(unsigned number) {
   bool first = number == 0;
   for (unsigned asked = 0; asked < plan.requests;) {
     // Time passes only while nobody can do anything, and leases end by time.
-    if (plan.mostly_queries) scheduler.sleep(Nanoseconds(scheduler.below(100)) * 1'000'000);
+    if (plan.mostly_queries || plan.timetable)
+      scheduler.sleep(Nanoseconds(scheduler.below(plan.timetable ? 2'000 : 100)) * 1'000'000);
     if (!connected) connected = connect();
     Connection& connection = connections[*connected];
     std::string bytes;

@@ -49,13 +49,21 @@ void World::serve_process(Process process) {
 
   const auto metrics = std::make_unique<Metrics>();
   Sink sink(scheduler);
-  auto core =
-      std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
-                             [this, process](const std::string& why) { die(process, why); });
+  const OnFatal on_fatal = [this, process](const std::string& why) { die(process, why); };
+  std::optional<SimulatedTimetable> timetable;
+  OnProjected on_projected;
+  if (plan.timetable) {
+    timetable.emplace(*this, record, *metrics, on_fatal);
+    timetable->apply(recovered->exchange.symbol_rows());
+    on_projected = [&](const Rows& rows, BatchNumber) { timetable->apply(rows.symbols); };
+  }
+  auto core = std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
+                                     on_fatal, on_projected);
   Server server{process, record, *core, sink};
   newest_served_ = std::max(newest_served_, record.epoch);
   servers_.push_back(&server);
   scheduler.notify(&servers_);
+  if (timetable) timetable->start(*core);  // it may die in here: crash() must find the server
   while (!server.stopping) scheduler.wait(&server);
   std::erase(servers_, &server);
   for (Connection& connection : connections) {
@@ -64,6 +72,7 @@ void World::serve_process(Process process) {
     scheduler.notify(&connection.to_server);
   }
   while (server.connections > 0) scheduler.wait(&server);
+  if (timetable) timetable->stop();
   core.reset();
   if (!scheduler.dying()) forget(process);
 }

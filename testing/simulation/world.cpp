@@ -47,13 +47,17 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
 }
 
 World::World(std::uint64_t seed)
-    : scheduler(seed), plan(Plan::draw(scheduler, disk)), commands_(seed, plan.extreme_numbers) {}
+    : scheduler(seed), plan(Plan::draw(scheduler, disk)), commands_(seed, plan.extreme_numbers) {
+  plan.timetable = seed % 4 == 0;
+  if (plan.timetable) plan.clock_jumps_one_in = 0;  // one that goes back may repeat a step
+}
 
 void World::run() {
   clients_left_ = plan.clients;
   scheduler.spawn("supervisor", 0, false, [this] { supervise(); });
   for (unsigned client = 0; client < plan.clients; ++client)
     scheduler.spawn("client", 0, false, [this, client] { run_client(client); });
+  if (plan.timetable) scheduler.spawn("hours", 0, false, [this] { pass_hours(); });
   scheduler.run();
   judge(*this);
 }
@@ -81,7 +85,24 @@ void World::supervise() {
     while (!alive_.empty()) crash(alive_.back(), false);
     start_server();
   }
+  if (plan.timetable) pass_quiet_day();
   stop_politely();
+}
+
+void World::pass_hours() {
+  while (clients_left_ > 0) {
+    scheduler.sleep(Nanoseconds(scheduler.below(2'000)) * second / 1'000);
+    clock.offset += Nanoseconds(scheduler.below(3'600)) * second;
+  }
+}
+
+// While all is well, every step is taken.
+void World::pass_quiet_day() {
+  for (int hour = 0; hour < 24; ++hour) {
+    clock.offset += 3'600 * second;
+    for (int tenth = 0; tenth < 50; ++tenth) scheduler.sleep(second / 10);  // a long one may leap
+    check_taken(disk.projections.back().tables.image(), clock.now());
+  }
 }
 
 void World::trouble() {

@@ -13,6 +13,7 @@
 #include "options.hpp"
 #include "simulation/scheduler.hpp"
 #include "simulation/simulated_store.hpp"
+#include "simulation/simulated_timetable.hpp"
 
 namespace exchange::simulation {
 
@@ -28,6 +29,7 @@ struct Plan {
   unsigned cuts_one_in = 0;  // of the requests, by the client
   bool extreme_numbers = false;
   bool mostly_queries = false;  // they may be answered without a commit
+  bool timetable = false;       // servers have one, and hours pass
   CoreLimits core;
   ProtocolLimits protocol;
   static Plan draw(Scheduler& scheduler, Disk& disk);
@@ -70,8 +72,10 @@ struct Connection {
 };
 
 struct Submitted {
+  static constexpr std::size_t timetable = SIZE_MAX;  // in place of a connection
   std::size_t connection;
   std::vector<Command> commands;
+  Timestamp looked_at = {};  // of the timetable: its steps up to then are due
 };
 
 // What one process found, promised and did.
@@ -112,7 +116,8 @@ class World {
   std::deque<Connection> connections;
   struct Counts {
     unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0,
-             stale_primaries = 0, cuts = 0, answered = 0, unanswered = 0, replaced = 0;
+             stale_primaries = 0, cuts = 0, answered = 0, unanswered = 0, replaced = 0, steps = 0,
+             lost_steps = 0;
   } counts;
 
  private:
@@ -122,6 +127,8 @@ class World {
   void start_server();
   void crash(Process process, bool power_cut);
   void stop_politely();
+  void pass_hours();
+  void pass_quiet_day();
   void forget(Process process);
   bool alive(Process process) const;
 

@@ -4,6 +4,7 @@
 // notify() is found.
 
 #include <chrono>
+#include <utility>
 
 #include "simulation/scheduler.hpp"
 
@@ -12,6 +13,8 @@ namespace exchange {
 template <class T>
 class Guarded {
  public:
+  Guarded() = default;
+  explicit Guarded(T data) : data_(std::move(data)) {}
   template <class Function>
   decltype(auto) with(Function function) {
     if (Scheduler* const scheduler = Scheduler::current()) scheduler->preempt();

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "simulation/scheduler.hpp"
@@ -16,10 +17,14 @@ class Thread {
  public:
   Thread() = default;
   explicit Thread(simulation::Task task) : task_(task) {}
-  void join() { simulation::Scheduler::current()->join(task_); }
+  bool joinable() const { return task_.has_value(); }
+  void join() {
+    simulation::Scheduler::current()->join(*task_);
+    task_.reset();
+  }
 
  private:
-  simulation::Task task_ = 0;
+  std::optional<simulation::Task> task_;
 };
 
 enum class Priority { usual, low };
