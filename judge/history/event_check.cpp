@@ -36,10 +36,12 @@ class NotedExchange final : public NaiveExchange {
       if (found == watched_.end() || found->second) return;
       found->second = true;
       note(record->account, nullptr, Json{{"event", "began"}});
-    } else if (const auto* place = std::get_if<PlaceShares>(&command);
-               place != nullptr && place->shares > Shares()) {
-      note(place->account, &place->symbol,
-           Json{{"event", "shares_received"}, {"shares", to_string(place->shares)}});
+    } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
+      note_shares(*place, false);
+    } else if (const auto* shares = std::get_if<AdjustShares>(&command)) {
+      note_shares(*shares, shares->takes);
+    } else if (const auto* cash = std::get_if<AdjustCash>(&command)) {
+      note(cash->account, nullptr, Json{{"event", cash->takes ? "cash_taken" : "cash_received"}});
     }
   }
 
@@ -58,6 +60,14 @@ class NotedExchange final : public NaiveExchange {
     event["batch"] = batch_;
     event["time_us"] = time_.microseconds;
     events.push_back(std::move(event));
+  }
+  // Nothing that is received is no event.
+  template <class Given>
+  void note_shares(const Given& given, bool taken) {
+    if (!taken && given.shares == Shares()) return;
+    note(given.account, &given.symbol,
+         Json{{"event", taken ? "shares_taken" : "shares_received"},
+              {"shares", to_string(given.shares)}});
   }
   void note(const Order& order, Json event, bool with_limit) {
     event["order"] = number_of(order);
@@ -81,6 +91,8 @@ class NotedExchange final : public NaiveExchange {
     const auto* cancel = std::get_if<CancelOrder>(command_);
     const auto* place = std::get_if<PlaceOrder>(command_);
     std::string reason = "client";
+    if (std::holds_alternative<SetAccount>(*command_)) reason = "operator";
+    if (std::holds_alternative<SetInstrument>(*command_)) reason = "immediate";
     if (cancel != nullptr && cancel->at_disconnect) reason = "disconnect";
     if (place != nullptr) {
       const bool taker = number_of(order) == orders();

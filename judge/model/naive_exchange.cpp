@@ -501,6 +501,15 @@ bool is_before_count(const Outcome& outcome) {
 
 }  // namespace
 
+std::uint64_t NaiveExchange::orders_per_second_max(const AccountId& id, Version at) const {
+  const Account* const of = account(id, at);
+  return of ? of->rules_at(at).orders_per_second_max : 0;
+}
+
+bool NaiveExchange::counts(const Command& command, Version at) const {
+  return !is_before_count(outcome(command, at));
+}
+
 Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
   const Outcome expected = outcome(command, version_);
   ++version_;
@@ -535,12 +544,19 @@ Outcome NaiveExchange::execute(const SetInstrument& command, Timestamp now) {
     const Instrument before = symbol.instrument(version_), after = changed(before, command);
     if (after.trading == Trading::open && before.trading != Trading::open)
       if (const auto executed = uncross(name, now); executed && command.symbol) outcome = *executed;
-    if (collects(before.trading) && !collects(after.trading))
-      for (const OrderId id : symbol.orders)
-        if (is_open(id) && limit_now(orders_[id - 1]) == Price()) cancel_open(orders_[id - 1], now);
+    if (collects(before.trading) && !collects(after.trading)) cancel_market_orders(symbol, now);
     symbol.rules.push_back({version_, after});
   }
   return outcome;
+}
+
+void NaiveExchange::cancel_market_orders(const Symbol& symbol, Timestamp now) {
+  for (const Side side : {Side::buy, Side::sell})
+    for (const OrderId id : symbol.orders) {
+      Order& order = orders_[id - 1];
+      if (order.placed.side == side && is_open(id) && limit_now(order) == Price())
+        cancel_open(order, now);
+    }
 }
 
 std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestamp now) {
@@ -591,8 +607,10 @@ Outcome NaiveExchange::execute(const SetAccount& command, Timestamp now) {
   if (command.position_max) rules.position_max = *command.position_max;
   of.rules.push_back({version_, rules});
   if (!command.cancel_orders) return Created{};
+  std::map<OrderId, OrderId> by_place;
   for (const OrderId id : of.orders)
-    if (is_open(id)) cancel_open(orders_[id - 1], now);
+    if (is_open(id)) by_place[place(id)] = id;
+  for (const auto& [place, id] : by_place) cancel_open(orders_[id - 1], now);
   return Created{};
 }
 

@@ -36,6 +36,11 @@ class NaiveExchange {
   // The first version after `at` at which outcome() may be another one; never if there is none.
   Version next_change(const Command& command, Version at) const;
 
+  // D6, at this version: the limit of the account, 0 for none, and whether an order or replace
+  // counts for it. outcome() knows no such refusal.
+  std::uint64_t orders_per_second_max(const AccountId& account, Version at) const;
+  bool counts(const Command& command, Version at) const;
+
   // As in Exchange, now.
   Cash balance(const AccountId& account) const;
   Shares position(const AccountId& account, const SymbolName& symbol) const;
@@ -172,6 +177,7 @@ class NaiveExchange {
   }
   // Whether an order is collected for an auction: one that is there, or that it starts.
   bool collect(const PlaceOrder& order);
+  void cancel_market_orders(const Symbol& symbol, Timestamp now);
   std::optional<Uncrossed> uncross(const SymbolName& symbol, Timestamp now);
   void trade(Order& buy, Order& sell, const Execution& execution, Side taker);
   std::vector<SymbolName> named_by(const SetInstrument& command, Version version) const;

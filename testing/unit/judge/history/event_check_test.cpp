@@ -88,3 +88,44 @@ TEST_CASE("a stream that cannot be read is refused with its line, but for a line
   CHECK_THROWS_WITH(judge("{}\n"), contains_text("s:1: is no message of /ws: "));
   CHECK(judge(message(began) + R"({"type":"eve)").events == 1);
 }
+
+TEST_CASE("what the operator does is an event") {
+  std::vector<Batch> batches = journal();
+  Batch& batch = batches.emplace_back(Batch{5, {.time = Timestamp{5}}});
+  batch.record.commands = {
+      AdjustCash{.account = alice, .cash = Cash::whole(20)},
+      AdjustCash{.account = alice, .takes = true, .cash = Cash::whole(100)},
+      AdjustShares{.account = alice, .symbol = spy, .shares = Shares::whole(3)},
+      AdjustShares{.account = alice, .symbol = spy, .takes = true, .shares = Shares::whole(1)},
+      SetInstrument{.symbol = spy, .trading = Trading::auction},
+      PlaceOrder(alice, spy, Side::sell, Shares::whole(5), {}, {}, Lifetime::immediate_or_cancel),
+      PlaceOrder(alice, spy, Side::buy, Shares::whole(2), Price::whole(1)),
+      SetInstrument{.symbol = spy, .trading = Trading::open},
+      PlaceOrder(alice, spy, Side::buy, Shares::whole(1), Price::whole(1)),
+      SetAccount{.account = alice, .access = Access::frozen, .cancel_orders = true}};
+  const char* const right[] = {
+      R"({"event":"cash_received","balance":"1000")",
+      R"({"event":"cash_taken","balance":"900")",
+      R"({"event":"shares_received","shares":"3","symbol":"SPY","balance":"900","position":"7")",
+      R"({"event":"shares_taken","shares":"1","symbol":"SPY","balance":"900","position":"6")",
+      R"({"event":"opened","order":3,"symbol":"SPY","side":"sell","shares":"5","limit":null,"open":"5","balance":"900","position":"1")",
+      R"({"event":"opened","order":4,"symbol":"SPY","side":"buy","shares":"2","limit":"1","open":"2","balance":"898","position":"1")",
+      R"({"event":"executed","order":3,"symbol":"SPY","side":"sell","shares":"2","price":"1","open":"3","execution":2,"role":"maker","balance":"900","position":"3")",
+      R"({"event":"executed","order":4,"symbol":"SPY","side":"buy","shares":"2","price":"1","open":"0","execution":2,"role":"taker","balance":"900","position":"3")",
+      R"({"event":"canceled","order":3,"symbol":"SPY","side":"sell","shares":"3","limit":null,"open":"0","reason":"immediate","balance":"900","position":"6")",
+      R"({"event":"opened","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1","open":"1","balance":"899","position":"6")",
+      R"({"event":"canceled","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1","open":"0","reason":"operator","balance":"900","position":"6")"};
+  std::string list;
+  std::uint64_t number = 5;
+  for (const char* event : right)
+    list += (number == 5 ? "" : ",") + std::string(event) + R"(,"batch":5,"time_us":5,"number":)" +
+            std::to_string(number) + "}",
+        ++number;
+  std::istringstream in(message(list));
+  std::vector<StreamEvent> events;
+  read_events(in, "s", events);
+  const EventVerdict verdict = check_events(events, batches);
+  for (const Finding& finding : verdict.findings) UNSCOPED_INFO(finding.sentence);
+  CHECK(verdict.findings.empty());
+  CHECK(verdict.events == 11);
+}
