@@ -31,15 +31,18 @@ struct Bound {
 
 class Checker {
  public:
-  Checker(const std::vector<Request>& requests, const std::vector<Batch>& journal)
+  Checker(const std::vector<Request>& requests, const std::vector<Batch>& journal,
+          TradingDay trading_day)
       : requests_(requests),
         journal_(journal),
+        trading_day_(trading_day),
         commits_(commits_of(journal)),
         commit_of_element_(requests.size()),
         places_(requests.size()) {}
 
   Verdict run() {
-    repeats_ = match(requests_, commits_, verdict_.findings);
+    replay();
+    repeats_ = match(requests_, commits_, trading_day_, verdict_.findings);
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (const std::size_t request = commits_[commit].request; request != no_request) {
         commit_of_element_[request][commits_[commit].element] = commit;
@@ -47,7 +50,6 @@ class Checker {
         place.begin = std::min(place.begin, commit);
         place.end = place.end == never ? commit + 1 : std::max(place.end, commit + 1);
       }
-    replay();
     check_shapes();
     for (std::size_t request = 0; request < requests_.size(); ++request)
       if (places_[request].known() && !requests_[request].replies.empty()) compare_change(request);
@@ -76,7 +78,8 @@ class Checker {
       last = batch.record.time;
       for (std::size_t i = 0; i < batch.record.commands.size(); ++i, ++commit) {
         const Command& command = commits_[commit].command;
-        const Outcome& outcome = outcomes_.emplace_back(model_.apply(command, batch.record.time));
+        const Outcome& outcome = commits_[commit].outcome =
+            model_.apply(command, batch.record.time);
         const auto* const rejected = std::get_if<Rejected>(&outcome);
         if (rejected == nullptr) continue;
         if (std::holds_alternative<PlaceOrder>(command) ||
@@ -129,7 +132,7 @@ class Checker {
       if (committed) version = commit->second;
       ++verdict_.compared;
       const std::string wanted =
-          wanted_reply(request, element, committed ? &outcomes_[version] : nullptr, version);
+          wanted_reply(request, element, committed ? &commits_[version].outcome : nullptr, version);
       if (wanted != request.replies[element])
         find(index, "got " + request.replies[element] + "; right is " + wanted +
                         ", by the replay of " + where(version));
@@ -147,7 +150,24 @@ class Checker {
     if (may_be_too_long(*asked.command) &&
         got == error_of(asked, exchange::describe(Reason::reply_too_long)))
       return got;
+    if (is_of_server_alone(asked, got, version)) return got;
     return reply_element(model_.outcome(*asked.command, version), asked.echo);
+  }
+
+  // Whether it is a refusal that depends on what neither journal nor history has, so that it can be
+  // right: the orders that this second had before, refused ones included (D6), and whether accounts
+  // have keys (D1).
+  bool is_of_server_alone(const RequestElement& asked, const std::string& got,
+                          Version version) const {
+    if (std::holds_alternative<SetKey>(*asked.command))
+      return got == error_of(asked, "accounts of this exchange have no keys");
+    const auto* const placed = std::get_if<PlaceOrder>(&*asked.command);
+    const auto* const replaced = std::get_if<ReplaceOrder>(&*asked.command);
+    if (!placed && !replaced) return false;
+    const std::uint64_t most =
+        model_.orders_per_second_max(placed ? placed->account : replaced->account, version);
+    return most > 0 && model_.counts(*asked.command, version) &&
+           got == error_of(asked, sentence_of({Reason::too_many_orders_a_second, most}));
   }
 
   // "the journal up to batch 3, command 5 (…)"
@@ -381,11 +401,11 @@ class Checker {
 
   const std::vector<Request>& requests_;
   const std::vector<Batch>& journal_;
+  const TradingDay trading_day_;
   std::vector<Commit> commits_;
   Repeats repeats_;
   std::vector<std::map<std::size_t, std::size_t>> commit_of_element_;  // of each request
   std::vector<Place> places_;                                          // of each request
-  std::vector<Outcome> outcomes_;                                      // of each commit
   // the first version from each on that is inside no request
   std::vector<Version> boundary_;
   NaiveExchange model_;
@@ -398,8 +418,9 @@ class Checker {
 
 }  // namespace
 
-Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal) {
-  return Checker(requests, journal).run();
+Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal,
+              TradingDay trading_day) {
+  return Checker(requests, journal, trading_day).run();
 }
 
 }  // namespace exchange::history

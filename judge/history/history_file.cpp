@@ -152,6 +152,133 @@ RequestElement cancel_all(const pugi::xml_node& node, const std::optional<Accoun
   return element;
 }
 
+// --- of the operator ---
+
+// Each of these sets `value` if the attribute is there. False: to something that it cannot be.
+template <class Value, class Parse>
+bool set(const pugi::xml_node& node, const char* name, Value& value, const Parse& parse) {
+  const pugi::xml_attribute attribute = node.attribute(name);
+  if (!attribute) return true;
+  const auto parsed = parse(std::string_view(attribute.value()));
+  if (parsed) value = *parsed;
+  return bool(parsed);
+}
+
+// Of at least 0.
+std::optional<Price> price_of(std::string_view text) {
+  const auto price = parse_price(text, Rounding::towards_zero);
+  return price && price.value >= Price() ? std::optional(price.value) : std::nullopt;
+}
+std::optional<Shares> shares_of(std::string_view text) {
+  const auto shares = parse_shares(text, Rounding::towards_zero);
+  return shares && shares.value >= Shares() ? std::optional(shares.value) : std::nullopt;
+}
+std::optional<Cash> cash_of(std::string_view text) {
+  const auto cash = parse_cash(text, Rounding::towards_zero);
+  return cash && cash.value >= Cash() ? std::optional(cash.value) : std::nullopt;
+}
+std::optional<std::uint64_t> count_of(std::string_view text) {
+  return text == "0" ? std::optional<std::uint64_t>(0) : parse_order_id(text);
+}
+
+// One of these words.
+template <class Value>
+auto one_of(std::initializer_list<std::pair<std::string_view, Value>> words) {
+  return [words = std::vector(words)](std::string_view text) -> std::optional<Value> {
+    for (const auto& [word, value] : words)
+      if (word == text) return value;
+    return {};
+  };
+}
+
+RequestElement instrument(const pugi::xml_node& node) {
+  RequestElement element{.name = "instrument", .echo = repeated(node, "sym")};
+  SetInstrument command;
+  const auto trading = one_of<Trading>({{"open", Trading::open},
+                                        {"halted", Trading::halted},
+                                        {"auction", Trading::auction},
+                                        {"volatility", Trading::volatility}});
+  const auto at_band = one_of<AtBand>({{"refuse", AtBand::refuse}, {"auction", AtBand::auction}});
+  if (set(node, "sym", command.symbol, parse_symbol_name) &&
+      set(node, "tick", command.tick, price_of) &&
+      set(node, "price-min", command.price_min, price_of) &&
+      set(node, "price-max", command.price_max, price_of) &&
+      set(node, "band", command.band, price_of) && set(node, "at-band", command.at_band, at_band) &&
+      set(node, "lot", command.lot, shares_of) &&
+      set(node, "order-max", command.order_max, shares_of) &&
+      set(node, "trading", command.trading, trading))
+    element.command = command;
+  return element;
+}
+
+RequestElement set_account(const pugi::xml_node& node) {
+  RequestElement element{.name = "set-account", .echo = repeated(node, "id")};
+  SetAccount command;
+  const auto role = one_of<Role>({{"trader", Role::trader}, {"operator", Role::market_operator}});
+  const auto access = one_of<Access>({{"active", Access::active}, {"frozen", Access::frozen}});
+  const auto flag = one_of<bool>({{"true", true}, {"false", false}});
+  if (node.attribute("id") && set(node, "id", command.account, parse_account_id) &&
+      set(node, "role", command.role, role) && set(node, "access", command.access, access) &&
+      set(node, "cancel-orders", command.cancel_orders, flag) &&
+      set(node, "orders-max", command.orders_max, count_of) &&
+      set(node, "orders-per-second-max", command.orders_per_second_max, count_of) &&
+      set(node, "position-max", command.position_max, shares_of))
+    element.command = command;
+  return element;
+}
+
+// A key as matching keeps it: that there is one.
+RequestElement set_key(const pugi::xml_node& node, const std::optional<AccountId>& by) {
+  RequestElement element{.name = "set-key", .echo = repeated(node, "id")};
+  const bool revoke = node.attribute("revoke").as_string() == std::string_view("true");
+  if (!by || revoke == !node.attribute("key").empty()) return element;
+  SetKey command{*by};
+  if (!revoke) command.key.log2_n = 1;
+  element.command = command;
+  return element;
+}
+
+// Below zero: so much is taken.
+template <class Adjust, class Amount, class Parse>
+void read_change(const pugi::xml_node& node, Adjust command, Amount Adjust::*number,
+                 const Parse& parse, RequestElement& element) {
+  std::string_view amount = node.attribute("amount").value();
+  command.takes = amount.starts_with('-');
+  if (command.takes) amount.remove_prefix(1);
+  const auto parsed = parse(amount);
+  if (!parsed || !node.attribute("id") || !set(node, "id", command.account, parse_account_id) ||
+      !set(node, "reason", command.reason, parse_order_reference))
+    return;
+  command.*number = *parsed;
+  element.command = command;
+}
+
+RequestElement adjust_cash(const pugi::xml_node& node) {
+  RequestElement element{.name = "adjust-cash", .echo = repeated(node, "id")};
+  read_change(node, AdjustCash{}, &AdjustCash::cash, cash_of, element);
+  return element;
+}
+
+RequestElement adjust_shares(const pugi::xml_node& node) {
+  RequestElement element{.name = "adjust-shares",
+                         .echo = repeated(node, "sym") + repeated(node, "id")};
+  if (const auto symbol = parse_symbol_name(node.attribute("sym").value()))
+    read_change(node, AdjustShares{.account = {}, .symbol = *symbol}, &AdjustShares::shares,
+                shares_of, element);
+  return element;
+}
+
+RequestElement creation(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  return name == "account"         ? account(node)
+         : name == "instrument"    ? instrument(node)
+         : name == "set-key"       ? set_key(node, parse_account_id(node.attribute("id").value()))
+         : name == "set-account"   ? set_account(node)
+         : name == "adjust-cash"   ? adjust_cash(node)
+         : name == "adjust-shares" ? adjust_shares(node)
+                                   : RequestElement{.name = std::string(name)};
+}
+
 void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elements) {
   for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
@@ -166,8 +293,7 @@ void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elemen
                                ? placement(child, node)
                                : RequestElement{.name = child.name()});
     } else {
-      elements.push_back(name == "account" ? account(node)
-                                           : RequestElement{.name = std::string(name)});
+      elements.push_back(creation(node));
     }
   }
 }
@@ -182,6 +308,7 @@ void read_transactions(const pugi::xml_node& root, Request& request) {
                                : name == "cancel" && of_one ? of_order<CancelOrder>(node, by)
                                : name == "cancel"           ? cancel_all(node, by)
                                : name == "replace"          ? replace(node, by)
+                               : name == "set-key"          ? set_key(node, by)
                                                    : RequestElement{.name = std::string(name)});
   }
 }

@@ -62,6 +62,9 @@ int main(int argc, char** argv) {
                  "messages of /ws with events of accounts, one a line, over any number of "
                  "connections (docs/account-stream.md)")
       ->check(CLI::ExistingFile);
+  bool timetable = false;
+  app.add_flag("--timetable", timetable,
+               "the server followed a timetable: trading of symbols may change without a request");
   app.add_option("--findings-max", findings_max, "findings that are printed")
       ->capture_default_str();
   try {
@@ -90,7 +93,8 @@ int main(int argc, char** argv) {
       print(verdict.findings, findings_max, "every event is there once, and right");
       return verdict.findings.empty() ? exit_ok : exit_impossible;
     }
-    const Verdict verdict = check(requests, journal);
+    const Verdict verdict =
+        check(requests, journal, timetable ? TradingDay::of_timetable : TradingDay::of_requests);
     print(verdict, findings_max);
     return verdict.findings.empty() ? exit_ok : exit_impossible;
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "judge/model/elements.hpp"
 #include "judge/model/print.hpp"
 
 namespace exchange::history {
@@ -11,6 +12,8 @@ namespace {
 // The same for the same command: all that the journal keeps of it, but a key's hash.
 std::string key_of(Command command) {
   if (auto* const create = std::get_if<CreateAccount>(&command)) create->key = {};
+  if (auto* const set = std::get_if<SetKey>(&command))
+    set->key = {.log2_n = std::uint8_t(set->key.has_key())};
   return print(command);
 }
 
@@ -21,18 +24,25 @@ std::optional<OrderId> id_of(const std::string& element) {
       std::string_view(element).substr(at + 5, element.find('"', at + 5) - at - 5));
 }
 
+bool is_of_timetable(const Command& command) {
+  const auto* const set = std::get_if<SetInstrument>(&command);
+  return set != nullptr && set->symbol &&
+         *set == SetInstrument{.symbol = set->symbol, .trading = set->trading};
+}
+
 // No request asks for it.
-bool is_of_server(const Command& command) {
+bool is_of_server(const Command& command, TradingDay trading_day) {
   const auto* const cancel = std::get_if<CancelOrder>(&command);
   return std::holds_alternative<RecordEvents>(command) ||
-         (cancel != nullptr && cancel->at_disconnect);
+         (cancel != nullptr && cancel->at_disconnect) ||
+         (trading_day == TradingDay::of_timetable && is_of_timetable(command));
 }
 
 class Matcher {
  public:
   Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits,
-          std::vector<Finding>& findings)
-      : requests_(requests), commits_(commits), findings_(findings) {
+          TradingDay trading_day, std::vector<Finding>& findings)
+      : requests_(requests), commits_(commits), trading_day_(trading_day), findings_(findings) {
     keys_.reserve(commits.size());
     for (std::size_t i = 0; i < commits.size(); ++i) {
       keys_.push_back(key_of(commits[i].command));
@@ -56,7 +66,10 @@ class Matcher {
     });
     std::for_each(answered.begin(), rest, [&](std::size_t i) { take_answered(i); });
     note_times();
-    std::for_each(rest, answered.end(), [&](std::size_t i) { take_answered(i); });
+    std::for_each(rest, answered.end(), [&](std::size_t i) {
+      take_answered(i);
+      note_time(i);
+    });
     std::stable_sort(unanswered.begin(), unanswered.end(), [&](std::size_t a, std::size_t b) {
       return requests_[a].call < requests_[b].call;
     });
@@ -148,6 +161,8 @@ class Matcher {
   void own(std::size_t request, std::size_t element, std::size_t commit) {
     commits_[commit].request = request;
     commits_[commit].element = element;
+    std::size_t& last = last_of_[request];
+    last = std::max(last, commit);
   }
 
   void take_answered(std::size_t request) {
@@ -155,9 +170,12 @@ class Matcher {
     if (elements.empty()) return;
     std::size_t first = anchor(request, elements).value_or(no_request);
     if (first == no_request || !fits_together(request, elements, first)) {
-      first = first_fit(request, elements, earliest(request), latest(request));
+      // Of equal commands, one that has this reply.
+      first = first_fit(request, elements, earliest(request), latest(request), true);
+      if (first == no_request)
+        first = first_fit(request, elements, earliest(request), latest(request), false);
       // against real time, which the check will report
-      if (first == no_request) first = first_fit(request, elements, 0, commits_.size());
+      if (first == no_request) first = first_fit(request, elements, 0, commits_.size(), false);
     }
     if (first == no_request) return take_one_by_one(request, elements);
     for (std::size_t i = 0; i < elements.size(); ++i) own(request, elements[i], first + i);
@@ -165,15 +183,26 @@ class Matcher {
       report(request, "its commands were committed in more than one batch");
   }
 
-  // Of the commits from `begin` on, before `end`.
+  // Of the commits from `begin` on, before `end`; with their replies, or any.
   std::size_t first_fit(std::size_t request, const Elements& elements, std::size_t begin,
-                        std::size_t end) const {
+                        std::size_t end, bool with_replies) const {
     const auto same = by_key_.find(key_of(*requests_[request].elements[elements.front()].command));
     if (same == by_key_.end()) return no_request;
     for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin);
          commit != same->second.end() && *commit < end; ++commit)
-      if (fits_together(request, elements, *commit)) return *commit;
+      if (fits_together(request, elements, *commit) &&
+          (!with_replies || replies_fit(request, elements, *commit)))
+        return *commit;
     return no_request;
+  }
+
+  bool replies_fit(std::size_t request, const Elements& elements, std::size_t first) const {
+    const Request& asked = requests_[request];
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (asked.replies[elements[i]] !=
+          reply_element(commits_[first + i].outcome, asked.elements[elements[i]].echo))
+        return false;
+    return true;
   }
 
   // When those whose commits are known were sent and answered.
@@ -192,11 +221,24 @@ class Matcher {
       sent_[i - 1].second = std::min(sent_[i - 1].second, sent_[i].second);
   }
 
+  // The same of one of the rest. They come in the order of their replies, so that those answered
+  // before one was sent have come before it.
+  void note_time(std::size_t request) {
+    const auto last = last_of_.find(request);
+    if (last == last_of_.end()) return;
+    const std::size_t before = returned_rest_.empty() ? 0 : returned_rest_.back().second;
+    returned_rest_.push_back({*requests_[request].answered, std::max(before, last->second + 1)});
+  }
+
   // Behind all that was answered before this was sent.
   std::size_t earliest(std::size_t request) const {
-    const auto after = std::lower_bound(returned_.begin(), returned_.end(),
-                                        std::pair(requests_[request].call, std::size_t(0)));
-    return after == returned_.begin() ? 0 : std::prev(after)->second;
+    std::size_t behind = 0;
+    for (const auto* const returned : {&returned_, &returned_rest_}) {
+      const auto after = std::lower_bound(returned->begin(), returned->end(),
+                                          std::pair(requests_[request].call, std::size_t(0)));
+      if (after != returned->begin()) behind = std::max(behind, std::prev(after)->second);
+    }
+    return behind;
   }
 
   // Before all that was sent after this was answered.
@@ -249,7 +291,8 @@ class Matcher {
         }
     std::vector<bool> used(requests_.size());
     for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
-      if (commits_[commit].request != no_request || is_of_server(commits_[commit].command))
+      if (commits_[commit].request != no_request ||
+          is_of_server(commits_[commit].command, trading_day_))
         continue;
       Elements best;
       std::size_t best_request = no_request;
@@ -302,6 +345,7 @@ class Matcher {
 
   const std::vector<Request>& requests_;
   std::vector<Commit>& commits_;
+  const TradingDay trading_day_;
   std::vector<Finding>& findings_;
   std::vector<std::string> keys_;  // of each commit
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
@@ -309,7 +353,8 @@ class Matcher {
   Repeats repeats_;
   // By time of those whose commits are known: the commit behind which what was sent later stands,
   // and before which what was answered earlier does.
-  std::vector<std::pair<std::int64_t, std::size_t>> returned_, sent_;
+  std::vector<std::pair<std::int64_t, std::size_t>> returned_, returned_rest_, sent_;
+  std::unordered_map<std::size_t, std::size_t> last_of_;  // by request: its last commit
 };
 
 }  // namespace
@@ -346,8 +391,8 @@ std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
 }
 
 Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
-              std::vector<Finding>& findings) {
-  return Matcher(requests, commits, findings).run();
+              TradingDay trading_day, std::vector<Finding>& findings) {
+  return Matcher(requests, commits, trading_day, findings).run();
 }
 
 }  // namespace exchange::history

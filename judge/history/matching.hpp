@@ -20,6 +20,7 @@ struct Commit {
   Timestamp time;
   BatchNumber batch;
   OrderId order = 0;                 // the id that an order got
+  Outcome outcome = {};              // by the rules
   std::size_t request = no_request;  // that asked for it
   std::size_t element = 0;
 };
@@ -32,14 +33,17 @@ struct Finding {
   std::string sentence;
 };
 
-// Fills in the request of each commit. Adds a finding for each acknowledged command that is missing
-// or there twice, for each that differs from what was asked, for requests whose commands do not
-// stand together, and for commits that no request asked for.
-// Returns the elements, by request and number, that were answered as an earlier sending of the same
-// order, with the same reference, was: they have no commit of their own.
+// Who changes the trading of symbols: requests alone, or a server that follows a timetable too.
+enum class TradingDay : bool { of_requests, of_timetable };
+
+// Fills in the request of each commit, which has its outcome. Adds a finding for each acknowledged
+// command that is missing or there twice, for each that differs from what was asked, for requests
+// whose commands do not stand together, and for commits that no request asked for. Returns the
+// elements, by request and number, that were answered as an earlier sending of the same order, with
+// the same reference, was: they have no commit of their own.
 using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
 Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
-              std::vector<Finding>& findings);
+              TradingDay trading_day, std::vector<Finding>& findings);
 
 // The name of a reply element: "opened".
 std::string_view name_of(const std::string& element);

@@ -108,7 +108,8 @@ class Story {
     const std::size_t size = document.size();
     const exchange::Request request =
         exchange::read_request(document.data(), size, limits, parsed, elements, commands);
-    if (journal.empty()) same_batch = false;
+    // time does not go back: what changed nothing had a time too
+    if (journal.empty() || journal.back().record.time < time_) same_batch = false;
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
     for (const Command& command : commands) {
