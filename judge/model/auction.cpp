@@ -20,6 +20,8 @@ std::vector<Candidate> candidates(const std::vector<AuctionOrder>& orders,
   for (const AuctionOrder& order : orders)
     if (order.limit) prices.push_back(*order.limit);
   if (last) prices.push_back(*last);
+  std::sort(prices.begin(), prices.end());
+  prices.erase(std::unique(prices.begin(), prices.end()), prices.end());
   std::vector<Candidate> candidates;
   for (const Price price : prices) {
     const auto [demand, supply] = auction_interest(orders, price);

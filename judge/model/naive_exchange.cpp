@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "judge/model/auction.hpp"
-
 namespace exchange {
 namespace {
 
@@ -559,6 +557,11 @@ void NaiveExchange::cancel_market_orders(const Symbol& symbol, Timestamp now) {
     }
 }
 
+std::optional<AuctionResult> NaiveExchange::hold_auction(const std::vector<AuctionOrder>& orders,
+                                                         std::optional<Price> last) const {
+  return auction(orders, last);
+}
+
 std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestamp now) {
   const Symbol& symbol = *find(symbols_, name);
   std::vector<OrderId> ids;
@@ -580,7 +583,7 @@ std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestam
   };
   std::optional<Price> last = symbol.last_price(version_);
   if (*last == Price() || !is_allowed(*last)) last.reset();
-  const auto result = auction(orders, last);
+  const auto result = hold_auction(orders, last);
   if (!result) return {};
   for (const AuctionExecution& one : result->executions) {
     Order &buy = orders_[ids[one.buy] - 1], &sell = orders_[ids[one.sell] - 1];

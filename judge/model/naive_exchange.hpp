@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/exchange.hpp"
+#include "judge/model/auction.hpp"
 
 namespace exchange {
 
@@ -166,7 +167,7 @@ class NaiveExchange {
   // Whether this order or replace is one too many in this second. Counts it.
   std::optional<Rejected> count_order(const Command& command, Timestamp now);
   // Why the order, or what a replace makes of one, breaks a rule; or nothing.
-  std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
+  virtual std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
   // How far the band lets an order of that side go; 0: any price.
   static Price furthest(const Instrument& rules, Price last, Side side);
   bool is_beyond_band(const PlaceOrder& order, Version version) const;
@@ -176,8 +177,10 @@ class NaiveExchange {
     return collects(instrument(symbol, version).trading);
   }
   // Whether an order is collected for an auction: one that is there, or that it starts.
-  bool collect(const PlaceOrder& order);
-  void cancel_market_orders(const Symbol& symbol, Timestamp now);
+  virtual bool collect(const PlaceOrder& order);
+  virtual std::optional<AuctionResult> hold_auction(const std::vector<AuctionOrder>& orders,
+                                                    std::optional<Price> last) const;
+  virtual void cancel_market_orders(const Symbol& symbol, Timestamp now);
   std::optional<Uncrossed> uncross(const SymbolName& symbol, Timestamp now);
   void trade(Order& buy, Order& sell, const Execution& execution, Side taker);
   std::vector<SymbolName> named_by(const SetInstrument& command, Version version) const;

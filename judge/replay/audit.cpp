@@ -35,6 +35,7 @@ class Audit {
   void rank_ids();
   void sort_orders();
   void sort_replaces();
+  void sort_trading();
   void ask_for_final_states();
   void ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders);
   void take_state(std::uint32_t order, const client::ReplyElement& element);
@@ -45,6 +46,7 @@ class Audit {
   std::set<std::uint16_t> replay(bool all_known);
   std::string what_is_not_known() const;
   std::string what_is_not_placed() const;
+  std::string what_was_not_open() const;
 
   AuditInput input_;
   const Ask& ask_;
@@ -57,6 +59,9 @@ class Audit {
   std::set<std::uint16_t> not_placed_;
   std::uint64_t replaces_not_placed_ = 0;
   std::set<std::uint16_t> not_ordered_;  // symbols whose orders came in an order that is not known
+  // symbols that were halted, or in an auction, at times that are not known; that could not be
+  // replayed through an auction
+  std::set<std::uint16_t> not_open_, undecided_;
 };
 
 // How many orders were answered before one of a lower id was sent.
@@ -86,6 +91,10 @@ void number_anew(History& history, std::vector<std::string>& id_texts) {
   for (ReplaceRecord& replace : history.replaces) {
     rank(replace.id);
     rank(replace.place.id);
+  }
+  for (TradingRecord& trading : history.trading) {
+    rank(trading.place.id);
+    rank(trading.next_id);
   }
   for (CancelAllRecord& cancel : history.cancels_of_all) {
     rank(cancel.place.id);
@@ -141,6 +150,7 @@ AuditResult Audit::run() {
   rank_ids();
   sort_orders();
   sort_replaces();
+  sort_trading();
   ask_for_final_states();
   const bool all_known = input_.history.unanswered + input_.history.wrongly_answered == 0;
   ReplyChecks reply_checks(evidence_, findings_, all_known);
@@ -151,6 +161,11 @@ AuditResult Audit::run() {
     BalanceProbe balances(input_, evidence_, ask_, findings_, deviations_);
     balances.check_conservation();
     balances.run();
+    if (!balances.not_probed().empty())
+      result.not_checked =
+          "some of what accounts have was not looked at, since the server refuses "
+          "orders for it: " +
+          balances.not_probed();
     result.accounts = input_.accounts.size();
   } else if (!all_known) {
     result.not_checked = what_is_not_known() +
@@ -162,6 +177,8 @@ AuditResult Audit::run() {
   }
   if (all_known && replaces_not_placed_ > 0)
     result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_is_not_placed();
+  if (all_known && !(not_open_.empty() && undecided_.empty()))
+    result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_was_not_open();
   if (!not_ordered_.empty())
     result.not_checked += std::string(result.not_checked.empty() ? "" : "; ") +
                           "transaction ids do not rise in the order of arrival, and clients sent "
@@ -207,6 +224,27 @@ std::string Audit::what_is_not_placed() const {
          symbols;
 }
 
+std::string Audit::what_was_not_open() const {
+  const auto names = [&](const std::set<std::uint16_t>& symbols) {
+    std::string text;
+    for (const std::uint16_t symbol : symbols) text += " " + input_.symbol_name(symbol);
+    return text;
+  };
+  std::string text;
+  if (!not_open_.empty())
+    text =
+        "trading was halted, or in an auction, and it is not known when: whether the executions "
+        "of these symbols are the right ones was not checked:" +
+        names(not_open_);
+  if (!undecided_.empty())
+    text += (text.empty() ? "" : "; ") +
+            std::string(
+                "too many orders were canceled while an auction ended: from there on the "
+                "executions of these symbols were not checked:") +
+            names(undecided_);
+  return text;
+}
+
 // The course leaves some things open: of the ways to read it, the one with the fewest wrong
 // executions, or that explains far more before them. Returns the symbols that could not be replayed
 // to the end.
@@ -218,7 +256,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     std::vector<Fill> fills;
     std::map<std::uint32_t, std::uint32_t> canceled_by;
     std::vector<std::int64_t> open_after_ns;
-    std::set<std::uint16_t> not_replayed;
+    std::set<std::uint16_t> not_replayed, undecided;
   };
   const std::vector<Fill> listed = evidence_.fills;
   std::optional<Outcome> best;
@@ -229,7 +267,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     Replay replay(evidence_, findings, reading);
     for (const OrderRecord& order : evidence_.orders)
       if (!all_known || unclear_.contains(order.symbol) || not_placed_.contains(order.symbol) ||
-          not_ordered_.contains(order.symbol))
+          not_ordered_.contains(order.symbol) || not_open_.contains(order.symbol))
         replay.leave_out(order.symbol);
     replay.run();
     const std::uint64_t wrong = findings.count(Check::executions), explained = replay.explained();
@@ -244,13 +282,15 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
                      std::move(evidence_.fills),
                      std::move(evidence_.canceled_by),
                      std::move(evidence_.open_after_ns),
-                     replay.not_replayed()};
+                     replay.not_replayed(),
+                     replay.undecided()};
     if (best->wrong == 0) break;
   }
   evidence_.fills = std::move(best->fills);
   evidence_.canceled_by = std::move(best->canceled_by);
   evidence_.open_after_ns = std::move(best->open_after_ns);
   findings_ = std::move(best->findings);
+  undecided_ = std::move(best->undecided);
   if (!best->reading.self_match) deviations_.add(Deviation::self_refused, "");
   return std::move(best->not_replayed);
 }
@@ -285,6 +325,7 @@ void Audit::rank_ids() {
       if (order.sent_ns < last) not_ordered_.insert(order.symbol);
       last = std::max(last, order.answered_ns);
     }
+    for (const TradingRecord& trading : input_.history.trading) not_ordered_.insert(trading.symbol);
   }
   if (texts || !rise) number_anew(input_.history, evidence_.id_texts);
 }
@@ -329,6 +370,24 @@ void Audit::sort_replaces() {
     for (const std::uint64_t id : evidence_.cancels_of_all[i].canceled)
       if (const std::uint32_t order = evidence_.find(id); order < evidence_.orders.size())
         evidence_.canceled_with.emplace(order, i);
+}
+
+// A change of trading has a place if no order came between the two that were sent with it.
+void Audit::sort_trading() {
+  for (const std::uint16_t symbol : input_.history.halted) not_open_.insert(symbol);
+  for (const TradingRecord& record : input_.history.trading) {
+    not_open_.erase(record.symbol);
+    if (collects(record.trading)) evidence_.auctioned.insert(record.symbol);
+  }
+  for (const TradingRecord& record : input_.history.trading) {
+    const std::uint32_t first = evidence_.find(record.place.id);
+    const bool adjacent =
+        first + 1 < evidence_.orders.size() && evidence_.orders[first + 1].id == record.next_id;
+    if (adjacent)
+      evidence_.trading.push_back(record);
+    else
+      not_open_.insert(record.symbol);
+  }
 }
 
 void Audit::ask_for_final_states() {
@@ -456,7 +515,7 @@ std::string_view Audit::misfit(std::uint32_t number, const FinalState& state) co
   }
   if (state.canceled > 0 && state.canceled_time < last_time)
     return "an execution later than its cancel (T10)";
-  return never_rests(order.terms) ? misfit_of_arrival(order, state, last_time) : "";
+  return evidence_.never_rests(number) ? misfit_of_arrival(order, state, last_time) : "";
 }
 
 // Of an order that never rests: all that happens to it happens when it arrives.

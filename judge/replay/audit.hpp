@@ -9,6 +9,7 @@
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
 //   time allows (Replay);
+//   - halts and auctions that the run itself made were kept, and came out as the rules say;
 //   - every account has the cash and shares that follow, to the last unit or to a cent
 //   (BalanceProbe).
 //
@@ -17,8 +18,10 @@
 // are the same either way; the order of things between a request's sending and its answer, as far
 // as ids leave it open; what happens after the audit. Where the request of a replace opened no
 // order, it is not known when that happened (Place): the symbols of those orders are not replayed.
-// Where requests went without a right reply (History::unanswered, wrongly_answered) it is not known
-// what they did: pairing, replay and balances are not checked then.
+// Where another client halted symbols or held auctions it is not known when: a symbol of which an
+// order was refused for it is not replayed; an auction that refused none can lead to findings where
+// there are none. Where requests went without a right reply (History::unanswered, wrongly_answered)
+// it is not known what they did: pairing, replay and balances are not checked then.
 //
 // What differs from the protocol in form alone (Deviation), and what the course protocol leaves
 // open, is no finding: whether orders of one account match each other, and in which order the

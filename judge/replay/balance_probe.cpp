@@ -14,6 +14,17 @@ constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
 constexpr std::int64_t high_price_units = 1'000 * 100'000'000LL;
 constexpr std::size_t probes_per_request = 1'000;
 
+// Not for want of what the account has.
+bool is_for_rule(std::string_view refusal) {
+  for (const Reason reason :
+       {Reason::trading_halted, Reason::off_tick, Reason::off_lot, Reason::order_too_large,
+        Reason::price_too_low, Reason::price_too_high, Reason::account_frozen,
+        Reason::too_many_orders_a_second, Reason::too_many_orders_of_account,
+        Reason::position_too_large})
+    if (refusal.starts_with(describe(reason))) return true;
+  return false;
+}
+
 Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash_reserved; }
 
 }  // namespace
@@ -130,7 +141,9 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
     for (; i < end && elements.next(element); ++i) {
       const bool is_open = element.name == "opened";
       if (is_open) opened.emplace_back(element.attribute("id"));
-      if (is_open != probes_[i].must_open)
+      if (!is_open && is_for_rule(element.content))
+        not_probed_ = element.content;
+      else if (is_open != probes_[i].must_open)
         findings_.add(
             Check::balances,
             probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") + " " +

@@ -29,6 +29,9 @@ class BalanceProbe {
   // That cash and shares are as many as were created. Asks nothing.
   void check_conservation();
   void run();
+  // After run(): the refusal of a probe for a rule of the operator, which says nothing of what the
+  // account has; empty where there was none.
+  const std::string& not_probed() const { return not_probed_; }
 
  private:
   struct Probe {
@@ -52,7 +55,7 @@ class BalanceProbe {
   Deviations& deviations_;
   const std::vector<Holdings> holdings_;
   std::vector<Probe> probes_;  // of one account
-  std::string claim_;
+  std::string claim_, not_probed_;
 };
 
 }  // namespace exchange::judge

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ struct Evidence {
   std::vector<std::uint32_t> first_replace;  // as first_observation
   std::vector<ReplaceRecord> replaces;       // an order's as they happened
   std::vector<CancelAllRecord> cancels_of_all;
+  std::vector<TradingRecord> trading;  // with a place
+  std::set<std::uint16_t> auctioned;   // symbols that were in an auction
   // Of orders that such a cancel canceled: its number there.
   std::map<std::uint32_t, std::uint32_t> canceled_with;
   // orders that were canceled when the other came, which prevents self-trades: itself or a resting
@@ -80,6 +83,12 @@ struct Evidence {
   std::span<const ReplaceRecord> replaces_of(std::size_t order) const {
     return std::span(replaces).subspan(first_replace[order],
                                        first_replace[order + 1] - first_replace[order]);
+  }
+  // An auction collects market orders.
+  bool never_rests(std::size_t order) const {
+    const OrderRecord& record = orders[order];
+    return judge::never_rests(record.terms) &&
+           !(record.terms == Terms::market && auctioned.contains(record.symbol));
   }
   // As ordered, or as replaced last; shares without their sign.
   std::int32_t shares_of(std::size_t order) const {

@@ -6,9 +6,11 @@
 
 #include <compare>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "engine/instrument.hpp"
 #include "judge/replay/terms.hpp"
 
 namespace exchange::judge {
@@ -70,6 +72,20 @@ struct CancelAllRecord {
   std::uint64_t executions = 0;         // listed
 };
 
+// The run, as the operator, changed how a symbol trades. Sent on one connection between two orders,
+// whose ids show when it happened.
+struct TradingRecord {
+  std::uint16_t symbol;
+  Trading trading;
+  // right after the first of those orders; not known where one of them was refused
+  Place place;
+  std::uint64_t next_id = 0;          // that of the second one
+  std::int64_t sent_ns, answered_ns;  // of all three requests
+  // the auction that it ended, by the reply; 0: nothing was executed
+  std::int32_t price_cents = 0;
+  std::int64_t shares = 0;
+};
+
 // An account that the run created, with shares of one symbol or none.
 struct NewAccount {
   std::uint64_t number = 0;  // among those of the client
@@ -84,6 +100,9 @@ struct History {
   std::vector<Observation> observations;
   std::vector<ReplaceRecord> replaces;
   std::vector<CancelAllRecord> cancels_of_all;
+  std::vector<TradingRecord> trading;
+  // symbols of which orders or replaces were refused because they were halted, or in an auction
+  std::set<std::uint16_t> halted;
   // requests sent whose reply never came, or was a wrong one: what they did is not known
   std::uint64_t unanswered = 0, wrongly_answered = 0;
 
@@ -93,6 +112,8 @@ struct History {
     append(new_accounts, other.new_accounts);
     append(replaces, other.replaces);
     append(cancels_of_all, other.cancels_of_all);
+    append(trading, other.trading);
+    halted.merge(other.halted);
     unanswered += other.unanswered;
     wrongly_answered += other.wrongly_answered;
     other = {};

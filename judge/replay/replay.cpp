@@ -35,6 +35,7 @@ Replay::Replay(Evidence& evidence, Findings& findings, Reading reading)
   };
   add_events(evidence.replaces, Event::Kind::replace);
   add_events(evidence.cancels_of_all, Event::Kind::cancel_all);
+  add_events(evidence.trading, Event::Kind::trading);
   std::sort(events_.begin(), events_.end(),
             [](const Event& a, const Event& b) { return a.place < b.place; });
   for (const CancelAllRecord& cancel : evidence.cancels_of_all)
@@ -77,10 +78,11 @@ void Replay::play(std::uint32_t order, Place::Side side) {
   const Place last{evidence_.orders[order].id, side, std::numeric_limits<std::uint16_t>::max()};
   for (; next_event_ < events_.size() && events_[next_event_].place <= last; ++next_event_) {
     const Event& event = events_[next_event_];
-    if (event.kind == Event::Kind::replace)
-      replace(evidence_.replaces[event.index]);
-    else
-      cancel_all(event.index);
+    switch (event.kind) {
+      case Event::Kind::replace: replace(evidence_.replaces[event.index]); break;
+      case Event::Kind::cancel_all: cancel_all(event.index); break;
+      case Event::Kind::trading: change_trading(evidence_.trading[event.index]); break;
+    }
   }
 }
 
@@ -89,7 +91,7 @@ void Replay::replace(const ReplaceRecord& replace) {
   Book& book = books_[evidence_.orders[order].symbol];
   if (book.abandoned) return;
   const std::int32_t open = std::abs(replace.amount) - (shares_[order] - open_[order]);
-  if (!in_book_[order] || open <= 0) {
+  if (!in_book_[order] || open <= 0 || book.trading == Trading::halted) {
     findings_.add(Check::executions, wrong_replace(order, replace));
     book.abandoned = true;
     return;
@@ -108,6 +110,8 @@ std::string Replay::wrong_replace(std::uint32_t order, const ReplaceRecord& repl
   const std::string text = "When the server replaced " + name(order) + " by " +
                            std::to_string(std::abs(replace.amount)) + ", ";
   if (!in_book_[order]) return text + "nothing was open by the rules (E26).";
+  if (books_.at(evidence_.orders[order].symbol).trading == Trading::halted)
+    return text + "trading was halted (I6).";
   return text + std::to_string(shares_[order] - open_[order]) +
          " had executed by the rules: nothing would be open (E27).";
 }
@@ -175,7 +179,15 @@ bool Replay::will_be_canceled(std::uint32_t order) const {
          evidence_.cancels_of_all[with->second].place.known();
 }
 
+void Replay::rest(std::uint32_t order, Book& book) {
+  const OrderRecord& record = evidence_.orders[order];
+  (record.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(order);
+  in_book_[order] = true;
+  if (record.account < resting_.size()) resting_[record.account].push_back(order);
+}
+
 void Replay::match(std::uint32_t taker, Book& book) {
+  if (book.trading != Trading::open) return collect(taker, book);
   const OrderRecord& order = evidence_.orders[taker];
   const Terms terms = terms_of(taker);
   Side& makers = order.amount > 0 ? book.sells : book.buys;
@@ -199,11 +211,7 @@ void Replay::match(std::uint32_t taker, Book& book) {
     }
     best = line.empty() ? makers.erase(best) : std::next(best);
   }
-  if (open_[taker] > 0 && !never_rests(terms_of(taker))) {
-    (order.amount > 0 ? book.buys : book.sells)[rank_of(taker)].push_back(taker);
-    in_book_[taker] = true;
-    if (order.account < resting_.size()) resting_[order.account].push_back(taker);
-  }
+  if (open_[taker] > 0 && !never_rests(terms_of(taker))) rest(taker, book);
 }
 
 Replay::Meeting Replay::meet(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
@@ -312,6 +320,7 @@ bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& maker
     findings_.add(Check::executions, what_is_wrong(taker, maker, right, makers));
     return false;
   }
+  books_[evidence_.orders[taker].symbol].last_cents = right.price_cents;
   for (const std::uint32_t order : {taker, maker}) stay_with_others(order);
   for (const std::uint32_t order : {taker, maker}) {
     open_[order] -= right.shares;

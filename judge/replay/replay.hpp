@@ -19,6 +19,11 @@
 // as many cancels. But what it canceled was there together: once one order has been found gone, the
 // others execute no more.
 //
+// Halts and auctions have their place too (TradingRecord). An auction collects orders; where it
+// ends they execute at the price that the naive auction gives for the book of that moment. Of an
+// order whose cancel was under way then it is not known whether it was there: with or without it,
+// the auction must come out as reported.
+//
 // An order that prevents self-trades cancels others, or is canceled, without a request: where the
 // replay finds that, it explains the cancel, which no reply shows (Evidence::canceled_by).
 //
@@ -34,9 +39,11 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "judge/model/auction.hpp"
 #include "judge/replay/evidence.hpp"
 
 namespace exchange::judge {
@@ -58,12 +65,16 @@ class Replay {
   std::uint64_t explained() const;
   // After run(): the symbols that were left out, or whose replay ended early.
   std::set<std::uint16_t> not_replayed() const;
+  // After run(): those of them that ended in an auction during which too many orders were canceled.
+  const std::set<std::uint16_t>& undecided() const { return undecided_; }
 
  private:
   using Line = std::deque<std::uint32_t>;     // of one price, first come first
   using Side = std::map<std::int32_t, Line>;  // by rank: the lower the better
   struct Book {
     Side buys, sells;
+    Trading trading = Trading::open;
+    std::int32_t last_cents = 0;  // of the last execution; 0: there was none
     bool abandoned = false;
   };
   // Nothing that follows was taken before this was sent.
@@ -83,10 +94,11 @@ class Replay {
     wrong,   // the server reported something else than the rules give
   };
 
-  // A replace or cancel of all, as an index of evidence.replaces or cancels_of_all.
+  // A replace, cancel of all or change of trading, as an index of evidence.replaces,
+  // cancels_of_all or trading.
   struct Event {
     Place place;
-    enum class Kind { replace, cancel_all } kind;
+    enum class Kind { replace, cancel_all, trading } kind;
     std::uint32_t index;
   };
 
@@ -97,6 +109,26 @@ class Replay {
   void take_out_listed(const CancelAllRecord& cancel, std::uint32_t order);
   bool must_have_left(const CancelAllRecord& cancel, std::uint32_t order);
   void take_out(std::uint32_t order);
+  void rest(std::uint32_t order, Book& book);
+  void collect(std::uint32_t order, Book& book);
+  void change_trading(const TradingRecord& record);
+  void uncross(const TradingRecord& record, Book& book);
+  // The orders that an auction may execute, and those of them that may have left by then.
+  struct Collected {
+    std::vector<std::uint32_t> orders, unsure;
+  };
+  bool had_left(std::uint32_t order, const TradingRecord& record) const;
+  Collected take_collected(const TradingRecord& record, Book& book);
+  static std::optional<AuctionResult> right_result(const std::vector<AuctionOrder>& orders,
+                                                   const Book& book);
+  std::vector<AuctionOrder> auction_orders(const std::vector<std::uint32_t>& orders) const;
+  bool comes_out_as_reported(const std::vector<std::uint32_t>& orders,
+                             const std::optional<AuctionResult>& right,
+                             const TradingRecord& record);
+  void execute_auction(const std::vector<std::uint32_t>& orders, Book& book);
+  void cancel_market_orders(const TradingRecord& record, Book& book);
+  void add_wrong_auction(const TradingRecord& record, const std::vector<std::uint32_t>& orders,
+                         const std::optional<AuctionResult>& right);
   void match(std::uint32_t taker, Book& book);
   Meeting meet(std::uint32_t taker, std::uint32_t maker, const Side& makers);
   void add_meeting(std::uint32_t taker, std::uint32_t maker, const char* right);
@@ -136,6 +168,7 @@ class Replay {
   Findings& findings_;
   const Reading reading_;
   std::map<std::uint16_t, Book> books_;
+  std::set<std::uint16_t> undecided_;
   // By order.
   std::vector<std::int32_t> open_, shares_, limit_cents_;
   std::vector<std::uint32_t> executed_, replaced_, next_observation_;

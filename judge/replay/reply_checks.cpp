@@ -84,7 +84,7 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
                : "open, canceled and executed shares were not what it was replaced by then (E27)";
   const bool is_cancel = observation.kind == Observation::Kind::canceled;
   if (is_cancel && digest.canceled == 0) return "it canceled nothing";
-  if (never_rests(evidence_.orders[order].terms)) {
+  if (evidence_.never_rests(order)) {
     if (is_cancel) return "there was nothing to cancel, since such an order never rests (E2, E10)";
     if (digest.open > 0) return "it was open, but such an order never rests (E2, E10)";
   }

@@ -12,6 +12,11 @@ Outcome FaultyExchange::apply(Command command, Timestamp now) {
 
 namespace {
 
+// Of a market order that rests.
+Price any_price(Side side) {
+  return side == Side::buy ? Price::whole(1'000) : Price::from_units(1'000'000);
+}
+
 UInt128 money(Shares shares, Price price) {
   return UInt128(shares.units()) * UInt128(price.units());
 }
@@ -29,6 +34,7 @@ Outcome FaultyExchange::apply_to(CreateAccount& create, Timestamp now) {
 }
 
 bool FaultyExchange::accepts(const PlaceOrder& order, Reason refusal) const {
+  if (refusal == Reason::account_frozen) return is(DayFault::opens_frozen);
   if (refusal == Reason::insufficient_shares) return is(Fault::naked_sells);
   if (refusal != Reason::insufficient_funds) return false;
   if (!is(Fault::no_reservation)) return is(Fault::overdraft);
@@ -63,8 +69,7 @@ Outcome FaultyExchange::apply_to(PlaceOrder& order, Timestamp now) {
     order.self_trade = SelfTrade::allowed;
   if (order.lifetime == Lifetime::immediate_or_cancel && does(Fault::ioc_rests)) {
     order.lifetime = Lifetime::until_canceled;
-    if (order.is_market())
-      order.limit = order.side == Side::buy ? Price::whole(1'000) : Price::from_units(1'000'000);
+    if (order.is_market()) order.limit = any_price(order.side);
   }
   Outcome outcome = NaiveExchange::apply(order, now);
   const auto* const rejected = std::get_if<Rejected>(&outcome);
@@ -164,6 +169,51 @@ Outcome FaultyExchange::apply_to(QueryOrder& query, Timestamp now) {
     status.canceled_at = now;
   }
   return status;
+}
+
+Outcome FaultyExchange::apply_to(SetInstrument& command, Timestamp now) {
+  Outcome outcome = NaiveExchange::apply(command, now);
+  if (auto* const uncrossed = std::get_if<Uncrossed>(&outcome))
+    if (does(DayFault::auction_says_more)) uncrossed->shares += Shares::whole(1);
+  return outcome;
+}
+
+std::optional<Rejected> FaultyExchange::broken_rule(const PlaceOrder& order,
+                                                    Version version) const {
+  const std::optional<Rejected> broken = NaiveExchange::broken_rule(order, version);
+  if (broken && broken->reason == Reason::trading_halted && is(DayFault::trades_in_halt)) return {};
+  return broken;
+}
+
+bool FaultyExchange::collect(const PlaceOrder& order) {
+  return NaiveExchange::collect(order) && !does(DayFault::trades_in_auction);
+}
+
+std::optional<AuctionResult> FaultyExchange::hold_auction(const std::vector<AuctionOrder>& orders,
+                                                          std::optional<Price> last) const {
+  std::vector<AuctionOrder> met = orders;
+  if (is(DayFault::auction_newest_first))
+    for (AuctionOrder& order : met) order.place = ~order.place;
+  std::optional<AuctionResult> result = NaiveExchange::hold_auction(met, last);
+  if (!result) return result;
+  if (is(DayFault::auction_price))
+    for (const AuctionExecution& one : result->executions)
+      if (const auto limit = orders[one.buy].limit; limit && *limit > result->price) {
+        result->price = Price::from_units(result->price.units() + 1'000'000);  // a cent
+        break;
+      }
+  if (result->executions.size() > 1 && does(DayFault::auction_forgets)) {
+    result->volume -= result->executions.back().shares;
+    result->executions.pop_back();
+  }
+  return result;
+}
+
+void FaultyExchange::cancel_market_orders(const Symbol& symbol, Timestamp now) {
+  if (!is(DayFault::market_order_kept)) return NaiveExchange::cancel_market_orders(symbol, now);
+  for (const OrderId id : symbol.orders)
+    if (Order& order = orders_[id - 1]; is_open(id) && limit_now(order) == Price())
+      order.terms.back().limit = any_price(order.placed.side);
 }
 
 Status FaultyExchange::reported(Status status) const {

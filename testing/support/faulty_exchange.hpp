@@ -37,6 +37,15 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(Fault, std::uint8_t,
   rests_anew,  // though it could be executed
   amount_is_open, reservation_kept, replaced_after_cancel,
   duplicate_accounts)
+// Of halts, auctions and frozen accounts:
+BOOST_DEFINE_FIXED_ENUM_CLASS(DayFault, std::uint8_t,
+  none, trades_in_halt, trades_in_auction,
+  auction_price,         // another limit
+  auction_newest_first,  // of one limit
+  auction_forgets,       // its last execution
+  auction_says_more,     // than it executes
+  market_order_kept,     // at the end of an auction
+  opens_frozen)          // of an account that is
 // clang-format on
 
 class FaultyExchange final : public NaiveExchange {
@@ -45,6 +54,7 @@ class FaultyExchange final : public NaiveExchange {
   // orders of one account do not match each other.
   explicit FaultyExchange(Fault fault, unsigned occasion, bool self_match = true)
       : fault_(fault), occasion_(occasion), self_match_(self_match) {}
+  FaultyExchange(DayFault fault, unsigned occasion) : day_fault_(fault), occasion_(occasion) {}
 
   Outcome apply(Command command, Timestamp now);
   // An order that was checked when its account had this position: what changed since is lost.
@@ -65,6 +75,7 @@ class FaultyExchange final : public NaiveExchange {
   Outcome apply_to(CancelAll& command, Timestamp now);
   Outcome apply_to(ReplaceOrder& command, Timestamp now);
   Outcome apply_to(QueryOrder& command, Timestamp now);
+  Outcome apply_to(SetInstrument& command, Timestamp now);
   template <class Create>
   Outcome apply_to(Create& command, Timestamp now) {
     return NaiveExchange::apply(command, now);
@@ -73,12 +84,21 @@ class FaultyExchange final : public NaiveExchange {
   std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const override;
   Order* best_match(const PlaceOrder& arriving) override;
   bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const override;
+  std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const override;
+  bool collect(const PlaceOrder& order) override;
+  std::optional<AuctionResult> hold_auction(const std::vector<AuctionOrder>& orders,
+                                            std::optional<Price> last) const override;
+  void cancel_market_orders(const Symbol& symbol, Timestamp now) override;
   Price price_of(const PlaceOrder& arriving, const Order& maker) const override;
   void note_execution(Order& buy, Order& sell) override;
 
   bool is(Fault fault) const { return fault == fault_ && in_run_; }
+  bool is(DayFault fault) const { return fault == day_fault_ && in_run_; }
   // Whether to do it, when it is possible.
-  bool does(Fault fault) const { return is(fault) && ++chances_ % occasion_ == 0; }
+  template <class AnyFault>
+  bool does(AnyFault fault) const {
+    return is(fault) && ++chances_ % occasion_ == 0;
+  }
   Account& account_of(const AccountId& id) { return accounts_.find(id.view())->second; }
   Outcome open_unchecked(const PlaceOrder& order, Timestamp now);
   void take(const AccountId& id, UInt128 cash_units);
@@ -88,9 +108,10 @@ class FaultyExchange final : public NaiveExchange {
   // As replies have it.
   Status reported(Status status) const;
 
-  const Fault fault_;
+  const Fault fault_ = Fault::none;
+  const DayFault day_fault_ = DayFault::none;
   const unsigned occasion_;
-  const bool self_match_;
+  const bool self_match_ = true;
   bool in_run_ = true;
   mutable std::uint64_t chances_ = 0;
   // Of the command that is being applied:

@@ -1,6 +1,7 @@
 // Histories with what the operator changes: rules, halts and auctions of symbols, and accounts.
 #include <random>
 
+#include "support/faulty_exchange.hpp"
 #include "unit/judge/history/story.hpp"
 
 using namespace exchange;
@@ -12,6 +13,10 @@ std::string create(const std::string& elements) { return "<create>" + elements +
 
 struct Day : Story {
   Day() { set_up(); }
+  explicit Day(testing::DayFault fault)
+      : Story(std::make_shared<testing::FaultyExchange>(fault, 1)) {
+    set_up();
+  }
   std::size_t change(const std::string& elements) { return ask(-1, create(elements)); }
   std::size_t trading(const std::string& value) {
     return change("<instrument sym='SPY' trading='" + value + "'/>");
@@ -175,36 +180,39 @@ TEST_CASE("trading that changed without a request is a timetable's, or wrong") {
   CHECK(of_timetable(ruled) == 1);
 }
 
-// Clients trade, some at once, while an operator changes what they may do.
+// Clients trade, some at once, while an operator changes what they may do. Returns the queries that
+// were answered.
+std::vector<std::size_t> trade(Day& day, std::mt19937_64& random) {
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  std::vector<std::size_t> queries;
+  for (int i = 0; i < 120; ++i) {
+    const bool same_batch = below(3) == 0;
+    const std::int64_t call = 1'000 + 10 * i, answered = call + 5 + std::int64_t(below(30));
+    if (below(4) == 0) {
+      day.ask(-1, create(day_elements[below(std::size(day_elements))]), call, call + 5, same_batch);
+      continue;
+    }
+    const std::string sign = below(2) ? "" : "-", id = std::to_string(1 + below(30));
+    const std::string elements =
+        below(3) == 0   ? "<query id='" + id + "'/>"
+        : below(6) == 0 ? "<order sym='SPY' amount='" + sign + "2' type='market'/>"
+        : below(6) == 0 ? "<replace id='" + id + "' amount='" + sign + "4' limit='10'/>"
+        : below(8) == 0 ? "<cancel id='" + id + "'/>"
+                        : order_element(sign + std::to_string(1 + below(9)),
+                                        std::to_string(9 + below(3)) + (below(2) ? ".5" : ""));
+    const std::size_t request =
+        day.ask(i, transactions(1 + int(below(2)), elements), call, answered, same_batch);
+    if (day.reply(request).starts_with("<status")) queries.push_back(request);
+  }
+  return queries;
+}
+
 TEST_CASE("honest histories with an operator are possible, and wrong replies in them are found") {
   std::mt19937_64 random(test_seed());
-  const auto below = [&](std::uint64_t end) { return random() % end; };
-  std::size_t lies = 0, auctions = 0;
+  std::size_t lies = 0;
   for (int round = 0; round < 30; ++round) {
     Day day;
-    std::vector<std::size_t> queries;
-    for (int i = 0; i < 120; ++i) {
-      const bool same_batch = below(3) == 0;
-      const std::int64_t call = 1'000 + 10 * i, answered = call + 5 + std::int64_t(below(30));
-      if (below(4) == 0) {
-        const std::size_t request = day.ask(
-            -1, create(day_elements[below(std::size(day_elements))]), call, call + 5, same_batch);
-        auctions += day.reply(request).find("volume") != std::string::npos;
-        continue;
-      }
-      const std::string sign = below(2) ? "" : "-", id = std::to_string(1 + below(30));
-      const std::string elements =
-          below(3) == 0   ? "<query id='" + id + "'/>"
-          : below(6) == 0 ? "<order sym='SPY' amount='" + sign + "2' type='market'/>"
-          : below(6) == 0 ? "<replace id='" + id + "' amount='" + sign + "4' limit='10'/>"
-          : below(8) == 0 ? "<cancel id='" + id + "'/>"
-                          : order_element(sign + std::to_string(1 + below(9)),
-                                          std::to_string(9 + below(3)) + (below(2) ? ".5" : ""));
-      const std::size_t request =
-          day.ask(std::int64_t(10 + i), transactions(1 + int(below(2)), elements), call, answered,
-                  same_batch);
-      if (day.reply(request).starts_with("<status")) queries.push_back(request);
-    }
+    const std::vector<std::size_t> queries = trade(day, random);
     INFO("round " << round);
     REQUIRE(day.findings() == "");
     for (const std::size_t query : queries) {
@@ -214,6 +222,24 @@ TEST_CASE("honest histories with an operator are possible, and wrong replies in 
       ++lies;
     }
   }
-  CHECK(auctions > 0);
   CHECK(lies > 0);
+}
+
+TEST_CASE("faults of a server in halts and auctions, and with frozen accounts, are found") {
+  using testing::DayFault;
+  boost::mp11::mp_for_each<EnumeratorsOf<DayFault>>([](auto enumerator) {
+    const DayFault fault = enumerator.value;
+    std::mt19937_64 random(test_seed());
+    int found = 0;
+    for (int round = 0; round < 30; ++round) {
+      Day day(fault);
+      trade(day, random);
+      const std::string findings = day.findings();
+      INFO(name_of(fault) << ", round " << round << ": " << findings);
+      if (fault == DayFault::none) REQUIRE(findings == "");
+      found += !findings.empty();
+    }
+    INFO(name_of(fault));
+    CHECK((found > 0) == (fault != DayFault::none));
+  });
 }

@@ -4,6 +4,7 @@
 // part.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,21 @@ inline std::string order_element(const std::string& amount, const std::string& l
 class Story {
  public:
   static constexpr std::int64_t seconds = 1'700'000'000;
+
+  Story() : Story(std::make_shared<Exchange>()) {}
+  // Of another exchange, such as one with a fault.
+  template <class AnyExchange>
+  explicit Story(std::shared_ptr<AnyExchange> any)
+      : apply_([any](const Command& command, Timestamp now) { return any->apply(command, now); }),
+        count_([any](JournalRecord& record) {
+          if constexpr (requires { any->totals(); }) {
+            record.orders = any->totals().orders;
+            record.executions = any->totals().executions;
+          } else {
+            record.orders = any->orders();
+            record.executions = any->executions();
+          }
+        }) {}
 
   // A request of this client, committed now, in a batch of its own unless `same_batch`; sent at
   // `call` and answered at `answered`. Without times it comes after all before it. Returns its
@@ -113,7 +129,7 @@ class Story {
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
     for (const Command& command : commands) {
-      outcomes.push_back(exchange_->apply(command, now));
+      outcomes.push_back(apply_(command, now));
       // Nothing was released, so it is the number of a replace: the tables have no such order.
       if (std::holds_alternative<NotInMemory>(outcomes.back()))
         outcomes.back() = Rejected{Reason::unknown_order};
@@ -121,16 +137,16 @@ class Story {
       if (!same_batch) journal.push_back({journal.size() + 1, {.time = now}});
       same_batch = true;
       journal.back().record.commands.push_back(command);
-      journal.back().record.orders = exchange_->totals().orders;
-      journal.back().record.executions = exchange_->totals().executions;
+      count_(journal.back().record);
     }
     std::string reply;
     append_results(reply, request, elements, outcomes, false);
     return reply;
   }
 
-  // Copies share it: what a test edits are requests and journal.
-  std::shared_ptr<Exchange> exchange_ = std::make_shared<Exchange>();
+  // Copies share the exchange: what a test edits are requests and journal.
+  std::function<Outcome(const Command&, Timestamp)> apply_;
+  std::function<void(JournalRecord&)> count_;
   Timestamp time_{seconds * 1'000'000};
   std::int64_t now_ = 0;
 };

@@ -45,6 +45,7 @@ inline std::string attribute_text(loadgen::Terms terms) {
 class FaultyServer {
  public:
   explicit FaultyServer(Fault fault, bool self_match = true) : exchange_(fault, 3, self_match) {}
+  explicit FaultyServer(DayFault fault) : exchange_(fault, 3) {}
 
   std::string ask(std::string_view document) {
     std::string text(document), reply;
@@ -118,6 +119,7 @@ struct OwnOrder {
 struct Habits {
   std::vector<Terms> terms = {};  // half of the orders have one of them, if there are any
   bool replaces = false;          // and cancels of all
+  bool trading_days = false;      // an operator halts, begins auctions and opens
 };
 
 // Clients that each send, are served and get their answer at random moments, so that requests
@@ -132,10 +134,12 @@ class RandomRun {
         random_(random),
         symbols_(symbols),
         habits_(habits),
-        clients_(input.accounts.size()) {}
+        clients_(input.accounts.size()),
+        trading_(symbols, Trading::open) {}
 
   void run(unsigned requests) {
     for (unsigned sent = 0, answered = 0; answered < requests; ++now_ns_) {
+      if (habits_.trading_days) operate();
       const auto account = std::uint32_t(random_() % clients_.size());
       Client& client = clients_[account];
       switch (client.state) {
@@ -158,10 +162,82 @@ class RandomRun {
           break;
       }
     }
+    for (unsigned symbol = 1; symbol <= symbols_; ++symbol) change(symbol, Trading::open);
     input_.history = std::move(recorder_.history());
+    input_.history.add(std::move(of_operator_));
   }
 
  private:
+  // Sends now and then what changes trading, is served and answered at random moments.
+  void operate() {
+    switch (operator_state_) {
+      case Client::State::idle: {
+        if (random_() % 60 != 0) return;
+        change_.symbol = std::uint16_t(1 + random_() % symbols_);
+        const Trading now = trading_[change_.symbol - 1];
+        const bool usual = random_() % 4 != 0;
+        change_.trading = now == Trading::auction
+                              ? (usual ? Trading::open : Trading::halted)
+                              : (usual == (now == Trading::open) ? Trading::auction
+                                 : now == Trading::open          ? Trading::halted
+                                                                 : Trading::open);
+        change_.sent_ns = now_ns_;
+        operator_state_ = Client::State::sent;
+        return;
+      }
+      case Client::State::sent:
+        if (random_() % 5 == 0) serve_change(), operator_state_ = Client::State::served;
+        return;
+      case Client::State::served:
+        if (random_() % 5 == 0) record_change(), operator_state_ = Client::State::idle;
+        return;
+    }
+  }
+  void change(unsigned symbol, Trading trading) {
+    if (operator_state_ == Client::State::sent) serve_change();
+    if (operator_state_ != Client::State::idle) record_change();
+    operator_state_ = Client::State::idle;
+    if (trading_[symbol - 1] == trading) return;
+    change_.symbol = std::uint16_t(symbol);
+    change_.trading = trading;
+    change_.sent_ns = now_ns_++;
+    serve_change();
+    record_change();
+  }
+  void serve_change() {
+    const std::string marker = "<transactions id=\"" + input_.accounts[0].id + "\"><order" +
+                               " sym=\"" + symbol_name(symbols_ + 1) +
+                               "\" amount=\"1\" limit=\"0.01\" tif=\"ioc\"/></transactions>";
+    first_ = ask_(marker);
+    changed_ = ask_("<create><instrument sym=\"" + symbol_name(change_.symbol) + "\" trading=\"" +
+                    std::string(name_of(change_.trading)) + "\"/></create>");
+    second_ = ask_(marker);
+    trading_[change_.symbol - 1] = change_.trading;
+  }
+  void record_change() {
+    change_.answered_ns = now_ns_++;
+    const auto marker = [&](const std::string& reply) {
+      const std::uint64_t id = std::stoull(std::string(only_element(reply).attribute("id")));
+      of_operator_.orders.push_back({.id = id,
+                                     .account = 0,
+                                     .symbol = std::uint16_t(symbols_ + 1),
+                                     .terms = Terms::ioc,
+                                     .amount = 1,
+                                     .limit_cents = 1,
+                                     .sent_ns = change_.sent_ns,
+                                     .answered_ns = change_.answered_ns});
+      return id;
+    };
+    change_.place = {marker(first_), Place::Side::after, 0};
+    change_.next_id = marker(second_);
+    const client::ReplyElement element = only_element(changed_);
+    REQUIRE(element.name == "created");
+    change_.price_cents =
+        std::int32_t(lenient_units(element.attribute("price")).value_or(0) / 1'000'000);
+    change_.shares = lenient_units(element.attribute("volume")).value_or(0) / 100'000'000;
+    of_operator_.trading.push_back(change_);
+  }
+
   struct Client {
     enum class State { idle, sent, served } state = State::idle;
     std::vector<Action> actions;
@@ -302,6 +378,12 @@ class RandomRun {
   Recorder recorder_;
   Deviations deviations_;
   std::int64_t now_ns_ = 0;
+  // Of the operator:
+  std::vector<Trading> trading_;  // as served, of symbol n at n - 1
+  Client::State operator_state_ = Client::State::idle;
+  TradingRecord change_;
+  std::string first_, changed_, second_;  // replies
+  History of_operator_;
 };
 
 inline std::string text_of(const AuditResult& result) {

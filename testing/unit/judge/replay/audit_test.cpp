@@ -20,7 +20,8 @@ AuditInput run_against(Server& server, std::uint64_t seed, const Habits& habits 
   constexpr unsigned symbols = 2;
   AuditInput input = random_accounts(random, 8, symbols);
   // the audit relies on it that market buys do not run out of cash
-  const bool market = std::count(habits.terms.begin(), habits.terms.end(), Terms::market) > 0;
+  const bool market = habits.trading_days ||
+                      std::count(habits.terms.begin(), habits.terms.end(), Terms::market) > 0;
   for (AuditAccount& account : input.accounts)
     if (market || habits.replaces) account.cash = 1'000'000'000'000;
   // and that the order beside each replace is opened
@@ -444,6 +445,48 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       INFO(name_of(fault) << ": " << one << "\nfound: " << text);
       CHECK(has(one));
     }
+  }
+}
+
+TEST_CASE("an honest server passes with halts and auctions") {
+  for (const Habits& habits : {Habits{.trading_days = true}, {all_terms, false, true}})
+    for (std::uint64_t seed = test_seed(); seed < test_seed() + 20; ++seed) {
+      INFO("seed " << seed);
+      HonestServer server;
+      AuditInput input = run_against(server, seed, habits);
+      std::int64_t executed = 0;
+      for (const TradingRecord& record : input.history.trading) executed += record.shares;
+      CHECK(executed > 0);
+      CHECK(text_of(audited(server, std::move(input))) == "");
+    }
+}
+
+TEST_CASE("faults of a server in halts and auctions are found") {
+  struct Row {
+    DayFault fault;
+    const char* found;
+  };
+  for (const auto& [fault, wanted] : {Row{DayFault::none, ""},
+                                      {DayFault::trades_in_halt, "while trading was halted (I6)"},
+                                      {DayFault::trades_in_auction, "(A4)"},
+                                      {DayFault::auction_price, "(A4); the server replied"},
+                                      {DayFault::auction_newest_first, "(A5); the server reported"},
+                                      {DayFault::auction_forgets, "(A4); the server replied"},
+                                      {DayFault::auction_says_more, "(A4); the server replied"},
+                                      {DayFault::market_order_kept, "was not canceled (A6)"}}) {
+    std::string text;
+    for (std::uint64_t run = 0; run < 4 && (text.empty() || text.find(wanted) == text.npos);
+         ++run) {
+      FaultyServer server(fault);
+      Habits habits{.trading_days = true};
+      if (fault == DayFault::market_order_kept) habits.terms = {Terms::market};
+      AuditInput input = run_against(server, test_seed() + run, habits);
+      server.end_of_run();
+      text += text_of(audited(server, std::move(input)));
+    }
+    INFO(name_of(fault) << "\nfound: " << text);
+    CHECK(text.empty() == (fault == DayFault::none));
+    CHECK_THAT(text, contains_text(wanted));
   }
 }
 
