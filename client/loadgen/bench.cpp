@@ -12,6 +12,7 @@
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
 #include "client/loadgen/report/report.hpp"
+#include "client/loadgen/trading_days.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -38,6 +39,15 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
                                  " (--account-prefix chooses other ids)");
       }
   }
+}
+
+void set_up_operator(const Options& options, const Workload& workload, const Ask& ask_server) {
+  if (!options.load.trading_days_s) return;
+  const std::string reply = ask_server(set_up_trading_days(workload));
+  for (const client::Result& result : client::read_results(reply, 2))
+    if (const auto* error = std::get_if<client::Error>(&result))
+      throw std::runtime_error("--trading-days: the server refuses to change trading: " +
+                               error->message);
 }
 
 // New accounts beyond these are left out, evenly: to check an account takes two requests.
@@ -101,7 +111,9 @@ std::string Bench::unused_prefix() try {
 }
 
 RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
-  set_up(options_, workload, [this](std::string_view document) { return ask_server(document); });
+  const Ask ask = [this](std::string_view document) { return ask_server(document); };
+  set_up(options_, workload, ask);
+  set_up_operator(options_, workload, ask);
   StageReading before;
   const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid,
                         options_.database_pid, [&] { before = stages_now(); }};

@@ -5,6 +5,8 @@
 #include <exception>
 #include <thread>
 
+#include "client/loadgen/trading_days.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -84,6 +86,7 @@ class Fleet {
       : load_(load), workload_(workload), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
     for (unsigned worker = 0; worker < load.workers; ++worker)
       drivers_.push_back(std::make_unique<Driver>(load, workload, servers, worker));
+    if (load.trading_days_s) trading_days_.emplace(load, workload, servers);
   }
 
   RunResult run(const client::StopFlag& stop, const Look& look) {
@@ -101,6 +104,9 @@ class Fleet {
       std::vector<std::jthread> threads;
       for (unsigned worker = 0; worker < drivers_.size(); ++worker)
         threads.emplace_back([this, worker] { work(worker); });
+      std::optional<std::jthread> as_operator;  // ends before the workers are waited for
+      if (trading_days_)
+        as_operator.emplace([this](std::stop_token over) { trading_days_->run(*ticks_, over); });
       try {
         watch(stop, look);
       } catch (...) {
@@ -262,6 +268,10 @@ class Fleet {
       result_.history.add(std::move(driver->history()));
       result_.transcript.add(std::move(driver->transcript()));
     }
+    if (trading_days_) {
+      result_.history.add(std::move(trading_days_->history()));
+      result_.transcript.add(std::move(trading_days_->transcript()));
+    }
     result_.stopped_early |= stopped_early_;
     const bool timed = load_.duration_s || load_.open_loop();
     const std::int64_t end =
@@ -283,6 +293,7 @@ class Fleet {
   const Watched watched_;
   const Pacer pacer_;  // for its rates
   std::vector<std::unique_ptr<Driver>> drivers_;
+  std::optional<TradingDays> trading_days_;
   Guarded<Board> board_;
   client::StopFlag end_{false};
   const Ticks* ticks_ = nullptr;

@@ -274,6 +274,9 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag(
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
+  add_parsed(app, "--trading-days", options.load.trading_days_s, client::parse_duration, "TIME",
+             "play the operator too: each TIME, halt a symbol, begin an auction of it or open it "
+             "again (default: all stay open)");
   add_choice(app, "--audit-precision", options.load.audit_precision,
              "unit: balances are right to the last unit; "
              "cent: to a cent, for servers that keep cents or floating point");
@@ -342,6 +345,9 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
       error(std::string("--operator-key-file: ") + problem.what());
     }
   }
+  if (load.trading_days_s && !load.check_replies) error("--trading-days: needs --reply-check on");
+  if (load.trading_days_s && workload.mix.all() == workload.mix.create)
+    error("--trading-days: needs orders in the mix");
   if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
 }
 

@@ -92,6 +92,8 @@ struct LoadOptions {
   bool audit = false;    // keep what audit.hpp needs
   AuditPrecision audit_precision = AuditPrecision::unit;
   bool transcript = false;  // keep every request and reply (transcript.hpp)
+  // The load generator plays the operator too: a step each (TradingDays).
+  std::optional<double> trading_days_s;
   // Orders have references, and requests of orders and queries whose connection ended are sent
   // again.
   bool retry = false;
@@ -101,7 +103,7 @@ struct LoadOptions {
 // As reports have it.
 BOOST_DESCRIBE_STRUCT(LoadOptions, (),
                       (clients, idle_connections, workers, pipeline, connection, requests, stages,
-                       arrivals, duration_s, warmup_s, timeout_s))
+                       arrivals, duration_s, warmup_s, timeout_s, trading_days_s))
 
 // A server of our own.
 struct LocalServerOptions {

@@ -4,6 +4,16 @@
 #include "judge/replay/order_ids.hpp"
 
 namespace exchange::loadgen {
+namespace {
+
+// Whether the symbol was halted, or in an auction.
+bool is_for_trading(std::string_view refusal) {
+  for (const Reason reason : {Reason::trading_halted, Reason::not_in_auction, Reason::no_price_max})
+    if (refusal.starts_with(describe(reason))) return true;
+  return false;
+}
+
+}  // namespace
 
 void Recorder::begin_reply() {
   opened_last_ = 0;
@@ -14,6 +24,9 @@ void Recorder::begin_reply() {
 std::string_view Recorder::record(const Context& context, const Action& action,
                                   const CheckedElement& reply, Deviations& deviations) {
   const bool rejected = reply.rejected;
+  const bool places = action.kind == Action::Kind::order || action.kind == Action::Kind::replace;
+  if (rejected && places && is_for_trading(reply.element.content))
+    history_.halted.insert(action.symbol);
   switch (action.kind) {
     case Action::Kind::account:
       if (!rejected)

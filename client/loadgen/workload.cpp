@@ -219,9 +219,14 @@ void Script::draw() {
 // the same price, loses it at another, or takes what rests on the other side. The id of the order
 // shows when the replace happened, which the reply to the replace does not; so with a cancel of
 // all.
-void Script::draw_replace(const Action& order, std::uint32_t back, bool own_account) {
+void Script::draw_replace(Action order, std::uint32_t back, bool own_account) {
   const std::uint64_t random = random_.next();
   Order* const old = name_order(Action::Kind::replace, back, own_account);
+  if (old) {  // of the same symbol: it is not halted for one of them alone
+    order.limit_cents += workload_->walk_.mid_cents(old->symbol, requests_) -
+                         workload_->walk_.mid_cents(order.symbol, requests_);
+    order.symbol = old->symbol;
+  }
   actions_.push_back(order);
   if (!old) return;
   const std::int32_t sign = old->amount > 0 ? 1 : -1, shares = sign * old->amount;

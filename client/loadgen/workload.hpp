@@ -142,7 +142,7 @@ class Script {
   void draw();
   Terms draw_terms(std::uint32_t at);
   Action draw_order(std::uint64_t random, std::uint64_t prices, Terms terms);
-  void draw_replace(const Action& order, std::uint32_t back, bool own_account);
+  void draw_replace(Action order, std::uint32_t back, bool own_account);
   void draw_cancel_all(const Action& order);
   bool rests(const Order& order) const;
   Order* name_order(Action::Kind kind, std::uint32_t back, bool own_account);

@@ -265,6 +265,20 @@ TEST_CASE("--audit passes on an honest server for each workload and kind of requ
     }
 }
 
+TEST_CASE("a server that changes no trading ends a run with --trading-days before it begins") {
+  EditedServer server([](std::string reply, unsigned) {
+    const std::string created = "<created sym=\"SYM1\"/>";
+    if (const std::size_t at = reply.find("<created sym=\"SYM2\"/>" + created);
+        at != std::string::npos)
+      reply.replace(reply.find(created), created.size(), "<error>unknown element</error>");
+    return std::optional(reply);
+  });
+  const Ran run =
+      loadgen("-c 2 -n 20 --symbols 1 --trading-days 5ms --connect " + server.address());
+  CHECK(run.status == 1);
+  CHECK(contains_text("the server refuses to change trading: unknown element").match(run.err));
+}
+
 TEST_CASE("--audit finds a server that tells of trades that were not") {
   // Every status says that one share more was traded at the first price.
   EditedServer server([](std::string reply, unsigned) {

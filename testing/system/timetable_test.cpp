@@ -4,13 +4,12 @@
 
 #include <signal.h>
 
-#include <cstdlib>
-#include <ctime>
 #include <fstream>
 
 #include "journal/journal_record.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
+#include "support/noon.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
@@ -19,31 +18,6 @@ using namespace exchange;
 using namespace exchange::testing;
 
 namespace {
-
-// The local time of servers is noon, so that no midnight falls into the test.
-class Noon {
- public:
-  Noon() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    ::gmtime_r(&now, &utc);
-    ::setenv("TZ", ("NOON" + std::to_string(utc.tm_hour - 12)).c_str(), 1);
-    ::tzset();
-  }
-  ~Noon() {
-    ::unsetenv("TZ");
-    ::tzset();
-  }
-  Noon(const Noon&) = delete;
-};
-
-std::string clock_time(int seconds_from_now) {
-  const std::time_t time = std::time(nullptr) + seconds_from_now;
-  std::tm local{};
-  ::localtime_r(&time, &local);
-  char text[16];
-  return {text, std::strftime(text, sizeof text, "%H:%M:%S", &local)};
-}
 
 // "SYMBOL TRADING" of each change of trading, in order.
 std::vector<std::string> changes_in(const std::string& store) {

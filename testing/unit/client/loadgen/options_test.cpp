@@ -54,6 +54,9 @@ TEST_CASE("flags say how the load goes over time") {
   CHECK(stages.load.ramp_up_per_s == 10);
   CHECK(parse("--rate 500 -d 2m").options.load.stages == std::vector<Stage>{{120, 500}});
   CHECK(parse("--rate 500 -n 1000").options.load.stages == std::vector<Stage>{{2, 500}});
+  CHECK(parse("--trading-days 20ms").options.load.trading_days_s == 0.02);
+  CHECK(parse("--trading-days 1s --workload create").exit_code);
+  CHECK(parse("--trading-days 1s --reply-check off").exit_code);
   const Options capacity = parse("--find-capacity p99<10ms").options;
   REQUIRE(capacity.capacity_while.size() == 1);
   CHECK(capacity.capacity_while[0].text == "p99<10ms");
