@@ -367,6 +367,10 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
                          "this server has no operator: start it with --auth and "
                          "--operator-key-file");
   Credential login = operator_login(request);
+  if (!(login.account == operator_id))
+    co_return http_error(request, http::status::forbidden,
+                         "a new day needs the operator's key itself: accounts end with the day",
+                         code_of(Reason::operator_key));
   const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
