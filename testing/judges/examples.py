@@ -87,7 +87,7 @@ def web_socket():
                     continue  # it is refused there
                 if "operator_key" in request.get("login", {}):
                     request["login"]["operator_key"] = OPERATOR_KEY
-                while "unsubscribe" in request and not {"update", "events"} <= socket.seen:
+                while "unsubscribe" in request and not {"update", "events", "rules"} <= socket.seen:
                     socket.receive()
                 answer = socket.ask(request)
                 print(request, answer)

@@ -274,7 +274,8 @@ TEST_CASE("the operator changes what accounts of a real server may do and have")
         "account 1: orders per second max 100\naccount 1: 99000 cash taken\n"
         "account 1: 2 shares of SPY taken\naccount 1: frozen, open orders canceled\n");
   CHECK(market.run("-a 1 status").out ==
-        "account 1\nbalance 1000\n\nSYMBOL  SHARES  RESERVED\nSPY          3         0\n\n"
+        "account 1\nbalance 1000\nfrozen: orders and replaces are refused\n"
+        "at most 100 orders a second\n\nSYMBOL  SHARES  RESERVED\nSPY          3         0\n\n"
         "no open orders\n");
   const Ran refused = market.run("-a 1 sell SPY 1 1");
   CHECK(refused.status == 1);
