@@ -22,6 +22,30 @@ PRICES = [
     "9.999999999",
     "10.000000001",
 ]  # some are rounded
+# What the operator, one of the clients, changes now and then; symbols and accounts are those of a market.
+CHANGES = [
+    '<instrument sym="{symbol}" trading="auction"/>',
+    '<instrument sym="{symbol}" trading="auction"/>',
+    '<instrument sym="{symbol}" trading="open"/>',
+    '<instrument sym="{symbol}" trading="open"/>',
+    '<instrument sym="{symbol}" trading="open"/><instrument sym="{symbol}" trading="halted"/>',
+    '<instrument trading="open" band="0"/>',
+    '<instrument sym="{symbol}" tick="0.25" lot="0.25"/>',
+    '<instrument sym="{symbol}" tick="0" lot="0" order-max="10"/>',
+    '<instrument sym="{symbol}" price-min="9.5" price-max="10.25" order-max="0"/>',
+    '<instrument sym="{symbol}" price-max="0"/>',
+    '<instrument sym="{symbol}" band="0.3" at-band="auction"/>',
+    '<instrument sym="{symbol}" band="0.3" at-band="refuse"/>',
+    '<set-account id="{account}" access="frozen" cancel-orders="true"/>',
+    '<set-account id="{account}" access="active" orders-max="4"/>',
+    '<set-account id="{account}" access="active" position-max="45"/>',
+    '<set-account id="{account}" access="active" position-max="0" orders-max="0"/>',
+    '<adjust-cash id="{account}" amount="100.5" reason="gift"/>',
+    '<adjust-cash id="{account}" amount="-250"/>',
+    '<adjust-shares sym="{symbol}" id="{account}" amount="7.5"/>',
+    '<adjust-shares sym="{symbol}" id="{account}" amount="-10"/>',
+    '<set-key id="{account}" key="12345678"/>',
+]
 AMOUNTS = ["1", "2", "5", "7.5", "0.25", "20", "1.000000000000"]
 
 
@@ -131,6 +155,17 @@ class Market:
         )
         return f'<transactions id="{account}">{elements}</transactions>', account
 
+    def change(self, random_):
+        """A request of the operator."""
+        change = random_.choice(CHANGES)
+        return (
+            "<create>"
+            + change.format(
+                symbol=random_.choice(self.symbols), account=random_.choice(self.accounts)
+            )
+            + "</create>"
+        )
+
     def element(self, random_, account):
         with self.lock:
             latest = self.orders[-12:]
@@ -170,6 +205,8 @@ def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=T
         client = Client(history, number, port)
         for _ in range(requests):
             document, account = market.request(random_)
+            if number == 0 and random_.random() < 0.3:
+                document = market.change(random_)
             try:
                 reply = client.ask(document)
             except OSError:

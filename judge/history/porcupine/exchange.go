@@ -32,14 +32,17 @@ type order struct {
 type state struct {
 	accounts  map[string]*big.Int // free cash
 	positions map[[2]string]*big.Int
-	orders    []*order // by arrival
-	times     []string // empty: not known yet
-	counted   bool     // ids are the numbers of arrival
-	key       string   // of canonical(), once asked for
+	markets   map[string]*market // of symbols that exist
+	limits    map[string]*limits // of accounts that were given some
+	days      bool               // the history has commands of the operator: markets count in canonical()
+	orders    []*order           // by arrival
+	times     []string           // empty: not known yet
+	counted   bool               // ids are the numbers of arrival
+	key       string             // of canonical(), once asked for
 }
 
 func newState() *state {
-	return &state{accounts: map[string]*big.Int{}, positions: map[[2]string]*big.Int{}}
+	return &state{accounts: map[string]*big.Int{}, positions: map[[2]string]*big.Int{}, markets: map[string]*market{}, limits: map[string]*limits{}}
 }
 
 func (s *state) clone() *state {
@@ -50,6 +53,13 @@ func (s *state) clone() *state {
 	for position, shares := range s.positions {
 		copied.positions[position] = shares
 	}
+	for symbol, market := range s.markets {
+		copied.markets[symbol] = market
+	}
+	for account, limits := range s.limits {
+		copied.limits[account] = limits
+	}
+	copied.days = s.days
 	copied.orders = append([]*order(nil), s.orders...)
 	copied.times = append([]string(nil), s.times...)
 	copied.counted = s.counted
@@ -140,6 +150,16 @@ func (s *state) answer(l leaf, got *element) bool {
 		return s.createAccount(l, got)
 	case l.parent.name() == "create" && l.name() == "symbol":
 		return s.createSymbol(l, got)
+	case l.parent.name() == "create" && l.name() == "instrument":
+		return s.setInstrument(l, got)
+	case l.parent.name() == "create" && l.name() == "set-account":
+		return s.setAccount(l, got)
+	case l.parent.name() == "create" && l.name() == "adjust-cash":
+		return s.adjustCash(l, got)
+	case l.parent.name() == "create" && l.name() == "adjust-shares":
+		return s.adjustShares(l, got)
+	case l.name() == "set-key":
+		return s.setKey(l, got)
 	case l.parent.name() == "transactions" && l.name() == "order":
 		return s.placeOrder(l, got)
 	case l.parent.name() == "transactions" && l.name() == "query":
@@ -179,6 +199,7 @@ func (s *state) createSymbol(l leaf, got *element) bool {
 	if !symbolForm.MatchString(symbol) {
 		return is(got, "error")
 	}
+	s.exists(symbol)
 	return is(got, "created")
 }
 
@@ -192,6 +213,7 @@ func (s *state) placeShares(l leaf, got *element) bool {
 	if refused {
 		return is(got, "error")
 	}
+	s.exists(symbol)
 	s.give(account, symbol, shares)
 	return is(got, "created")
 }
@@ -207,6 +229,9 @@ func (s *state) placeOrder(l leaf, got *element) bool {
 		return is(got, "error")
 	}
 	placed := &order{account: account, symbol: symbol, buy: amount.Sign() > 0, limit: limit, open: new(big.Int).Abs(amount)}
+	if s.refuses(placed) {
+		return is(got, "error")
+	}
 	if placed.buy {
 		if s.accounts[account].Cmp(cost(placed.open, limit)) < 0 {
 			return is(got, "error")
@@ -230,7 +255,11 @@ func (s *state) placeOrder(l leaf, got *element) bool {
 			}
 		}
 	}
+	s.exists(symbol)
 	s.orders = append(s.orders, placed)
+	if s.collected(placed) {
+		return true
+	}
 	for s.executeBest(len(s.orders) - 1) {
 	}
 	return true
@@ -247,10 +276,7 @@ func (s *state) executeBest(at int) bool {
 		if maker.symbol != taker.symbol || maker.buy == taker.buy || maker.open.Sign() == 0 {
 			continue
 		}
-		sell, buy := maker, taker
-		if maker.buy {
-			sell, buy = taker, maker
-		}
+		sell, buy := pair(maker, taker)
 		if sell.limit.Cmp(buy.limit) > 0 {
 			continue
 		}
@@ -265,23 +291,40 @@ func (s *state) executeBest(at int) bool {
 	if best < 0 {
 		return false
 	}
-	maker := s.change(best)
-	taker = s.change(at)
-	shares, price, time := taker.open, maker.limit, s.newTime()
-	if maker.open.Cmp(shares) < 0 {
-		shares = maker.open
+	buy, sell, price := at, best, s.orders[best].limit
+	if s.orders[best].buy {
+		buy, sell = best, at
 	}
-	maker.open, taker.open = new(big.Int).Sub(maker.open, shares), new(big.Int).Sub(taker.open, shares)
-	maker.executions = append(maker.executions, execution{shares, price, time, at})
-	taker.executions = append(taker.executions, execution{shares, price, time, best})
-	buy, sell := taker, maker
-	if maker.buy {
-		buy, sell = maker, taker
+	s.execute(buy, sell, price, s.newTime())
+	s.noteLast(taker.symbol, price)
+	return true
+}
+
+// execute executes as many shares of two orders as it can, and gives their number.
+func (s *state) execute(buyAt, sellAt int, price *big.Int, time int) *big.Int {
+	buy, sell := s.change(buyAt), s.change(sellAt)
+	shares := buy.open
+	if sell.open.Cmp(shares) < 0 {
+		shares = sell.open
 	}
+	buy.open, sell.open = new(big.Int).Sub(buy.open, shares), new(big.Int).Sub(sell.open, shares)
+	buy.executions = append(buy.executions, execution{shares, price, time, sellAt})
+	sell.executions = append(sell.executions, execution{shares, price, time, buyAt})
 	s.pay(sell.account, cost(shares, price))
 	s.pay(buy.account, cost(shares, new(big.Int).Sub(buy.limit, price)))
 	s.give(buy.account, buy.symbol, shares)
-	return true
+	return shares
+}
+
+// cancelOpen cancels what is open of an order.
+func (s *state) cancelOpen(at, time int) {
+	order := s.change(at)
+	order.canceled, order.open, order.canceledTime = order.open, new(big.Int), time
+	if order.buy {
+		s.pay(order.account, cost(order.canceled, order.limit))
+	} else {
+		s.give(order.account, order.symbol, order.canceled)
+	}
 }
 
 func (s *state) find(id string) int {
@@ -319,13 +362,7 @@ func (s *state) cancel(l leaf, got *element) bool {
 	if at < 0 || s.orders[at].account != l.parent.value("id") || s.orders[at].open.Sign() == 0 {
 		return is(got, "error")
 	}
-	order := s.change(at)
-	order.canceled, order.open, order.canceledTime = order.open, new(big.Int), s.newTime()
-	if order.buy {
-		s.pay(order.account, cost(order.canceled, order.limit))
-	} else {
-		s.give(order.account, order.symbol, order.canceled)
-	}
+	s.cancelOpen(at, s.newTime())
 	return got == nil || got.name() == "canceled" && s.matches(at, got, 1)
 }
 
@@ -406,6 +443,9 @@ func (s *state) canonical() string {
 		if shares.Sign() > 0 {
 			says("p", position[0], position[1], shares.String())
 		}
+	}
+	if s.days {
+		s.wordsOfDay(says)
 	}
 	sort.Strings(lines)
 	s.key = strings.Join(lines, "\n")

@@ -346,7 +346,7 @@ func TestIDsAreTakenForNumbersOfArrivalFirst(t *testing.T) {
 		lost.reply = nil
 		s.now = lost.call
 		s.order(c.next, 1, "5", "10")
-		if got, _ := porcupine.CheckEventsVerbose(newModel(true), events(s.operations), time.Minute); got != c.counted {
+		if got, _ := porcupine.CheckEventsVerbose(newModel(true, false), events(s.operations), time.Minute); got != c.counted {
 			t.Errorf("next id %d: %v, not %v", c.next, got, c.counted)
 		}
 		s.expect(porcupine.Ok)

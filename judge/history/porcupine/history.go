@@ -69,6 +69,9 @@ func readHistory(in io.Reader, name string, lanes map[[2]int]int, operations []o
 		if o.request, err = parseXML(r.Request); err != nil {
 			return nil, fmt.Errorf("%s: the request: %v", line, err)
 		}
+		if what := notModelled(o.request); what != "" {
+			return nil, fmt.Errorf("%s: this model does not have %s", line, what)
+		}
 		if r.Return != nil && r.Reply != nil {
 			reply, err := parseXML(*r.Reply)
 			if err != nil {

@@ -17,11 +17,13 @@ import (
 
 // newModel: the protocol says of transaction ids no more than that they are unique. This exchange counts orders as they arrive, from 1; a search
 // that expects that (`counted`) has far fewer orders to try, above all for requests whose reply never came.
-func newModel(counted bool) porcupine.Model {
+//
+// `days`: the operator changed something, so that also the last price and the rules of symbols tell states apart.
+func newModel(counted, days bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} {
 			s := newState()
-			s.counted = counted
+			s.counted, s.days = counted, days
 			return s
 		},
 		Step: func(s, in, out interface{}) (bool, interface{}) {
@@ -47,11 +49,12 @@ type verdict struct {
 // judge tries with counted ids first: an order found so is an order. Where there is none it tries without.
 func judge(operations []operation, timeout time.Duration) verdict {
 	var v verdict
-	v.result, v.info = porcupine.CheckEventsVerbose(newModel(true), events(operations), timeout)
+	days := hasDays(operations)
+	v.result, v.info = porcupine.CheckEventsVerbose(newModel(true, days), events(operations), timeout)
 	if v.result == porcupine.Ok {
 		return v
 	}
-	result, info := porcupine.CheckEventsVerbose(newModel(false), events(operations), timeout)
+	result, info := porcupine.CheckEventsVerbose(newModel(false, days), events(operations), timeout)
 	if result == porcupine.Unknown && v.result == porcupine.Illegal {
 		v.byIDs = true
 	} else {
@@ -61,6 +64,18 @@ func judge(operations []operation, timeout time.Duration) verdict {
 		v.stuck = stuck(operations, v.info)
 	}
 	return v
+}
+
+func hasDays(operations []operation) bool {
+	for _, o := range operations {
+		for _, child := range o.request.Children {
+			switch child.name() {
+			case "instrument", "set-account", "adjust-cash", "adjust-shares":
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stuck gives the lines of those requests that had to come next, after the longest order found, and could not.
@@ -126,7 +141,7 @@ func main() {
 			fmt.Println("(if transaction ids are the numbers of arrival; without that the search took too long)")
 		}
 		if *html != "" {
-			if err := porcupine.VisualizePath(newModel(false), v.info, *html); err != nil {
+			if err := porcupine.VisualizePath(newModel(false, hasDays(operations)), v.info, *html); err != nil {
 				fail(err)
 			}
 			fmt.Println("see", *html)

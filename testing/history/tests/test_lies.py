@@ -81,6 +81,14 @@ class EditedHistories(support.HistoryTest):
             query(3, 4)
             client.ask('<transactions id="3"><cancel id="4"/></transactions>')
             query(3, 4)
+            client.ask('<create><instrument sym="S1" trading="auction"/></create>')
+            order(2, "-3", "9.5")  # 5: it takes what is left of 1
+            client.ask('<create><instrument sym="S1" trading="open"/></create>')
+            query(2, 5)
+            client.ask('<create><set-account id="3" access="frozen"/></create>')
+            order(3, "1", "9")
+            client.ask('<create><adjust-cash id="1" amount="-400"/></create>')
+            order(1, "20", "9")
         history.write(cls.honest / "history.jsonl")
 
     def setUp(self):
@@ -118,6 +126,21 @@ class EditedHistories(support.HistoryTest):
                 r"<error \1>insufficient funds</error>",
             ),
             ("the same id for two orders", 5, 'id="4"', 'id="3"'),
+            ("the price of an auction", 11, 'price="10"', 'price="9.5"'),
+            ("the volume of an auction", 11, 'volume="3"', 'volume="2"'),
+            ("an execution of an auction", 12, 'shares="3" price="10"', 'shares="3" price="9.5"'),
+            (
+                "an order of a frozen account",
+                14,
+                "<error ([^>]*)>[^<]*</error>",
+                r'<opened \1 id="6"/>',
+            ),
+            (
+                "an order without the cash that the operator took",
+                16,
+                "<error ([^>]*)>[^<]*</error>",
+                r'<opened \1 id="6"/>',
+            ),
         ):
             with self.subTest(what):
                 self.lie(self.replace(number, pattern, text))
