@@ -113,9 +113,11 @@ class Replay {
   void collect(std::uint32_t order, Book& book);
   void change_trading(const TradingRecord& record);
   void uncross(const TradingRecord& record, Book& book);
-  // The orders that an auction may execute, and those of them that may have left by then.
+  // The orders that an auction may execute, and those of them that may have left by then: together,
+  // if one cancel of all orders canceled them.
   struct Collected {
-    std::vector<std::uint32_t> orders, unsure;
+    std::vector<std::uint32_t> orders;
+    std::vector<std::vector<std::uint32_t>> unsure;
   };
   bool had_left(std::uint32_t order, const TradingRecord& record) const;
   Collected take_collected(const TradingRecord& record, Book& book);

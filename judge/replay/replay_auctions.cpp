@@ -7,8 +7,8 @@
 namespace exchange::judge {
 namespace {
 
-// Orders whose cancels were under way when an auction ended: each of them doubles the ways in which
-// it may have come out.
+// Cancels that were under way when an auction ended: each of them doubles the ways in which it may
+// have come out.
 constexpr std::size_t unsure_max = 10;
 
 std::int32_t cents_of(Price price) {
@@ -53,12 +53,17 @@ void Replay::uncross(const TradingRecord& record, Book& book) {
   }
   for (std::uint32_t left = 0; left < 1u << collected.unsure.size(); ++left) {
     std::vector<std::uint32_t> orders = collected.orders;
+    std::vector<std::uint32_t> gone;
     for (std::size_t i = 0; i < collected.unsure.size(); ++i)
-      if (left >> i & 1) std::erase(orders, collected.unsure[i]);
+      if (left >> i & 1)
+        gone.insert(gone.end(), collected.unsure[i].begin(), collected.unsure[i].end());
+    std::sort(gone.begin(), gone.end());
+    std::erase_if(orders, [&](std::uint32_t order) {
+      return std::binary_search(gone.begin(), gone.end(), order);
+    });
     if (!comes_out_as_reported(orders, right_result(auction_orders(orders), book), record))
       continue;
-    for (const std::uint32_t order : collected.unsure)
-      if (std::find(orders.begin(), orders.end(), order) == orders.end()) take_out(order);
+    for (const std::uint32_t order : gone) take_out(order);
     return execute_auction(orders, book);
   }
   add_wrong_auction(record, collected.orders, right_result(auction_orders(collected.orders), book));
@@ -87,6 +92,7 @@ Replay::Collected Replay::take_collected(const TradingRecord& record, Book& book
     take_out(order);
   }
   Collected collected;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> together;  // by cancel of all
   for (const auto& [own, other] :
        {std::pair(&book.buys, &book.sells), std::pair(&book.sells, &book.buys)})
     for (const auto& [rank, line] : *own) {
@@ -94,10 +100,16 @@ Replay::Collected Replay::take_collected(const TradingRecord& record, Book& book
       for (const std::uint32_t order : line) {
         collected.orders.push_back(order);
         if (const Observation* const request = evidence_.cancel_of(order);
-            request && may_have_left(order) && request->sent_ns <= record.answered_ns)
-          collected.unsure.push_back(order);
+            request && may_have_left(order) && request->sent_ns <= record.answered_ns) {
+          const auto with = evidence_.canceled_with.find(order);
+          if (with != evidence_.canceled_with.end())
+            together[with->second].push_back(order);
+          else
+            collected.unsure.push_back({order});
+        }
       }
     }
+  for (auto& [cancel, orders] : together) collected.unsure.push_back(std::move(orders));
   return collected;
 }
 
