@@ -1,0 +1,114 @@
+#include "engine/leaderboard.hpp"
+
+#include <algorithm>
+
+#include "base/ensure.hpp"
+
+namespace exchange {
+
+namespace {
+
+// What is too much stays the most.
+Int128 sum(Int128 a, Int128 b) {
+  Int128 result;
+  return __builtin_add_overflow(a, b, &result) ? (a < 0 ? -int128_max : int128_max) : result;
+}
+UInt128 distance(Int128 from_zero) { return UInt128(from_zero < 0 ? -from_zero : from_zero); }
+
+}  // namespace
+
+void Leaderboard::add(const RoundRow& round) {
+  if (round.number <= rounds_.size()) return;
+  ENSURE(round.number == rounds_.size() + 1);
+  rounds_.push_back(round);
+}
+
+void Leaderboard::add(const Trade& trade) {
+  if (trade.id <= newest_) return;
+  newest_ = trade.id;
+  while (begun_ < rounds_.size() && rounds_[begun_].executions_before < trade.id) begin_round();
+  if (begun_ == 0) return;
+  last_prices_[trade.symbol] = trade.price;
+  if (trade.buyer == trade.seller) return;
+  const Int128 shares = trade.shares.units();
+  count(accounts_[trade.buyer], trade.symbol, trade.buyer, shares, trade.price);
+  count(accounts_[trade.seller], trade.symbol, trade.seller, -shares, trade.price);
+}
+
+void Leaderboard::update() {
+  while (begun_ < rounds_.size()) begin_round();
+}
+
+void Leaderboard::begin_round() {
+  if (begun_++ > 0) finished_.push_back(standings_of(&Account::round));
+  if (finished_.size() > rounds_kept_max) finished_.pop_front();
+  const auto holdings = held();
+  for (auto& [number, account] : accounts_) {
+    const auto holds = holdings.find(number);
+    account.round = {};
+    account.profit_before_units =
+        sum(account.all.profit_units, holds == holdings.end() ? 0 : holds->second);
+  }
+  for (const auto& [key, shares] : positions_) {
+    UInt128& largest = accounts_.at(AccountNumber(key >> 32)).round.largest_units;
+    largest = std::max(largest, distance(shares));
+  }
+}
+
+void Leaderboard::count(Account& account, SymbolNumber symbol, AccountNumber number, Int128 shares,
+                        Price price) {
+  Int128& position = positions_[std::uint64_t(number) << 32 | symbol];
+  position += shares;
+  for (Counts* const counts : {&account.all, &account.round}) {
+    counts->profit_units = sum(counts->profit_units, -shares * price.units());
+    counts->volume_units += distance(shares);
+    counts->largest_units = std::max(counts->largest_units, distance(position));
+    ++counts->trades;
+  }
+}
+
+std::unordered_map<AccountNumber, Int128> Leaderboard::held() const {
+  std::unordered_map<AccountNumber, Int128> held;
+  for (const auto& [key, shares] : positions_) {
+    Int128& value = held[AccountNumber(key >> 32)];
+    value = sum(value, shares * last_prices_.at(SymbolNumber(key)).units());
+  }
+  return held;
+}
+
+std::vector<Leaderboard::Standing> Leaderboard::standings_of(Counts Account::*of) const {
+  const auto holdings = held();
+  std::vector<Standing> standings;
+  for (const auto& [number, account] : accounts_) {
+    const Counts& counts = account.*of;
+    if (counts.trades == 0 && counts.largest_units == 0) continue;
+    const auto holds = holdings.find(number);
+    Int128 profit = sum(account.all.profit_units, holds == holdings.end() ? 0 : holds->second);
+    if (of == &Account::round) profit = sum(profit, -account.profit_before_units);
+    constexpr UInt128 most = UInt128(std::numeric_limits<std::int64_t>::max());
+    const auto shares = [&](UInt128 units) {
+      return Shares::from_units(std::int64_t(std::min(units, most)));
+    };
+    standings.push_back({0, number, Cash::from_units(profit), shares(counts.volume_units),
+                         counts.trades, shares(counts.largest_units)});
+  }
+  std::sort(standings.begin(), standings.end(), [](const Standing& a, const Standing& b) {
+    return a.profit == b.profit ? a.account < b.account : a.profit > b.profit;
+  });
+  for (std::size_t at = 0; at < standings.size(); ++at)
+    standings[at].rank = at > 0 && standings[at].profit == standings[at - 1].profit
+                             ? standings[at - 1].rank
+                             : at + 1;
+  return standings;
+}
+
+std::optional<std::vector<Leaderboard::Standing>> Leaderboard::standings(
+    std::uint64_t round) const {
+  if (round == 0) return standings_of(&Account::all);
+  if (round == begun_) return standings_of(&Account::round);
+  const std::uint64_t first_kept = begun_ - finished_.size();
+  if (round > begun_ || round < first_kept) return {};
+  return finished_[round - first_kept];
+}
+
+}  // namespace exchange

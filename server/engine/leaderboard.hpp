@@ -1,0 +1,89 @@
+#pragma once
+// Leaderboard counts what accounts gain by trading, in rounds and in all (docs/protocol.md, G1 to
+// G4). It is a function of the executions and rounds alone, in their order, so that a server, which
+// reads them from its tables, and an audit, which replays the journal, come to the same. Executions
+// from before the first round do not count, and an account gains nothing from itself.
+// Owner: MarketView, or an audit. Thread: its.
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+class Leaderboard {
+ public:
+  struct Trade {
+    ExecutionId id;
+    SymbolNumber symbol;
+    AccountNumber buyer, seller;
+    Shares shares;
+    Price price;
+  };
+  struct Standing {
+    std::uint64_t rank;  // from 1; equal profits have the same
+    AccountNumber account;
+    Cash profit;  // below 0: a loss
+    Shares volume;
+    std::uint64_t trades = 0;
+    Shares largest_position;  // long or short, of one symbol, by these executions
+    bool operator==(const Standing&) const = default;
+  };
+  // The results of so many rounds that are over are kept, the newest.
+  static constexpr std::size_t rounds_kept_max = 100;
+
+  // A round begins behind its executions_before; it may come before or after later executions.
+  void add(const RoundRow& round);
+  // Ids rise; one that came before does nothing.
+  void add(const Trade& trade);
+  // Everything that has come up to here was added.
+  void update();
+
+  const std::vector<RoundRow>& rounds() const { return rounds_; }
+  // Of the round with this number, the newest or one that is kept, or, with 0, of all; null if
+  // there is no such round. The highest profit first, then by number of account; of those that
+  // traded in it, or hold something from before.
+  std::optional<std::vector<Standing>> standings(std::uint64_t round) const;
+
+ private:
+  struct Counts {
+    Int128 profit_units = 0;  // but for what is held
+    UInt128 volume_units = 0, largest_units = 0;
+    std::uint64_t trades = 0;
+  };
+  struct Account {
+    Counts all, round;
+    Int128 profit_before_units = 0;  // before the round, with what was held at the prices of then
+  };
+  void begin_round();
+  void count(Account& account, SymbolNumber symbol, AccountNumber number, Int128 shares,
+             Price price);
+  // What each account holds, at the last prices.
+  std::unordered_map<AccountNumber, Int128> held() const;
+  std::vector<Standing> standings_of(Counts Account::*counts) const;
+
+  std::vector<RoundRow> rounds_;
+  std::size_t begun_ = 0;  // of rounds_
+  ExecutionId newest_ = 0;
+  std::unordered_map<AccountNumber, Account> accounts_;
+  std::unordered_map<std::uint64_t, Int128> positions_;  // by account and symbol: bought less sold
+  std::unordered_map<SymbolNumber, Price> last_prices_;
+  std::deque<std::vector<Standing>> finished_;  // the newest last
+};
+
+// A line for each, below one with names: "rank,account,profit,volume,trades,largest_position".
+template <class IdOf>
+std::string standings_csv(const std::vector<Leaderboard::Standing>& standings, IdOf id_of) {
+  std::string text = "rank,account,profit,volume,trades,largest_position\n";
+  for (const Leaderboard::Standing& one : standings) {
+    text += std::to_string(one.rank) + ',' + std::string(id_of(one.account)) + ',' +
+            to_string(one.profit) + ',' + to_string(one.volume) + ',' + std::to_string(one.trades) +
+            ',' + to_string(one.largest_position) + '\n';
+  }
+  return text;
+}
+
+}  // namespace exchange

@@ -1,0 +1,140 @@
+// The leaderboard: a function of executions and rounds (docs/protocol.md, G1 to G4).
+#include "engine/leaderboard.hpp"
+
+#include <random>
+
+#include "catch.hpp"
+
+using namespace exchange;
+
+namespace {
+
+Shares shares(std::int64_t whole) { return Shares::whole(whole); }
+Price price(std::int64_t whole) { return Price::whole(whole); }
+RoundRow round_of(std::uint64_t number, ExecutionId executions_before) {
+  return {number, OrderReference("r"), executions_before, {}};
+}
+std::vector<Leaderboard::Standing> of(const Leaderboard& board, std::uint64_t round) {
+  const auto standings = board.standings(round);
+  REQUIRE(standings);
+  return *standings;
+}
+Leaderboard::Standing standing(std::uint64_t rank, AccountNumber account, std::int64_t profit,
+                               std::int64_t volume, std::uint64_t trades, std::int64_t largest) {
+  return {rank, account, Cash::whole(profit), shares(volume), trades, shares(largest)};
+}
+
+}  // namespace
+
+TEST_CASE("profit is what trades brought, with what they left at the last price") {
+  Leaderboard board;
+  board.add(round_of(1, 0));
+  board.add({1, 0, 7, 8, shares(10), price(5)});  // 7 buys of 8
+  board.add({2, 0, 9, 7, shares(4), price(6)});   // 7 sells on
+  board.update();
+  CHECK(of(board, 0) == std::vector{standing(1, 7, 10, 14, 2, 10), standing(2, 9, 0, 4, 1, 4),
+                                    standing(3, 8, -10, 10, 1, 10)});
+  CHECK(of(board, 1) == of(board, 0));
+  CHECK_FALSE(board.standings(2));
+  board.add({3, 0, 9, 8, shares(1), price(8)});  // worth more to all who hold
+  CHECK(of(board, 0)[0] == standing(1, 7, 22, 14, 2, 10));
+}
+
+TEST_CASE("a round counts from its beginning, with what was held then at the prices of then") {
+  Leaderboard board;
+  board.add({1, 0, 7, 8, shares(10), price(5)});  // before any round
+  board.add(round_of(1, 1));
+  board.add({2, 0, 7, 8, shares(10), price(5)});
+  board.add({4, 0, 7, 8, shares(1), price(7)});  // of the second round, which is known later
+  CHECK(of(board, 1) == std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
+
+  Leaderboard late;
+  late.add(round_of(1, 1));
+  late.add({2, 0, 7, 8, shares(10), price(5)});
+  late.add(round_of(2, 3));
+  late.add({4, 0, 7, 8, shares(1), price(7)});
+  late.add(round_of(3, 4));
+  late.update();
+  CHECK(of(late, 1) == std::vector{standing(1, 7, 0, 10, 1, 10), standing(1, 8, 0, 10, 1, 10)});
+  CHECK(of(late, 2) == std::vector{standing(1, 7, 20, 1, 1, 11), standing(2, 8, -20, 1, 1, 11)});
+  CHECK(of(late, 3) == std::vector{standing(1, 7, 0, 0, 0, 11), standing(1, 8, 0, 0, 0, 11)});
+  CHECK(of(late, 0) == std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
+  CHECK(late.rounds().size() == 3);
+}
+
+TEST_CASE("an account gains nothing from itself, and what comes twice counts once") {
+  Leaderboard board;
+  board.add(round_of(1, 0));
+  board.add(round_of(1, 0));
+  board.add({1, 0, 7, 7, shares(10), price(5)});
+  CHECK(of(board, 0).empty());
+  board.add({2, 0, 7, 8, shares(1), price(5)});
+  board.add({2, 0, 7, 8, shares(1), price(5)});
+  CHECK(of(board, 0) == std::vector{standing(1, 7, 0, 1, 1, 1), standing(1, 8, 0, 1, 1, 1)});
+}
+
+TEST_CASE("standings are written as CSV, with losses and fractions") {
+  Leaderboard board;
+  board.add(round_of(1, 0));
+  board.add({1, 0, 7, 8, Shares::from_units(150'000'000), price(5)});
+  board.add({2, 0, 9, 10, Shares::from_units(50'000'000), price(4)});
+  CHECK(standings_csv(of(board, 0),
+                      [](AccountNumber number) { return "id" + std::to_string(number); }) ==
+        "rank,account,profit,volume,trades,largest_position\n1,id8,1.5,1.5,1,1.5\n"
+        "2,id9,0,0.5,1,0.5\n2,id10,0,0.5,1,0.5\n4,id7,-1.5,1.5,1,1.5\n");
+}
+
+TEST_CASE("rounds that are over are kept, but for the oldest") {
+  Leaderboard board;
+  const std::uint64_t rounds = Leaderboard::rounds_kept_max + 5;
+  for (std::uint64_t number = 1; number <= rounds; ++number) board.add(round_of(number, 0));
+  board.update();
+  CHECK(board.standings(rounds));
+  CHECK(board.standings(rounds - Leaderboard::rounds_kept_max));
+  CHECK_FALSE(board.standings(rounds - Leaderboard::rounds_kept_max - 1));
+  CHECK_FALSE(board.standings(rounds + 1));
+}
+
+// Where nobody is given anything, what one gains others lose, and a balance says the same.
+TEST_CASE("the profits of random executions are what balances and positions say") {
+  std::mt19937_64 random(test_seed());
+  constexpr AccountNumber accounts = 6;
+  constexpr SymbolNumber symbols = 3;
+  for (int world = 0; world < 200; ++world) {
+    Leaderboard board;
+    Int128 cash[accounts] = {}, held[accounts][symbols] = {}, before[accounts] = {};
+    Price last[symbols];
+    std::uint64_t rounds = 0;
+    const auto worth = [&](AccountNumber account) {
+      Int128 units = cash[account];
+      for (SymbolNumber symbol = 0; symbol < symbols; ++symbol)
+        units += held[account][symbol] * last[symbol].units();
+      return units;
+    };
+    for (ExecutionId id = 1; id <= 60; ++id) {
+      if (id == 1 || random() % 15 == 0) {
+        board.add(round_of(++rounds, id - 1));
+        for (AccountNumber account = 0; account < accounts; ++account)
+          before[account] = worth(account);
+      }
+      const auto buyer = AccountNumber(random() % accounts),
+                 seller = AccountNumber(random() % accounts);
+      const auto symbol = SymbolNumber(random() % symbols);
+      const Shares amount = Shares::from_units(1 + std::int64_t(random() % 1'000'000'000));
+      last[symbol] = Price::from_units(1 + std::int64_t(random() % 1'000'000'000));
+      board.add({id, symbol, buyer, seller, amount, last[symbol]});
+      cash[buyer] -= Int128(amount.units()) * last[symbol].units();
+      cash[seller] += Int128(amount.units()) * last[symbol].units();
+      held[buyer][symbol] += amount.units();
+      held[seller][symbol] -= amount.units();
+    }
+    Int128 sum = 0;
+    for (const Leaderboard::Standing& one : of(board, 0)) {
+      CHECK(one.profit.units() == worth(one.account));
+      sum += one.profit.units();
+    }
+    CHECK(sum == 0);
+    for (const Leaderboard::Standing& one : of(board, rounds))
+      CHECK(one.profit.units() == worth(one.account) - before[one.account]);
+  }
+}
