@@ -115,6 +115,12 @@ CREATE TABLE IF NOT EXISTS account_events ( -- of accounts to which a client sub
   time_us bigint NOT NULL,
   PRIMARY KEY (account, number)
 );
+CREATE TABLE IF NOT EXISTS rounds (     -- of the leaderboard
+  number bigint PRIMARY KEY,            -- from 1
+  name text NOT NULL,
+  executions_before bigint NOT NULL,    -- later ones are of this round, until the next
+  time_us bigint NOT NULL
+);
 CREATE TABLE IF NOT EXISTS projection (
   one int PRIMARY KEY CHECK (one = 1),
   batch bigint NOT NULL,               -- the journal batch up to which the tables are complete

@@ -101,6 +101,12 @@ CREATE TABLE IF NOT EXISTS account_events ( -- of accounts to which a client sub
   time_us INTEGER NOT NULL,
   PRIMARY KEY (account, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rounds (     -- of the leaderboard
+  number INTEGER PRIMARY KEY,           -- from 1
+  name TEXT NOT NULL,
+  executions_before INTEGER NOT NULL,   -- later ones are of this round, until the next
+  time_us INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS projection (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   batch INTEGER NOT NULL,              -- the journal batch up to which the tables are complete

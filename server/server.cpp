@@ -74,6 +74,12 @@ void Server::load() {
       return row.id > recovered.tables.totals.executions;
     });
     view_->load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
+    if (const std::vector<RoundRow>& rounds = recovered.tables.rounds; !rounds.empty()) {
+      store_.read_trades(rounds.front().executions_before, [&](const Leaderboard::Trade& trade) {
+        if (trade.id <= recovered.tables.totals.executions) view_->leaderboard().add(trade);
+      });
+      view_->leaderboard().update();
+    }
     view_->take_pages_from(spare_pages_);
   }
   recovered.tables = {};

@@ -108,6 +108,9 @@ struct ElementWriter {
     return "<adjust-shares" + attribute("sym", adjust.symbol.view()) +
            attribute("id", adjust.account.view()) + change(adjust, to_string(adjust.shares)) + "/>";
   }
+  std::string operator()(const BeginRound& begin) const {
+    return "<begin-round" + attribute("name", begin.name.view()) + "/>";
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
 };
 

@@ -66,6 +66,7 @@ class TablesCheck {
     check_references();
     check_executions();
     check_events();
+    check_rounds();
     check_sums();
     std::sort(image_.rows.orders.begin(), image_.rows.orders.end(),
               [](const auto& a, const auto& b) { return a.place < b.place; });
@@ -174,6 +175,16 @@ class TablesCheck {
       require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
       require(row.position_max >= Shares(), row, "a limit below zero");
       image_.rows.account_rules.push_back(row);
+    });
+  }
+
+  void check_rounds() {
+    each<RoundRow>("ORDER BY number", [&](const RoundRow& row) {
+      auto& rounds = image_.rows.rounds;
+      require(row.number == rounds.size() + 1, row, "numbers have a gap");
+      require(rounds.empty() || row.executions_before >= rounds.back().executions_before, row,
+              "it begins before the one before it");
+      rounds.push_back(row);
     });
   }
 

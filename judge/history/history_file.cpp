@@ -268,6 +268,13 @@ RequestElement adjust_shares(const pugi::xml_node& node) {
   return element;
 }
 
+RequestElement begin_round(const pugi::xml_node& node) {
+  RequestElement element{.name = "begin-round", .echo = repeated(node, "name")};
+  if (const auto name = parse_order_reference(node.attribute("name").value()))
+    element.command = BeginRound{*name};
+  return element;
+}
+
 RequestElement creation(const pugi::xml_node& node) {
   const std::string_view name = node.name();
   return name == "account"         ? account(node)
@@ -276,6 +283,7 @@ RequestElement creation(const pugi::xml_node& node) {
          : name == "set-account"   ? set_account(node)
          : name == "adjust-cash"   ? adjust_cash(node)
          : name == "adjust-shares" ? adjust_shares(node)
+         : name == "begin-round"   ? begin_round(node)
                                    : RequestElement{.name = std::string(name)};
 }
 

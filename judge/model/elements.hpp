@@ -106,6 +106,10 @@ struct RequestElementWriter {
     return "<adjust-shares" + echo + quoted("amount", (c.takes ? "-" : "") + to_string(c.shares)) +
            (c.reason ? quoted("reason", c.reason->view()) : "") + "/>";
   }
+  std::string operator()(const BeginRound& c) const {
+    echo = quoted("name", c.name.view());
+    return "<begin-round" + echo + "/>";
+  }
   std::string operator()(const RecordEvents&) const { ENSURE(!"a command of the server alone"); }
   static std::string named(OrderId order, const OptionalReference& ref) {
     return ref ? reference(ref) : quoted("id", std::to_string(order));

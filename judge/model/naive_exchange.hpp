@@ -140,10 +140,12 @@ class NaiveExchange {
   Outcome at(const SetKey& command, Version version) const;
   Outcome at(const SetAccount& command, Version version) const;
   Outcome at(const AdjustCash& command, Version version) const;
+  static Outcome at(const BeginRound&, Version) { return Created{}; }
   Outcome at(const AdjustShares& command, Version version) const;
   Outcome execute(const SetKey&, Timestamp) { return Created{}; }
   Outcome execute(const SetAccount& command, Timestamp now);
   Outcome execute(const AdjustCash& command, Timestamp now);
+  Outcome execute(const BeginRound&, Timestamp) { return Created{}; }
   Outcome execute(const AdjustShares& command, Timestamp now);
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);

@@ -56,6 +56,7 @@ void ChangeSet::begin_hand_over(Rows& rows) {
   move_over(references, rows.references);
   move_over(replacements, rows.replacements);
   move_over(events, rows.events);
+  move_over(rounds, rows.rounds);
 }
 
 std::span<const std::uint32_t> ChangeSet::next_orders(std::size_t max) {
@@ -78,6 +79,7 @@ void ChangeSet::restore(const Rows& rows) {
   put_before(rows.references, references);
   put_before(rows.replacements, replacements);
   put_before(rows.events, events);
+  put_before(rows.rounds, rounds);
 }
 
 }  // namespace exchange

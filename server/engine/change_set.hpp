@@ -44,12 +44,13 @@ class ChangeSet {
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
   std::vector<EventRow> events;
+  std::vector<RoundRow> rounds;
 
   // Changed now, or since a hand-over began.
   std::size_t size() const {
     return accounts_.size() + symbols_.size() + positions_.size() + orders_.size() +
            executions.size() + account_keys.size() + account_rules.size() + references.size() +
-           replacements.size() + events.size();
+           replacements.size() + events.size() + rounds.size();
   }
 
   // --- handing over

@@ -230,9 +230,16 @@ struct AdjustShares {
   bool operator==(const AdjustShares&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AdjustShares, (), (account, symbol, takes, shares, reason))
+// What is executed from now on is of another round, for the leaderboard (G1). By the operator.
+struct BeginRound {
+  static constexpr const char* word = "begin_round";
+  OrderReference name;  // for people
+  bool operator==(const BeginRound&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(BeginRound, (), (name))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
-                             SetKey, SetAccount, AdjustCash, AdjustShares>;
+                             SetKey, SetAccount, AdjustCash, AdjustShares, BeginRound>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 

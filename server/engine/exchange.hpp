@@ -85,6 +85,8 @@ class Exchange {
   // Created. Refused: unknown_account, unknown_symbol; insufficient_shares, of what is free;
   // shares_total_overflow; too_many_positions.
   Outcome apply(const AdjustShares& command, Timestamp now);
+  // Created.
+  Outcome apply(const BeginRound& command, Timestamp now);
   // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
   // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
@@ -330,6 +332,7 @@ class Exchange {
   References references_;
   ChangeSet changes_;
   Totals totals_;
+  std::uint64_t rounds_ = 0;  // begun so far
   StateLimits limits_;
   TermCancels term_cancels_;
   BatchNumber batch_ = 0;

@@ -1,4 +1,4 @@
-// What the operator changes of accounts (docs/protocol.md, D1 to D8).
+// What the operator changes of accounts (docs/protocol.md, D1 to D8), and rounds (G1).
 
 #include <cstring>
 
@@ -104,6 +104,13 @@ Outcome Exchange::apply(const AdjustShares& command, Timestamp now) {
   ledger_.add_to_total(symbol, Shares() - command.shares, changes_);
   record(account, symbol, now, {.kind = EventKind::shares_taken, .shares = command.shares});
   update_digest(now, 'Q', key, std::uint64_t(command.shares.units()));
+  return Created{};
+}
+
+Outcome Exchange::apply(const BeginRound& command, Timestamp now) {
+  const RoundRow round{++rounds_, command.name, totals_.executions, now};
+  changes_.rounds.push_back(round);
+  update_digest(now, 'G', round.number, command.name.word(0));
   return Created{};
 }
 

@@ -102,6 +102,11 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     ledger_.add_position(key).set_shares(row.shares);
   }
 
+  for (const RoundRow& row : image.rounds) {
+    require(row.number == rounds_ + 1, "rounds", row.number, "number out of sequence");
+    rounds_ = row.number;
+  }
+
   const Totals& totals = image.totals;
   require(totals.orders <= order_ids_max, "totals", 0, "more orders than there can have been");
   require(totals.cash_created >= Cash(), "totals", 0, "cash below zero");

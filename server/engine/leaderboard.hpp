@@ -22,6 +22,7 @@ class Leaderboard {
     AccountNumber buyer, seller;
     Shares shares;
     Price price;
+    bool operator==(const Trade&) const = default;
   };
   struct Standing {
     std::uint64_t rank;  // from 1; equal profits have the same

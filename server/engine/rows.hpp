@@ -172,6 +172,15 @@ BOOST_DESCRIBE_STRUCT(EventRow, (),
                       (account, number, kind, order, symbol, side, shares, price, open, execution,
                        balance, position, batch, time, reference))
 // Counters that belong to the state as a whole.
+// Of the leaderboard (docs/protocol.md, G1).
+struct RoundRow {
+  std::uint64_t number;  // from 1
+  OrderReference name;
+  ExecutionId executions_before;  // later ones are of this round, until the next
+  Timestamp time;
+  bool operator==(const RoundRow&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(RoundRow, (), (number, name, executions_before, time))
 struct Totals {
   OrderId orders = 0;          // ids given so far, and numbers of replacements
   ExecutionId executions = 0;  // ids given so far
@@ -193,13 +202,14 @@ struct Rows {
   std::vector<ReplacementRow> replacements;
   std::vector<ExecutionRow> executions;
   std::vector<EventRow> events;
+  std::vector<RoundRow> rounds;
   Totals totals;
   std::size_t size() const;  // without totals
   bool operator==(const Rows&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rows, (),
                       (accounts, account_keys, account_rules, symbols, positions, orders,
-                       references, replacements, executions, events))
+                       references, replacements, executions, events, rounds))
 
 inline std::size_t Rows::size() const {
   std::size_t size = 0;

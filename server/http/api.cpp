@@ -195,6 +195,30 @@ std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
   return document.text();
 }
 
+std::string leaderboard_json(const MarketView& view, std::uint64_t round,
+                             std::span<const Leaderboard::Standing> standings) {
+  const auto round_json = [](const RoundRow& row) {
+    return Json{
+        {"round", row.number}, {"name", row.name.view()}, {"began_at_us", row.time.microseconds}};
+  };
+  Document document;
+  document.add("batch", view.batch());
+  document.add("round", round == 0 ? Json() : Json(round));
+  document.add_list("rounds", [&](auto add) {
+    for (const RoundRow& row : view.leaderboard().rounds()) add(round_json(row));
+  });
+  document.add_list("standings", [&](auto add) {
+    for (const Leaderboard::Standing& one : standings)
+      add({{"rank", one.rank},
+           {"account", view.account_id(one.account).view()},
+           {"profit", to_string(one.profit)},
+           {"volume", to_string(one.volume)},
+           {"trades", one.trades},
+           {"largest_position", to_string(one.largest_position)}});
+  });
+  return document.text();
+}
+
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
   Document document;
   document.add("symbol", symbol.name.view()).add("sequence", symbol.sequence);

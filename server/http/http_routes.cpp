@@ -163,6 +163,27 @@ HttpResponse trades(const HttpRoutes& at, const HttpHeader& header) {
   return of_symbol(at, header, text, "limit", 50, at.limits.trades_kept_max, trades_json);
 }
 
+HttpResponse leaderboard(const HttpRoutes& at, const HttpHeader& header) {
+  const Leaderboard& board = at.view->leaderboard();
+  const bool of_all = parameter(header, "round").data() == nullptr;
+  const std::size_t round = of_all ? 0 : count_parameter(header, "round", 0, SIZE_MAX);
+  if (!of_all && round == 0)
+    return http_error(header, bad_request, "round is a whole number from 1");
+  const std::size_t max = at.limits.standings_max,
+                    count = count_parameter(header, "limit", max, max);
+  if (count == 0) return count_error(header, "limit", max);
+  auto standings = board.standings(round);
+  if (!standings)
+    return http_error(header, not_found, "there is no such round, or it is no longer kept");
+  standings->resize(std::min(count, standings->size()));
+  if (path_of(header) == "/api/leaderboard")
+    return json(header, leaderboard_json(*at.view, round, *standings));
+  return respond(header, http::status::ok, "text/csv; charset=utf-8",
+                 standings_csv(*standings, [&](AccountNumber number) {
+                   return at.view->account_id(number).view();
+                 }));
+}
+
 // --- what may wait ---
 
 // Why what this server would show may be outdated; empty if it is not.
@@ -430,6 +451,9 @@ constexpr Route routes[] = {
     {.path = "/api/symbols/", .methods = patching, .json = JsonVerb::set_instrument},
     {.path = "/api/books/", .of_market = book},
     {.path = "/api/trades", .of_market = trades},
+    {.path = "/api/leaderboard", .of_market = leaderboard},
+    {.path = "/api/leaderboard.csv", .of_market = leaderboard},
+    {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
     {.path = "/api/accounts/", .answer = account},
     {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},

@@ -312,7 +312,7 @@ Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<C
   if (Problem problem = members.read(object, {})) return problem;
   if (Problem problem = members.missing()) return problem;
   if (Problem problem = members.into(change)) return problem;
-  for (const char* name : {"symbol", "account"})
+  for (const char* name : {"symbol", "account", "name"})
     if (const auto named = object.find(name); named != object.end()) request.named[name] = *named;
   commands.emplace_back(std::move(change));
   return {};
@@ -340,6 +340,7 @@ Problem read(JsonVerb verb, const JsonInput& object, const std::optional<Account
     case JsonVerb::set_account: return read_change<SetAccount>(object, request, commands);
     case JsonVerb::adjust_cash: return read_change<AdjustCash>(object, request, commands);
     case JsonVerb::adjust_shares: return read_change<AdjustShares>(object, request, commands);
+    case JsonVerb::begin_round: return read_change<BeginRound>(object, request, commands);
     default: break;
   }
   if (Problem problem = read_whose(object, usual, request)) return problem;

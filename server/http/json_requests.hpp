@@ -25,7 +25,7 @@ using JsonInput = nlohmann::json;     // what is read: finds a member without a 
 // What is asked. The names are those of messages of the WebSocket.
 BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
                               create_account, create_symbol, set_instrument, set_key, set_account,
-                              adjust_cash, adjust_shares)
+                              adjust_cash, adjust_shares, begin_round)
 
 struct JsonResponse {
   boost::beast::http::status status;

@@ -20,6 +20,7 @@ struct HttpLimits {
   std::size_t header_bytes_max = 8'192;
   std::size_t body_bytes_max = 1'024;         // of requests that need no body
   std::size_t symbols_max = 1'000;            // of one page of /api/symbols: 300 KB, 5 ms of work
+  std::size_t standings_max = 10'000;         // of /api/leaderboard: 1 MB, 10 ms of work
   std::size_t book_levels_max = 1'000;        // a side, of a book or a snapshot
   std::size_t trades_kept_max = 500;          // newest trades of each symbol, in memory
   std::size_t trades_in_all_max = 4'000'000;  // newest trades of all symbols, likewise

@@ -90,9 +90,12 @@ class Decoder {
   }
   void read(AccountId& id) { read(id, parse_account_id, "an account id"); }
   void read(SymbolName& name) { read(name, parse_symbol_name, "a symbol"); }
+  void read(OrderReference& reference) {
+    read(reference, parse_order_reference, "an order reference");
+  }
   void read(OptionalReference& reference) {
     OrderReference text;
-    read(text, parse_order_reference, "an order reference");
+    read(text);
     reference = text;
   }
   template <class Field>
@@ -154,7 +157,8 @@ class Decoder {
 
 template <class Field>
 constexpr bool always_written =
-    boost::mp11::mp_contains<boost::mp11::mp_list<AccountId, SymbolName, Shares>, Field>::value;
+    boost::mp11::mp_contains<boost::mp11::mp_list<AccountId, SymbolName, OrderReference, Shares>,
+                             Field>::value;
 
 // Calls use(field, bit) for each field of the command; bit 0: it is always written.
 template <class AnyCommand, class Use>

@@ -12,6 +12,7 @@
 
 #include "engine/auction.hpp"
 #include "engine/flat_map.hpp"
+#include "engine/leaderboard.hpp"
 #include "engine/pool.hpp"
 #include "engine/rows.hpp"
 
@@ -103,6 +104,9 @@ class MarketView {
   // The state to begin with, of `batch`; `trades`, oldest first, are from before it. Returns no
   // changes.
   void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);
+  // Those of the tables that it counts: add them before the first apply().
+  Leaderboard& leaderboard() { return leaderboard_; }
+  const Leaderboard& leaderboard() const { return leaderboard_; }
   // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the
   // next call.
   const std::vector<Change>& apply(const Rows& rows, std::uint64_t batch);
@@ -161,6 +165,7 @@ class MarketView {
   // the level.
   void change_open(const Order& order, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
+  void count_trades(const Rows& rows);
   static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
     return std::uint64_t(account) << 32 | symbol;
   }
@@ -173,6 +178,7 @@ class MarketView {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   std::unordered_map<AccountNumber, AccountRules> account_rules_;  // of those that have any
+  Leaderboard leaderboard_;
   Interner<SymbolName> symbol_names_;
   std::deque<Symbol> symbols_;             // moving one would copy its book
   FlatMap<std::uint32_t> position_index_;  // in Account::positions

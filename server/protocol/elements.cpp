@@ -42,6 +42,13 @@ Problem read_value(std::string_view text, SymbolName& value, std::string_view) {
 }
 
 Problem read_value(std::string_view text, OptionalReference& value, std::string_view name) {
+  OrderReference reference;
+  Problem problem = read_value(text, reference, name);
+  if (!problem) value = reference;
+  return problem;
+}
+
+Problem read_value(std::string_view text, OrderReference& value, std::string_view name) {
   return take(parse_order_reference(text), value, malformed_reference,
               std::string(name) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
 }

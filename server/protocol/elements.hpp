@@ -41,6 +41,7 @@ struct Attribute {
 // Into a field of a command, by its type.
 Problem read_value(std::string_view text, AccountId& value, std::string_view name);
 Problem read_value(std::string_view text, SymbolName& value, std::string_view name);
+Problem read_value(std::string_view text, OrderReference& value, std::string_view name);
 Problem read_value(std::string_view text, OptionalReference& value, std::string_view name);
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name);  // from 1
 Problem read_value(std::string_view text, Cash& value, std::string_view name);           // from 0
@@ -172,6 +173,10 @@ inline constexpr Attribute<AdjustShares> attributes_of<AdjustShares>[] = {
     {"id", Repeated::before_id, into<&AdjustShares::account>, Presence::required},
     {"amount", Repeated::never, read_change, Presence::required},
     {"reason", Repeated::never, into<&AdjustShares::reason>}};
+
+template <>
+inline constexpr Attribute<BeginRound> attributes_of<BeginRound>[] = {
+    {"name", Repeated::before_id, into<&BeginRound::name>, Presence::required}};
 
 // Its place in the table; a name that is not there does not compile.
 template <class AnyCommand>

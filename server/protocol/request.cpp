@@ -156,7 +156,8 @@ class Reader {
                                          {"set-key", &Reader::read_key_of_account},
                                          {"set-account", &Reader::read_simple<SetAccount>},
                                          {"adjust-cash", &Reader::read_simple<AdjustCash>},
-                                         {"adjust-shares", &Reader::read_simple<AdjustShares>}};
+                                         {"adjust-shares", &Reader::read_simple<AdjustShares>},
+                                         {"begin-round", &Reader::read_simple<BeginRound>}};
     if (credentials_ == nullptr) return for_each_child(root, children);
     AccountId by = operator_id;
     if (const std::string_view raw = raw_attribute(root, "id"); raw.data() != nullptr)

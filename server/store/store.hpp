@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "engine/commands.hpp"
+#include "engine/leaderboard.hpp"
 #include "engine/rows.hpp"
 #include "journal/journal_row.hpp"
 #include "journal/store_errors.hpp"
@@ -103,6 +104,10 @@ class Store {
   virtual TablesImage load() = 0;
   // Returns the newest executions of the tables, at most `count`, oldest first. Throws as load().
   virtual std::vector<ExecutionRow> newest_executions(std::size_t count) = 0;
+  // Calls `visit` for each execution of the tables behind `after`, in order. Throws as load(), and
+  // what `visit` throws.
+  virtual void read_trades(ExecutionId after,
+                           const std::function<void(const Leaderboard::Trade&)>& visit) = 0;
   // Calls `visit` for each journal row with a batch number above `after`, in order. Throws as
   // load(), and what `visit` throws.
   virtual void read_journal(BatchNumber after,
@@ -163,8 +168,8 @@ class Store {
 
   // Whether a standby server may follow this store while another server is active. If not, the
   // methods below must not be called. A standby's one thread calls them, and load(),
-  // newest_executions() and read_journal(), before the three threads above exist. They throw
-  // StoreUnavailable and StoreCorrupt as open() does.
+  // newest_executions(), read_trades() and read_journal(), before the three threads above exist.
+  // They throw StoreUnavailable and StoreCorrupt as open() does.
   virtual bool allows_standby() const { return false; }
   // Connects without an epoch, to read only; creates missing tables.
   virtual void attach() {}

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/described.hpp"
+#include "engine/leaderboard.hpp"
 #include "engine/references.hpp"
 #include "journal/store_errors.hpp"
 #include "store/key_text.hpp"
@@ -110,6 +111,12 @@ struct TableTraits<EventRow> : UsualTable {
   static std::uint64_t key_of(const EventRow& row) {
     return std::uint64_t(row.account) << 32 | (row.number & UINT32_MAX);
   }
+};
+
+template <>
+struct TableTraits<RoundRow> : UsualTable {
+  static constexpr const char *name = "rounds", *key = "number", *at_start = "ORDER BY number";
+  static std::uint64_t key_of(const RoundRow& row) { return row.number; }
 };
 
 // --- values
@@ -238,7 +245,7 @@ template <class Value>
 std::string column_name(std::string_view member) {
   if constexpr (std::same_as<Value, Side>) return "is_buy";
   if (member == "order") return "order_id";  // a word of SQL
-  if (std::same_as<Value, OrderReference>) return "ref";
+  if (member == "reference") return "ref";
   std::string name(member);
   if constexpr (std::same_as<Value, Shares> || std::same_as<Value, Price>) name += "_e8";
   if constexpr (std::same_as<Value, Cash>) name += "_e16";
@@ -410,6 +417,19 @@ inline const std::string select_newest_references = [] {
          " ORDER BY order_id DESC LIMIT 1 OFFSET " +
          std::to_string(References::kept_max) + "), 0) ORDER BY r.order_id";
 }();
+
+// The members of Leaderboard::Trade, of executions behind `after`.
+inline std::string select_trades(ExecutionId after) {
+  return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8 FROM executions e"
+         " JOIN orders b ON b.id = e.buy_order JOIN orders s ON s.id = e.sell_order WHERE e.id > " +
+         std::to_string(after) + " ORDER BY e.id";
+}
+template <class Source>
+Leaderboard::Trade read_trade(const Source& source) {
+  return {ExecutionId(source.integer(0)),        SymbolNumber(source.integer(1)),
+          AccountNumber(source.integer(2)),      AccountNumber(source.integer(3)),
+          Shares::from_units(source.integer(4)), Price::from_units(source.integer(5))};
+}
 
 // Every row of a table; `rest`: WHERE, ORDER BY.
 template <class Row>

@@ -383,6 +383,41 @@ TEST_CASE("keys that change and rules of accounts survive a restart, the newest 
   }
 }
 
+TEST_CASE("rounds, and the trades that a leaderboard counts, survive in the tables") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  Exchange exchange;
+  const auto trade = [&](BatchNumber batch) {
+    commit(*store, exchange, batch,
+           {PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(3)},
+            PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(3)}});
+  };
+  commit(*store, exchange, 1,
+         {CreateAccount{alice, Cash::whole(9'000)}, CreateAccount{bob, Cash()},
+          PlaceShares{spy, bob, Shares::whole(9)}});
+  trade(2);
+  commit(*store, exchange, 3, {BeginRound{OrderReference("one")}});
+  trade(4);
+  project(*store, exchange, 4);
+  store = &place->reopen();
+  exchange = std::move(recover(*store).exchange);
+  commit(*store, exchange, 5, {BeginRound{OrderReference("two")}});
+  for (const bool projected : {false, true}) {
+    if (projected) project(*store, exchange, 5);
+    store = &place->reopen();
+    const std::vector<RoundRow> rounds = recover(*store).tables.rounds;
+    CHECK(rounds.size() == (projected ? 2 : 1));
+    CHECK((rounds[0].number == 1 && rounds[0].name == OrderReference("one")));
+    CHECK(rounds[0].executions_before == 1);
+    if (projected) CHECK((rounds[1].number == 2 && rounds[1].executions_before == 2));
+    std::vector<Leaderboard::Trade> trades;
+    store->read_trades(1, [&](const Leaderboard::Trade& one) { trades.push_back(one); });
+    CHECK(trades ==
+          std::vector<Leaderboard::Trade>{{2, 0, 0, 1, Shares::whole(2), Price::whole(3)}});
+    store->read_trades(2, [](const Leaderboard::Trade&) { FAIL(); });
+  }
+}
+
 TEST_CASE("references survive in the tables") {
   const auto place = any_place();
   Store* store = &place->reopen();

@@ -150,6 +150,9 @@ class Day {
   void draw(Optional& value, std::string_view name) {
     if (bytes_.below(2) == 0) draw(value.emplace(), name);
   }
+  void draw(OrderReference& reference, std::string_view) {
+    reference = OrderReference(std::to_string(bytes_.byte()));
+  }
   void draw(OptionalReference& reference, std::string_view) {
     const unsigned number = bytes_.byte() / 8;
     if (number < 8)

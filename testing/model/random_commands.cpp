@@ -106,11 +106,16 @@ void RandomCommands::draw(bool& value, std::string_view name) {
   value = name == "post_only" ? below(10) == 0 : options_ && below(2) == 0;
 }
 
-// Mostly none; else one of so few that many are used again.
-void RandomCommands::draw(OptionalReference& reference, std::string_view) {
-  if (below(5) != 0) return;
+// One of so few that many are used again.
+void RandomCommands::draw(OrderReference& reference, std::string_view) {
   const auto number = below(30);
   reference = OrderReference(number == 0 ? std::string(64, '-') : "R:" + std::to_string(number));
+}
+void RandomCommands::draw(OptionalReference& reference, std::string_view) {
+  if (below(5) != 0) return;
+  OrderReference drawn;
+  draw(drawn, "");
+  reference = drawn;
 }
 
 Timestamp RandomCommands::next_time() {

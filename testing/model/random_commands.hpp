@@ -47,6 +47,7 @@ class RandomCommands {
     auto& given = value.emplace();
     if (below(12) == 0) draw(given, name);
   }
+  void draw(OrderReference& reference, std::string_view);
   void draw(OptionalReference& reference, std::string_view);
   void draw(Shares& shares, std::string_view);
   void draw(Price& price, std::string_view);

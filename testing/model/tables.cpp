@@ -15,6 +15,7 @@ void Tables::write(const Rows& rows) {
   for (const ReferenceRow& row : rows.references) references_[row.order] = row;
   for (const ReplacementRow& row : rows.replacements) replacements_[row.number] = row;
   for (const EventRow& row : rows.events) events_[{row.account, row.number}] = row;
+  for (const RoundRow& row : rows.rounds) rounds_[row.number] = row;
   totals_ = rows.totals;
 }
 
@@ -44,6 +45,7 @@ Rows Tables::image() const {
       execution.taker = buys ? Side::buy : Side::sell;
     }
   for (const auto& [key, row] : references_) image.references.push_back(row);
+  for (const auto& [key, row] : rounds_) image.rounds.push_back(row);
   image.totals = totals_;
   return image;
 }

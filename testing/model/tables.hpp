@@ -43,6 +43,7 @@ class Tables {
   std::map<OrderId, ReferenceRow> references_;
   std::map<OrderId, ReplacementRow> replacements_;
   std::map<std::pair<AccountNumber, EventNumber>, EventRow> events_;
+  std::map<std::uint64_t, RoundRow> rounds_;
   Totals totals_;
 };
 

@@ -66,6 +66,7 @@ class SimulatedStore final : public Store {
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t) override { return {}; }
+  void read_trades(ExecutionId, const std::function<void(const Leaderboard::Trade&)>&) override {}
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;

@@ -43,6 +43,19 @@ std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
   });
 }
 
+void MemoryStore::read_trades(ExecutionId after,
+                              const std::function<void(const Leaderboard::Trade&)>& visit) {
+  tables_.with([&](Tables& tables) {
+    const Table<OrderRow>& orders = tables.of<OrderRow>();
+    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    for (auto at = all.upper_bound(after); at != all.end(); ++at) {
+      const ExecutionRow& row = at->second;
+      visit({row.id, row.symbol, orders.at(row.buy_order).account,
+             orders.at(row.sell_order).account, row.shares, row.price});
+    }
+  });
+}
+
 void MemoryStore::read_journal(BatchNumber after,
                                const std::function<void(const JournalRow&)>& visit) {
   journal_.with([&](Journal& journal) {

@@ -20,6 +20,8 @@ class MemoryStore : public Store {
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
+  void read_trades(ExecutionId after,
+                   const std::function<void(const Leaderboard::Trade&)>& visit) override;
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;

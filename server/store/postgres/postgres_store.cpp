@@ -452,6 +452,23 @@ std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
       limits_.bulk_answer_max);
 }
 
+void PostgresStore::read_trades(ExecutionId after,
+                                const std::function<void(const Leaderboard::Trade&)>& visit) {
+  constexpr std::size_t rows_at_once = 100'000;
+  for (bool more = true; more;) {
+    const pqxx::result rows = core_.with([&](pqxx::connection& connection) {
+      return pqxx::nontransaction(connection)
+          .exec(select_trades(after) + " LIMIT " + std::to_string(rows_at_once));
+    });
+    for (const auto& row : rows) {
+      const Leaderboard::Trade trade = read_trade(PostgresRow{row});
+      after = trade.id;
+      visit(trade);
+    }
+    more = rows.size() == rows_at_once;
+  }
+}
+
 void PostgresStore::read_journal(BatchNumber after,
                                  const std::function<void(const JournalRow&)>& visit) {
   constexpr int rows_at_once = 100;  // a row may have hundreds of kilobytes

@@ -275,6 +275,11 @@ std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
   return rows;
 }
 
+void SqliteStore::read_trades(ExecutionId after,
+                              const std::function<void(const Leaderboard::Trade&)>& visit) {
+  for (SqliteStatement s(tables_, select_trades(after)); s.step();) visit(read_trade(s));
+}
+
 void SqliteStore::read_journal(BatchNumber after,
                                const std::function<void(const JournalRow&)>& visit) {
   journal_->read(after, [&](const JournalRow& row) { return visit(row), true; });

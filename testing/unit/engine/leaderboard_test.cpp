@@ -1,4 +1,4 @@
-// The leaderboard: a function of executions and rounds (docs/protocol.md, G1 to G4).
+// The leaderboard: a function of executions and rounds (docs/protocol.md, G1 to G3).
 #include "engine/leaderboard.hpp"
 
 #include <random>

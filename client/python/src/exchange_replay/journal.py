@@ -47,6 +47,7 @@ COMMANDS = (
     ),
     ("AdjustCash", "account! takes balance reference"),
     ("AdjustShares", "account! symbol! takes shares! reference"),
+    ("BeginRound", "reference!"),
 )
 TEXTS = ("account", "symbol", "reference")
 ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading", "role", "access")

@@ -1,0 +1,77 @@
+// /api/leaderboard (docs/http-api.md), through real sockets.
+#include "unit/http/http_fixture.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct Board : HttpFixture {
+  // Account 1 buys `shares` of account 2 at `price`.
+  void trade(int shares, int price) {
+    const std::string terms = std::to_string(shares) + "' limit='" + std::to_string(price) + "'/>";
+    transact(1, "<order sym='SPY' amount='" + terms);
+    transact(2, "<order sym='SPY' amount='-" + terms);
+  }
+  void begin(const std::string& name) {
+    CHECK(request(http::verb::post, "/api/rounds", R"({"name": ")" + name + "\"}").body ==
+          R"({"name":")" + name + "\"}\n");
+  }
+  Json standings(const std::string& parameters = "") {
+    await_view();
+    return get("/api/leaderboard" + parameters).json()["standings"];
+  }
+};
+
+Json standing(int rank, const char* account, const char* profit, const char* volume, int trades,
+              const char* largest) {
+  return {{"rank", rank},     {"account", account}, {"profit", profit},
+          {"volume", volume}, {"trades", trades},   {"largest_position", largest}};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Board, "the leaderboard shows rounds and all of them, also after a restart") {
+  start();
+  post(small_market);
+  trade(10, 5);
+  CHECK(standings().empty());
+  begin("one");
+  trade(10, 5);
+  begin("two");
+  trade(1, 8);
+  const Json all{standing(1, "1", "30", "11", 2, "11"), standing(2, "2", "-30", "11", 2, "11")},
+      first{standing(1, "1", "0", "10", 1, "10"), standing(1, "2", "0", "10", 1, "10")},
+      second{standing(1, "1", "30", "1", 1, "11"), standing(2, "2", "-30", "1", 1, "11")};
+  for (int run = 0; run < 2; ++run) {
+    CHECK(standings() == all);
+    CHECK(standings("?round=1") == first);
+    CHECK(standings("?round=2") == second);
+    CHECK(standings("?limit=1") == Json::array({all[0]}));
+    const Json board = get("/api/leaderboard?round=2").json();
+    CHECK((board["round"] == 2 && board["rounds"].size() == 2));
+    CHECK((board["rounds"][1]["round"] == 2 && board["rounds"][1]["name"] == "two"));
+    CHECK(get("/api/leaderboard").json()["round"].is_null());
+    const Exchanged csv = get("/api/leaderboard.csv?round=2");
+    CHECK(csv.content_type == "text/csv; charset=utf-8");
+    CHECK(csv.body ==
+          "rank,account,profit,volume,trades,largest_position\n1,1,30,1,1,11\n2,2,-30,1,1,11\n");
+    if (run > 0) break;
+    stop();
+    start();
+  }
+  trade(1, 8);
+  CHECK(standings("?round=2")[0] == standing(1, "1", "30", "2", 2, "12"));
+}
+
+TEST_CASE_METHOD(Board, "a round that is not there, or no number, is an error") {
+  start();
+  CHECK(standings().empty());
+  CHECK(get("/api/leaderboard?round=1").status == 404);
+  CHECK(get("/api/leaderboard?round=0").status == 400);
+  CHECK(get("/api/leaderboard?round=one").status == 400);
+  CHECK(get("/api/leaderboard?limit=0").status == 400);
+  CHECK(get("/api/leaderboard.csv").body == "rank,account,profit,volume,trades,largest_position\n");
+  CHECK(request(http::verb::post, "/api/rounds", "{}").status == 400);
+  CHECK(request(http::verb::post, "/api/rounds", R"({"name": "two words"})").status == 400);
+}
