@@ -9,7 +9,7 @@ packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev 
 optional=()  # if the distribution has them; otherwise the tests that need them are skipped with a message
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libtbb-dev libcrypt-dev libxml2-dev openssl)
-  optional+=(clang-format-14 black chromium golang-go help2man python3-venv python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
+  optional+=(clang-format-14 black chromium golang-go help2man python3-jsonschema python3-venv python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
 if [ "${1-}" = --grade ]; then packages+=(python3); fi
 # python3-matplotlib needs scipy or munkres; scipy brings Boost 1.74, which conflicts with ours

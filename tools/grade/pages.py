@@ -2,6 +2,7 @@
 
 import time
 
+import feedback
 import figures
 import machine
 import server_page
@@ -35,7 +36,9 @@ def write_all(grades, reference, shared, every):
     for row in rows:
         model = server_page.model(*row, reference, shared)
         write[f"{row[0].submission.slug}.html"] = render(model)
+        write |= feedback.files(row, reference, shared)
     for name, content in write.items():
+        (shared.output / name).parent.mkdir(exist_ok=True)
         write_atomically(shared.output / name, content)
 
 

@@ -78,16 +78,21 @@ def problems(result):
     return found
 
 
-def conformance_blocks(result, weights):
-    rules = result.get("rules", [])
-    if not rules:
-        return []
+def counts_blocks(result):
     kept = summary.rules_kept(result)
     counts = [f"{there} of {of} {level}" for level, (there, of) in kept.items() if of]
     words = f"Kept: {', '.join(counts)}. Restarts after it had died: {result.get('restarts') or 0}."
     blocks = [text(words)]
     if result.get("stopped"):
         blocks.append(text({"text": f"It stopped early: {result['stopped']}", "kind": "bad"}))
+    return blocks
+
+
+def conformance_blocks(result, weights):
+    rules = result.get("rules", [])
+    if not rules:
+        return []
+    blocks = counts_blocks(result)
     broken = [rule for rule in rules if rule.get("result") in ("broken", "blocked")]
     losses = weighing.rule_losses(result, weights)
     counting = [rule for rule, _ in losses]

@@ -1,0 +1,68 @@
+"""Blocks of a page model as plain text: for programs that show text alone, such as graders of others. Charts are left out."""
+
+import re
+
+import static_page
+
+# No terminal may obey them, and XML 1.0 cannot hold them.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def plain(blocks):
+    return "\n\n".join(filter(None, map(block, blocks)))
+
+
+def printable(words):
+    return CONTROL.sub("\ufffd", words)
+
+
+def text(content):
+    if content is None:
+        return "–"
+    if isinstance(content, (list, tuple)):
+        return "".join(map(text, content))
+    if isinstance(content, (int, float)) and not isinstance(content, bool):
+        return static_page.number(content)
+    if isinstance(content, dict):
+        return text(content["text"])
+    return printable(str(content))
+
+
+def listed(one):
+    return "\n".join(f"- {text(item)}" for item in one["items"])
+
+
+def table(one):
+    """Cells of a column below each other. A short row ends with one cell for all that follow."""
+    head = [text(column["name"]) for column in one["columns"]]
+    rows = [head, *([text(cell) for cell in row] for row in one["rows"])]
+    full = [row for row in rows if len(row) == len(head)]
+    widths = [max(map(len, column)) for column in zip(*full)]
+    lines = []
+    for row in rows:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths)]
+        if len(row) < len(head):
+            padded[-1:] = row[-1:]
+        lines.append("  ".join(padded).rstrip())
+    title = [text(one["title"])] if one.get("title") else []
+    note = [text(one["note"])] if one.get("note") else []
+    return "\n".join([*title, *lines, *note])
+
+
+def details(one):
+    return f"{text(one['title'])}\n{plain(one['blocks'])}"
+
+
+BLOCKS = {
+    "text": lambda one: text(one["text"]),
+    "list": listed,
+    "pre": lambda one: text(one["text"]),
+    "columns": lambda one: plain(one["blocks"]),
+    "table": table,
+    "details": details,
+    "chart": lambda one: "",
+}
+
+
+def block(one):
+    return BLOCKS[one["type"]](one)
