@@ -15,6 +15,7 @@ ROOT = TOOL.parents[1]
 sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
 import figures  # noqa: E402
+import gradebook  # noqa: E402
 import pages  # noqa: E402
 import processes  # noqa: E402
 import settings as plan  # noqa: E402
@@ -23,7 +24,7 @@ import summary  # noqa: E402
 import weights as weighing  # noqa: E402
 from grading import Grading, grade, is_reference, recall, reference_submission  # noqa: E402
 from progress import Progress, duration, printable  # noqa: E402
-from results import Results  # noqa: E402
+from results import Results, write_atomically  # noqa: E402
 from server import Limits  # noqa: E402
 
 OK, NOT_GRADED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -90,14 +91,20 @@ def parser():
     add = made.add_argument
     limits = Limits()
     add("--server", action="append", default=[], metavar="[NAME=]COMMAND", help="a server")
-    folder = "its subfolders are servers"
-    add("--submissions", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
+    path = "its subfolders are servers; or a zip of Moodle, Gradescope or Canvas"
+    add("--submissions", type=Path, action="append", default=[], metavar="PATH", help=path)
     folder = f"a docker compose project that publishes its container port {found.COURSE_PORT}"
     add("--compose", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
     folder = "folder of everything written (build/grade)"
     add("--output", type=Path, default=ROOT / "build/grade", metavar="FOLDER", help=folder)
     file = "points of the parts (tools/grade/weights.toml)"
     add("--weights", type=Path, default=TOOL / "weights.toml", metavar="FILE", help=file)
+    text = (
+        "the class as Canvas or Moodle exports it: written again with the points, as gradebook.csv"
+    )
+    add("--roster", type=Path, metavar="FILE", help=text)
+    text = "its name in the gradebook (Exchange server)"
+    add("--assignment", default="Exchange server", metavar="NAME", help=text)
     text = "run this one; the others keep their grades"
     add("--only", action="append", default=[], metavar="NAME", help=text)
     only = f"only these parts, of {','.join(plan.PARTS)}"
@@ -132,8 +139,11 @@ def parser():
 def submissions_of(chosen):
     here, every = Path.cwd(), []
     every += [found.from_command(text, here) for text in chosen.server]
-    for folder in chosen.submissions:
-        every += found.from_submissions(folder)
+    for path in chosen.submissions:
+        if path.is_file() and path.suffix.lower() == ".zip":
+            every += found.from_export(path, chosen.output / "submissions")
+        else:
+            every += found.from_submissions(path)
     every += [found.from_compose(folder) for folder in chosen.compose]
     if not every:
         raise found.BadInput("name a server with --server, --submissions or --compose")
@@ -175,11 +185,11 @@ def list_all(every, shared):
     return OK
 
 
-def check_tools(shared):
+def check_tools(folder):
     for name in ("conformance", "loadgen", "server"):
-        if not os.access(shared.bin / name, os.X_OK):
+        if not os.access(folder / name, os.X_OK):
             how = "grade.sh builds it, --bin names another folder"
-            raise found.BadInput(f"there is no {shared.bin / name}: {how}")
+            raise found.BadInput(f"there is no {folder / name}: {how}")
 
 
 def is_chosen(one, only):
@@ -212,7 +222,7 @@ def run(every, shared, fresh, only=()):
         else:
             grades.append(made)
             pages.write_all(others + grades, reference, shared, every)
-    return grades, reference
+    return grades, reference, others
 
 
 def interrupt(*_):
@@ -234,17 +244,28 @@ def run_to_the_end(*arguments):
         processes.kill_all(None)
 
 
+def write_gradebook(roster, grades, reference, shared, assignment):
+    rows = summary.scored(grades, reference, shared.weights)
+    given = [(row[0].submission, None if row[0].problem else row[2], row[3]) for row in rows]
+    text, unplaced = gradebook.filled(roster, given, assignment)
+    write_atomically(shared.output / "gradebook.csv", text)
+    for sentence in unplaced:
+        print(f"gradebook: {printable(sentence)}")
+    print(shared.output / "gradebook.csv")
+
+
 def main(arguments):
     made = parser()
     chosen = made.parse_args(arguments)
     try:
         every, shared = submissions_of(chosen), grading_of(chosen)
+        roster = gradebook.read(chosen.roster) if chosen.roster else None
         if chosen.list:
             return list_all([one for one in every if is_chosen(one, chosen.only)], shared)
-        check_tools(shared)
+        check_tools(shared.bin)
         shared.output.mkdir(parents=True, exist_ok=True)
         processes.adopt_orphans()
-        grades, reference = run_to_the_end(every, shared, chosen.fresh, chosen.only)
+        grades, reference, others = run_to_the_end(every, shared, chosen.fresh, chosen.only)
     except (found.BadInput, OSError) as error:
         print(f"grade.sh: {error}", file=sys.stderr)
         return USAGE
@@ -253,6 +274,8 @@ def main(arguments):
         return INTERRUPTED
     for line in summary.closing(grades, reference, shared):
         print(line)
+    if roster:
+        write_gradebook(roster, others + grades, reference, shared, chosen.assignment)
     print(shared.output / "index.html")
     return NOT_GRADED if any(one.problem for one in grades) else OK
 

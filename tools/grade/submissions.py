@@ -5,9 +5,15 @@ import hashlib
 import os
 import re
 import shlex
-import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import exports
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11: Ubuntu 22.04's package python3-tomli
+    import tomli as tomllib
 
 COMPOSE_FILES = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
 COMPOSE_DEPTH_MAX = 3  # folders below the submission's in which a compose file is looked for
@@ -36,6 +42,7 @@ class Submission:
     top: Path = None  # all of this folder belongs to the submission
     problem: str = ""  # why it cannot be graded
     slug: str = ""  # its name in file names
+    students: list = field(default_factory=list)  # for each, words that a class list may have
 
     @property
     def shown_command(self):
@@ -180,9 +187,26 @@ def windows_scripts(submission):
     return ", ".join(found[:3]) + more + r": sed -i '1s/^\xEF\xBB\xBF//; s/\r$//' FILE mends it"
 
 
+def from_export(file, parent):
+    """Of the zip of a course platform, unpacked in a folder of parent."""
+    try:
+        every = exports.unpacked(file, parent)
+    except exports.BadArchive as error:
+        raise BadInput(f"--submissions {file}: {error}") from None
+    if not every:
+        raise BadInput(f"--submissions {file} has no folders: each of them is a submission")
+    found = []
+    for one in every:
+        made = from_folder(one.folder.resolve())
+        made.name, made.students = one.name, one.students
+        made.problem = one.problem or made.problem
+        found.append(made)
+    return found
+
+
 def from_submissions(folder):
     if not folder.is_dir():
-        raise BadInput(f"--submissions {folder} is no folder")
+        raise BadInput(f"--submissions {folder} is no folder and no zip")
     found = sorted(
         path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
     )
@@ -198,7 +222,7 @@ def from_compose(folder):
     return Submission(folder.name, folder, is_compose=True, top=folder)
 
 
-def slugged(submissions, reserved=("index", "reference")):
+def slugged(submissions, reserved=("index", "reference", "submissions")):
     """Gives each a name for its files that no other has, and makes shown names unique."""
     taken, names = set(reserved), set()
     for one in submissions:

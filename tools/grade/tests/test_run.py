@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import unittest
+import zipfile
 from pathlib import Path
 
 import processes
@@ -192,6 +193,28 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
             self.assertEqual(2, status, arguments)
             self.assertNotIn("Traceback", log)
             self.assertRegex(log.splitlines()[-1], r"^grade.sh: (error: )?\S")
+
+    def test_a_class_from_an_export_to_its_gradebook(self):
+        with zipfile.ZipFile(self.folder / "export.zip", "w") as export:
+            run = f"#!/bin/sh\nexec {self.toy().format(port='$1')}\n"
+            for name in ("Ada Lovelace_4711", "Bob_4712"):
+                export.writestr(f"{name}_assignsubmission_file_/run.sh", run)
+            export.writestr("Eve_4713_assignsubmission_file_/readme", "")
+        head, rows = "Identifier,Full name,Grade,Maximum Grade", ("4711,Ada Lovelace", "4713,Eve")
+        lines = "".join(f"Participant {row},,50.00\n" for row in rows)
+        roster = self.write("roster.csv", f"{head}\n{lines}")
+        arguments = ["--submissions", str(self.folder / "export.zip"), "--roster", str(roster)]
+        arguments += ["--parts", "conformance"]
+        for more in ([], ["--only", "Bob"]):  # the others keep their grades
+            status, out, log = self.grade(*arguments, *more)
+            self.assertEqual(0 if more else 1, status, log)
+            self.assertIn("gradebook: Bob is not in the roster, or not alone", out)
+            written = (self.folder / "out/gradebook.csv").read_text().splitlines()
+            self.assertEqual("Participant 4711,Ada Lovelace,37.50,50.00", written[1])
+            self.assertEqual("Participant 4713,Eve,,50.00", written[2])
+        status, _, log = self.grade(*arguments, "--roster", str(self.folder / "none.csv"))
+        self.assertEqual(2, status)
+        self.assertRegex(log, r"^grade.sh: there is no .*none.csv$")
 
     def test_a_list_runs_nothing(self):
         status, out, _ = self.grade("--server", "ada=exit 1 # {port}", "--list")
