@@ -14,6 +14,7 @@ TOOL = Path(__file__).resolve().parent
 ROOT = TOOL.parents[1]
 sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
+import bundle  # noqa: E402
 import figures  # noqa: E402
 import gradebook  # noqa: E402
 import pages  # noqa: E402
@@ -105,6 +106,10 @@ def parser():
     add("--roster", type=Path, metavar="FILE", help=text)
     text = "its name in the gradebook (Exchange server)"
     add("--assignment", default="Exchange server", metavar="NAME", help=text)
+    text = "write the grader, with the options given here, as a file for a course platform"
+    add("--bundle", choices=bundle.PLATFORMS, help=text)
+    text = "packages of Debian or Ubuntu that submissions need there ('g++ make cmake')"
+    add("--packages", default="g++ make cmake", metavar="LIST", help=text)
     text = "run this one; the others keep their grades"
     add("--only", action="append", default=[], metavar="NAME", help=text)
     only = f"only these parts, of {','.join(plan.PARTS)}"
@@ -186,10 +191,17 @@ def list_all(every, shared):
 
 
 def check_tools(folder):
-    for name in ("conformance", "loadgen", "server"):
+    for name in bundle.PROGRAMS:
         if not os.access(folder / name, os.X_OK):
             how = "grade.sh builds it, --bin names another folder"
             raise found.BadInput(f"there is no {folder / name}: {how}")
+
+
+def write_bundle(chosen):
+    check_tools(chosen.bin.resolve())
+    weighing.read(chosen.weights)
+    print(bundle.make(chosen, parser().parse_args([])))
+    return OK
 
 
 def is_chosen(one, only):
@@ -258,6 +270,8 @@ def main(arguments):
     made = parser()
     chosen = made.parse_args(arguments)
     try:
+        if chosen.bundle:
+            return write_bundle(chosen)
         every, shared = submissions_of(chosen), grading_of(chosen)
         roster = gradebook.read(chosen.roster) if chosen.roster else None
         if chosen.list:

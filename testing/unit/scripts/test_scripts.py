@@ -11,8 +11,8 @@ from pathlib import Path
 from tree import ROOT, tracked
 
 BUILDERS = "apt-get apt-cache cmake ninja make ctest dpkg-query dpkg sudo docker g++".split()
-# Not run by people: entry points of a package, of a container and of a cluster, and a stand-in.
-CALLED = re.compile(r"^\.ci/|^ops/|/entrypoint$|package/proof$|/tests/")
+# Not run by people: entry points of a package, of a container, of a cluster and of course platforms, and a stand-in.
+CALLED = re.compile(r"^\.ci/|^ops/|^tools/grade/platforms/|/entrypoint$|package/proof$|/tests/")
 FIRST_STEP = "install-dependencies.sh"
 
 
