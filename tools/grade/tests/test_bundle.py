@@ -95,6 +95,18 @@ class Bundles(toys.TestCase):
         self.assertEqual(("fail", 25), (result["status"], result["max_score"]))
         self.assertTrue((pages / "index.html").exists())
 
+    def test_without_a_result_of_the_grader_there_is_none(self):
+        """A 0 would be wrong: the platform shows the teacher an error."""
+        source = self.unpacked(self.bundle("gradescope", "--quick"), "source")
+        (source / "build/bin/server").unlink()
+        self.write("handed-in/run.sh", "#!/bin/sh\nexit 1 # $1\n")
+        command = [sys.executable, str(source / "tools/grade/autograde.py"), "gradescope"]
+        command += [str(self.folder / "handed-in"), str(self.folder / "results.json")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("the grader wrote no result", done.stderr)
+        self.assertFalse((self.folder / "results.json").exists())
+
     def check_workflow(self, text):
         """The variable of the reporter is named after its runner, which is the step with the result."""
         try:
