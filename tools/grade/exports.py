@@ -162,7 +162,7 @@ def inner_folder(folder, is_wanted=lambda path: False):
     """Below folders that hold one folder and nothing else: students pack the folder, not its content."""
     for _ in range(DEPTH_MAX):
         every = visible(folder)
-        if len(every) != 1 or not every[0].is_dir() or is_wanted(every[0]):
+        if len(every) != 1 or every != folders_in(folder) or is_wanted(every[0]):
             break
         folder = every[0]
     return folder
