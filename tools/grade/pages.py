@@ -38,8 +38,18 @@ def write_all(grades, reference, shared, every):
         write[f"{row[0].submission.slug}.html"] = render(model)
         write |= feedback.files(row, reference, shared)
     for name, content in write.items():
-        (shared.output / name).parent.mkdir(exist_ok=True)
-        write_atomically(shared.output / name, content)
+        file = shared.output / name
+        file.parent.mkdir(exist_ok=True)
+        if not has_text(file, content):
+            write_atomically(file, content)
+
+
+def has_text(file, text):
+    """Most files of the servers before are as they were, and a write waits for the disk."""
+    try:
+        return file.read_text(encoding="utf-8") == text
+    except (OSError, ValueError):
+        return False
 
 
 def index(rows, reference, shared, waiting):

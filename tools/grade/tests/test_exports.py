@@ -102,6 +102,11 @@ class Exports(toys.TestCase):
         (ada,) = self.export({"handed-in/ada/run.sh": RUN, "handed-in/ada/src/main.c": ""})
         self.assertEqual(("ada", "", []), (ada.name, ada.problem, ada.students))
 
+    def test_a_submission_of_a_hidden_folder_alone_is_none(self):
+        ada, bob = self.export({"all/ada/.git/run.sh": RUN, "all/bob/run.sh": RUN})
+        self.assertEqual(("ada", ""), (ada.folder.name, bob.problem))
+        self.assertIn("there is no grade.toml", ada.problem)
+
     def test_the_same_file_is_unpacked_once_and_a_new_one_again(self):
         files = {"all/ada/run.sh": RUN, "all/bob/run.sh": RUN}
         ada, _ = self.export(files)
