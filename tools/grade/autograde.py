@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Grades one submission on a course platform, in a bundle that bundle.py made: autograde.py gradescope|classroom SUBMISSION RESULT"""
+"""Grades one submission on a course platform, in a bundle that bundle.py made."""
 
 import argparse
 import json
@@ -35,7 +35,8 @@ def parser():
 
 
 def copied(submission, work):
-    """The grader builds and runs a copy, made as the archive of a student would be. Returns the folder of submissions."""
+    """The grader builds and runs a copy, made as the archive of a student would be. Returns the
+    folder of submissions."""
     target = work / "submissions" / NAME
     ignored = shutil.ignore_patterns(".git", ".github")
     shutil.copytree(submission, target, symlinks=True, ignore=ignored)

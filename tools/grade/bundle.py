@@ -1,7 +1,8 @@
 """The grader as a file for a course platform: grade.sh --bundle gradescope|github-classroom.
 
-The programs come with all of their libraries and the dynamic loader, so that they run on any Linux of this architecture, with no
-compiler and no network. The versions that the build needs are not in Ubuntu 22.04."""
+The programs come with all of their libraries and the dynamic loader, so that they run on any
+Linux of this architecture, with no compiler and no network. The versions that the build needs are
+not in Ubuntu 22.04."""
 
 import io
 import json
@@ -20,10 +21,12 @@ ROOT = TOOL.parents[1]
 PROGRAMS = ("conformance", "loadgen", "server")
 PLATFORMS = ("gradescope", "github-classroom")
 # As their command line has it; what stands for the teacher's machine alone is left out.
-KEPT = "seed quick parts limit_start limit_build limit_time limit_memory limit_disk limit_threads limit_cpus".split()
-PART_S = 300  # of each part, unless --limit-time says otherwise: four parts and a build fit in 40 minutes
+KEPT = "seed quick parts limit_start limit_build limit_time limit_memory limit_disk".split()
+KEPT += ["limit_threads", "limit_cpus"]
+# Of each part, unless --limit-time says otherwise: four parts and a build fit in 40 minutes.
+PART_S = 300
 TIME = (2020, 1, 1, 0, 0, 0)  # the same input gives the same bytes
-# The loader stands beside the programs: /proc/self/exe names it, and there they look for each other.
+# The loader stands beside them: /proc/self/exe names it, and there the programs look for others.
 LAUNCHER = """#!/bin/sh
 here=${{0%/*}}
 exec "$here/{loader}" --library-path "$here/../lib" "$here/../lib/programs/{name}" "$@"
@@ -31,7 +34,7 @@ exec "$here/{loader}" --library-path "$here/../lib" "$here/../lib/programs/{name
 
 
 def make(chosen, defaults):
-    """Writes the bundle; returns its path. chosen: the command line, with the defaults of it beside."""
+    """Writes the bundle; returns its path. chosen: the command line; defaults: one without options."""
     files = grader_files(chosen, defaults)
     chosen.output.mkdir(parents=True, exist_ok=True)
     path = chosen.output / f"{chosen.bundle}.zip"
@@ -99,7 +102,8 @@ def arguments(chosen, defaults):
 
 
 def programs(folder):
-    """The programs and the libraries that they are linked with, as the loader of this machine finds them."""
+    """The programs and the libraries that they are linked with, as the loader of this machine
+    finds them."""
     files = {}
     for name in PROGRAMS:
         loader, libraries = linked(folder / name)

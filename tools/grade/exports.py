@@ -1,6 +1,8 @@
-"""Submissions as a course platform exports them: a zip of Moodle, Gradescope or Canvas, or of any folder of submissions.
+"""Submissions as a course platform exports them: a zip of Moodle, Gradescope or Canvas, or of any
+folder of submissions.
 
-Everything in it is data of strangers: nothing is written outside of its folder, links are left out, sizes are limited."""
+Everything in it is data of strangers: nothing is written outside of its folder, links are left
+out, sizes are limited."""
 
 import calendar
 import json
@@ -54,7 +56,8 @@ def is_archive(path):
 
 
 def unpacked(archive, parent):
-    """[Handed], in parent/NAME. What was unpacked before of the same file stays, with what builds have made there."""
+    """[Handed], in parent/NAME. What was unpacked before of the same file stays, with what builds
+    have made there."""
     try:
         about = archive.stat()
     except OSError as error:
@@ -76,7 +79,8 @@ def unpacked(archive, parent):
 
 
 def arrange(folder):
-    """Moves what is one submission to a folder of its own, and unpacks what was handed in as an archive. Returns {folder: about}."""
+    """Moves what is one submission to a folder of its own, and unpacks what was handed in as an
+    archive. Returns {folder: about}."""
     top, found = top_folder(folder / "all"), {}
     for path in visible(top):
         match = MOODLE.fullmatch(path.name) or (path.is_file() and CANVAS.fullmatch(path.name))
@@ -107,7 +111,8 @@ def handed(folder, about):
 
 
 def submitters(file):
-    """{submission: [[email, id, name]]} of the metadata of Gradescope. Only these lines are read: the rest has tags of Ruby."""
+    """{submission: [[email, id, name]]} of the metadata of Gradescope. Only these lines are read:
+    the rest has tags of Ruby."""
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -131,7 +136,8 @@ def submitters(file):
 
 
 def prepare(folder):
-    """Unpacks a single archive where it lies, and makes scripts executable: browsers and Windows drop that. Raises BadArchive."""
+    """Unpacks a single archive where it lies, and makes scripts executable: browsers and Windows
+    drop that. Raises BadArchive."""
     top = inner_folder(folder)
     every = visible(top)
     if len(every) == 1 and every[0].is_file() and is_archive(every[0]):
@@ -159,7 +165,8 @@ def folders_in(top):
 
 
 def inner_folder(folder, is_wanted=lambda path: False):
-    """Below folders that hold one folder and nothing else: students pack the folder, not its content."""
+    """Below folders that hold one folder and nothing else: students pack the folder, not its
+    content."""
     for _ in range(DEPTH_MAX):
         every = visible(folder)
         if len(every) != 1 or every != folders_in(folder) or is_wanted(every[0]):

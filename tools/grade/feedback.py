@@ -1,5 +1,6 @@
-"""What a server got and lost, check by check, in the forms of other graders: results.json of Gradescope, the result of a runner of
-GitHub Classroom, and JUnit XML. Each server's folder in the output has all three."""
+"""What a server got and lost, check by check, in the forms of other graders: results.json of
+Gradescope, the result of a runner of GitHub Classroom, and JUnit XML. Each server's folder in
+the output has all three."""
 
 import base64
 import json
@@ -172,8 +173,9 @@ def leaderboard(grade, points):
 
 
 def classroom(row, reference, shared):
-    """What classroom-resources/autograding-grading-reporter reads. It adds up the scores, and prints names and test codes. They
-    are clipped until all of it fits in a variable of the environment."""
+    """What classroom-resources/autograding-grading-reporter reads. It adds up the scores, and
+    prints names and test codes. They are clipped until all of it fits in a variable of the
+    environment."""
     found = checks(row, reference, shared)
     points, of = total(found)
     for clip in (4000, 1000, 300, 100, 0):

@@ -1,7 +1,8 @@
-"""The points in the gradebook of a course: the list of the class as Canvas or Moodle exports it, with the points filled in.
+"""The points in the gradebook of a course: the list of the class as Canvas or Moodle exports it,
+with the points filled in.
 
-Canvas: the exported gradebook. Moodle: the exported grades, or the grading worksheet of an assignment. Any other CSV file with a
-line of names at the top works too, and gets a column."""
+Canvas: the exported gradebook. Moodle: the exported grades, or the grading worksheet of an
+assignment. Any other CSV file with a line of names at the top works too, and gets a column."""
 
 import csv
 import io
@@ -56,7 +57,8 @@ def plain(words):
 
 
 def keys_of(row):
-    """All that a submission may call this student: cells, the name in both orders, what stands before the @ of an address."""
+    """All that a submission may call this student: cells, the name in both orders, what stands
+    before the @ of an address."""
     found = {plain(cell) for cell in row}
     first, second = (plain(cell) for cell in row[:2])
     found |= {f"{first} {second}", f"{second} {first}"}
@@ -82,8 +84,8 @@ def rows_of(submission, by_key):
 
 
 def filled(roster, grades, assignment):
-    """(text of the file, sentences about what has no place in it). grades: [(submission, points or None, best points)]. Without
-    points, a cell stays as it is: the teacher decides."""
+    """(text of the file, sentences about what has no place in it). grades: [(submission, points
+    or None, best points)]. Without points, a cell stays as it is: the teacher decides."""
     column = column_of(roster, assignment)
     head = [*roster.head] if column < len(roster.head) else [*roster.head, assignment]
     rows = [row + [""] * (len(head) - len(row)) for row in roster.rows]
@@ -109,7 +111,8 @@ def filled(roster, grades, assignment):
 
 
 def column_of(roster, assignment):
-    """Of the grade. Canvas writes a number behind the name of the assignment, Moodle words around it."""
+    """Of the grade. Canvas writes a number behind the name of the assignment, Moodle words around
+    it."""
     wanted = WORKSHEET_GRADE if roster.is_worksheet else assignment
     for nth, name in enumerate(roster.head):
         if plain(wanted) in (plain(name), plain(AROUND.sub("", name))):

@@ -1,4 +1,5 @@
-"""Blocks of a page model as plain text: for programs that show text alone, such as graders of others. Charts are left out."""
+"""Blocks of a page model as plain text: for programs that show text alone, such as graders of
+others. Charts are left out."""
 
 import re
 

@@ -108,7 +108,8 @@ class Bundles(toys.TestCase):
         self.assertFalse((self.folder / "results.json").exists())
 
     def check_workflow(self, text):
-        """The variable of the reporter is named after its runner, which is the step with the result."""
+        """The variable of the reporter is named after its runner, which is the step with the
+        result."""
         try:
             import yaml
         except ImportError:

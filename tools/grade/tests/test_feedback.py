@@ -1,4 +1,5 @@
-"""Results in the forms of Gradescope, GitHub Classroom and JUnit, from a whole grading with stand-ins for the programs."""
+"""Results in the forms of Gradescope, GitHub Classroom and JUnit, from a whole grading with
+stand-ins for the programs."""
 
 import base64
 import json
@@ -31,7 +32,8 @@ def schema():
 
 
 class Results(toys.TestCase):
-    """Of a server that keeps the rule M1, breaks M4 and forgets its orders, and of one that does not start."""
+    """Of a server that keeps the rule M1, breaks M4 and forgets its orders, and of one that does
+    not start."""
 
     def setUp(self):
         super().setUp()
@@ -96,7 +98,8 @@ class Results(toys.TestCase):
             self.assertEqual([], problems_of(self.json(f"{name}/gradescope.json")), name)
 
     def test_the_reporter_of_classrooms_reads_them(self):
-        """As its sources do: status, max_score, and of each test status, name, score, line_no and test_code."""
+        """As its sources do: status, max_score, and of each test status, name, score, line_no and
+        test_code."""
         for name in ("toy", "eve"):
             result = self.json(f"{name}/classroom.json")
             again = json.loads(base64.b64decode(feedback.encoded(result)))
