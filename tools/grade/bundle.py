@@ -34,7 +34,7 @@ exec "$here/{loader}" --library-path "$here/../lib" "$here/../lib/programs/{name
 
 
 def make(chosen, defaults):
-    """Writes the bundle; returns its path. chosen: the command line; defaults: one without options."""
+    """Writes the bundle; returns its path. chosen: the options given; defaults: with none given."""
     files = grader_files(chosen, defaults)
     chosen.output.mkdir(parents=True, exist_ok=True)
     path = chosen.output / f"{chosen.bundle}.zip"
