@@ -3,6 +3,7 @@
 import random
 import re
 import socket
+import time
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 
@@ -131,9 +132,13 @@ class Dialogue:
         return parsed(reply)
 
     def _receive(self):
+        deadline = (
+            time.monotonic() + self.timeout_s
+        )  # of all of it: a server may send a byte now and then
         while not (end := reply_end(self.buffer)):
             if len(self.buffer) > REPLY_BYTES_MAX:
                 raise NoReply("the reply is too long", self.buffer)
+            self.socket.settimeout(max(0.001, deadline - time.monotonic()))
             data = self.socket.recv(1 << 16)
             if not data:
                 raise NoReply("the connection ended before the end of the reply", self.buffer)

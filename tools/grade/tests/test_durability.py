@@ -141,6 +141,19 @@ class Replies(toys.TestCase):
             with self.assertRaises(NoReply):
                 parsed(reply)
 
+    def test_a_reply_that_trickles_without_end_is_waited_for_once(self):
+        code = """import socket,sys,time
+s=socket.create_server(('127.0.0.1',int(sys.argv[1])))
+c=s.accept()[0]
+while True: c.sendall(b'<'); time.sleep(0.1)"""
+        with self.server(self.python(code)) as server, Dialogue(
+            server.port, Style(), 1
+        ) as dialogue:
+            began = time.monotonic()
+            with self.assertRaises(NoReply):
+                dialogue.ask("<create/>")
+            self.assertLess(time.monotonic() - began, 5)
+
     def test_a_server_that_is_not_there(self):
         with self.assertRaises(NoReply), Dialogue(1, Style(), 1) as dialogue:
             dialogue.ask("<create/>")
