@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -14,21 +15,23 @@ TOOL = Path(__file__).resolve().parent
 ROOT = TOOL.parents[1]
 sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
+import apart  # noqa: E402
 import bundle  # noqa: E402
 import figures  # noqa: E402
 import gradebook  # noqa: E402
 import pages  # noqa: E402
 import processes  # noqa: E402
+import sandbox  # noqa: E402
 import settings as plan  # noqa: E402
 import submissions as found  # noqa: E402
 import summary  # noqa: E402
 import weights as weighing  # noqa: E402
-from grading import Grading, grade, is_reference, recall, reference_submission  # noqa: E402
+from grading import Grading, grade_apart, is_reference, recall, reference_submission  # noqa: E402
 from progress import Progress, duration, printable  # noqa: E402
 from results import Results, write_atomically  # noqa: E402
 from server import Limits  # noqa: E402
 
-OK, NOT_GRADED, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, NOT_GRADED, USAGE = 0, 1, 2
 DESCRIPTION = (
     "Grades servers of the exchange protocol, of any number and in any language: the rules of the protocol, money and trades under "
     "load, orders that survive kill -9, and throughput beside this project's own server. Writes a page for each, a table of all, "
@@ -135,6 +138,12 @@ def parser():
     text = f"threads and processes of a server ({limits.threads})"
     add("--limit-threads", type=count, default=limits.threads, metavar="N", help=text)
     add("--limit-cpus", type=count, default=0, metavar="N", help="CPUs of a server (all)")
+    text = "whether servers and builds run in a sandbox of bubblewrap; auto: if that works (auto)"
+    add("--sandbox", choices=("auto", "on", "off"), default="auto", help=text)
+    text = "all servers may read this file or folder in the sandbox"
+    add("--sandbox-read", type=Path, action="append", default=[], metavar="PATH", help=text)
+    text = "builds in the sandbox may use the network, to download packages"
+    add("--build-network", action="store_true", help=text)
     folder = "folder of conformance, loadgen and server (build/bin)"
     binaries = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin")
     add("--bin", type=Path, default=binaries, metavar="FOLDER", help=folder)
@@ -162,7 +171,12 @@ def submissions_of(chosen):
 
 def grading_of(chosen):
     names = ("start", "build", "time", "memory", "disk", "threads", "cpus")  # the order of Limits
-    limits = Limits(*(getattr(chosen, f"limit_{name}") for name in names))
+    limits = Limits(
+        *(getattr(chosen, f"limit_{name}") for name in names),
+        sandbox=chosen.sandbox != "off",
+        readable=tuple(str(path.resolve()) for path in chosen.sandbox_read),
+        build_network=chosen.build_network,
+    )
     settings = plan.quick(chosen.seed) if chosen.quick else plan.Settings(seed=chosen.seed)
     folders, weights = (chosen.bin.resolve(), chosen.output.resolve()), weighing.read(
         chosen.weights
@@ -204,6 +218,20 @@ def write_bundle(chosen):
     return OK
 
 
+def check_sandbox(wanted, shared):
+    """Goes on without one where it may and must."""
+    try:
+        why = apart.run(sandbox.why_not) if shared.limits.sandbox else ""
+    except apart.Died as error:
+        why = str(error)
+    if why and wanted == "on":
+        raise found.BadInput(f"--sandbox on: there can be none: {why}")
+    if why:
+        shared.limits = replace(shared.limits, sandbox=False)
+        said = f"no sandbox, so submissions run with all your rights: {why}"
+        print(printable(f"grade.sh: {said}"), file=sys.stderr)
+
+
 def is_chosen(one, only):
     return not only or one.name in only
 
@@ -226,7 +254,7 @@ def run(every, shared, fresh, only=()):
     others = [made for made in others if made]
     grades, reference = [], None
     for one in queue:
-        made = grade(one, shared)
+        made = grade_apart(one, shared)
         if is_reference(one):
             reference = made
             if made.problem:
@@ -241,18 +269,14 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 def run_to_the_end(*arguments):
-    for number in SIGNALS:
+    for number in apart.SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # of nohup
             signal.signal(number, interrupt)
     try:
         return run(*arguments)
     finally:
-        for number in SIGNALS:  # a second Ctrl-C must not leave a server behind
-            signal.signal(number, signal.SIG_IGN)
+        apart.ignore_signals()  # a second Ctrl-C must not leave a server behind
         processes.kill_all(None)
 
 
@@ -277,6 +301,7 @@ def main(arguments):
         if chosen.list:
             return list_all([one for one in every if is_chosen(one, chosen.only)], shared)
         check_tools(shared.bin)
+        check_sandbox(chosen.sandbox, shared)
         shared.output.mkdir(parents=True, exist_ok=True)
         processes.adopt_orphans()
         grades, reference, others = run_to_the_end(every, shared, chosen.fresh, chosen.only)
@@ -285,7 +310,7 @@ def main(arguments):
         return USAGE
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from there", file=sys.stderr)
-        return INTERRUPTED
+        return apart.INTERRUPTED
     for line in summary.closing(grades, reference, shared):
         print(line)
     if roster:

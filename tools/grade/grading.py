@@ -5,13 +5,15 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import apart
 import compose
 import machine
 import parts
+import sandbox
 import settings as plan
 from dialogue import NoReply, Style, find_style
 from results import Results
-from server import NotStarted, first_error, run_command, tail_of, work_folder
+from server import NotStarted, first_error, run_build, tail_of, work_folder
 from submissions import Submission, fingerprint, windows_scripts
 
 PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
@@ -76,11 +78,26 @@ def reference_submission(bin_folder):
     binary = Path(bin_folder) / "server"
     command = f"'{binary}' --port {{port}} --http-port off --policy loop --log-level error"
     command += " --store sqlite:{data}/exchange.db"
-    return Submission("reference", Path(bin_folder), command, slug="reference")
+    # A bundle has the program's libraries beside its folder.
+    return Submission("reference", Path(bin_folder).parent, command, slug="reference")
 
 
 def is_reference(submission):
     return submission.slug == "reference"
+
+
+def grade_apart(submission, shared):
+    """As grade(), in a process of its own if there is a sandbox: that process has no network."""
+    if not shared.limits.sandbox:
+        return grade(submission, shared)
+    try:
+        made, shared.progress.state = apart.run(
+            lambda: (grade(submission, shared), shared.progress.state)
+        )
+    except apart.Died as error:
+        made = Grade(submission, problem=str(error))
+        shared.progress.say(f"{submission.name}: {made.problem}")
+    return made
 
 
 def grade(submission, shared):
@@ -98,6 +115,7 @@ def grade(submission, shared):
         made.problem = f"the grader failed: {error!r}; {work / 'grader.log'} says where"
         shared.progress.say(f"{submission.name}: {made.problem}")
     finally:
+        sandbox.remove(work / "home")
         results.files_are(fingerprint(submission))
         for part, _, _ in shared.steps(submission):
             shared.progress.done(part)
@@ -180,12 +198,12 @@ def _not_ready(made, shared, results):
         return why, ""
     if submission.build:
         shared.progress.say(f"{submission.name}: {submission.build}")
-        log, limit_s = results.folder / "build.log", shared.limits.build_s
+        log = results.folder / "build.log"
         log.unlink(missing_ok=True)
-        status = run_command(submission.build, submission.folder, log, limit_s)
-        if status != 0:
-            how = f"took more than {limit_s:g} s" if status is None else f"ended with {status}"
+        if how := run_build(submission, results.folder, log, shared.limits):
             return with_cause(f"its build {how}", log, submission), tail_of(log)
+    if shared.limits.sandbox and not submission.is_compose:
+        sandbox.cut_network()  # after the build, which may need it
     (results.folder / "server.log").unlink(missing_ok=True)
     server = compose.server_for(submission, shared.limits, results.folder)
     try:

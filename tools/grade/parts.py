@@ -27,6 +27,7 @@ AUDIT_CASH = "1000000000"  # of an account, whole: also a server with 32 bits fo
 GRACE_S = 30  # for a program that was asked to end, or that has still to audit
 # Until the conformance test has noticed in each of its clients that the server is gone.
 WITHOUT_SERVER_S = 90
+TOOL_BYTES_MAX = 4 << 30
 TEXT_MAX = 4000  # of a quoted message
 FINDINGS_MAX = 10
 RESTARTS_MAX = 60
@@ -117,7 +118,7 @@ def conformance(context):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
-            status, log = _serve_restarts(command, listener, server, context)
+            status, log = _serve_restarts(bounded(command), listener, server, context)
         found = read_json(report)
         late = context.seconds_left() <= 0
         if not isinstance(found, dict) or not isinstance(found.get("rules"), list):
@@ -156,6 +157,11 @@ def _serve_restarts(command, listener, server, context):
     return test.returncode, log
 
 
+def bounded(command):
+    """A program that reads what a server sends: replies without end must not take the memory of the machine."""
+    return ["prlimit", processes.limit("data", TOOL_BYTES_MAX), "--", *command]
+
+
 def loadgen(context, server, arguments):
     """(status, report or None, last words)"""
     command = [str(context.bin / "loadgen"), "--connect", f"127.0.0.1:{server.port}"]
@@ -163,6 +169,7 @@ def loadgen(context, server, arguments):
     command += ["--timeout", f"{context.settings.reply_timeout_s:g}", "--lenient"]
     if context.style.per_request:
         command += ["--connection", "per-request"]
+    command = bounded(command)
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         report = Path(folder) / "report.json"
         log = context.folder / "loadgen.log"
@@ -171,8 +178,10 @@ def loadgen(context, server, arguments):
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         ) as process:
             status = _wait(process, max(1.0, context.seconds_left()))
-        lines = tail_of(log).splitlines()
-        return status, read_json(report), lines[-1] if lines else ""
+        words = "".join(tail_of(log).splitlines()[-1:])
+        if status and "bad_alloc" in words:
+            words = f"its replies took more than {TOOL_BYTES_MAX >> 30} GB in the load generator"
+        return status, read_json(report), words
 
 
 def _wait(process, limit_s):

@@ -5,12 +5,14 @@ below the grader, where it is found."""
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
 LISTENING = "0A"  # a state in /proc/net/tcp
 
 _tools = {}  # pid -> Popen: children of the grader that are no part of a server
@@ -19,6 +21,10 @@ _first = set()  # pids of servers' first processes: their Popen reaps them
 
 def adopt_orphans():
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_with_parent():
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Tool:
@@ -37,6 +43,12 @@ class Tool:
             kill_group(self.process.pid)
         self.process.wait()
         _tools.pop(self.process.pid, None)
+
+
+def limit(name, value):
+    """An option of prlimit; no higher than what the grader itself is allowed."""
+    highest = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+    return f"--{name}={value if highest == resource.RLIM_INFINITY else min(value, highest)}"
 
 
 def kill_group(pid, number=signal.SIGKILL):
@@ -85,6 +97,15 @@ def servers_processes(first):
             found.add(pid)
             todo += children.get(pid, [])
     return {pid for pid in found if table[pid][0] not in "ZX"}
+
+
+def ask_to_end(pids):
+    """SIGTERM to each."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except (ProcessLookupError, PermissionError):
+            pass
 
 
 def kill_all(first, patience_s=5.0):
@@ -147,16 +168,36 @@ def threads(pids):
     return total
 
 
+def shared_files_bytes(first):
+    """What its sandbox has in /dev/shm: it takes memory, whether or not a process uses it."""
+    try:
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        disk = os.statvfs(f"/proc/{children[0]}/root/dev/shm")
+    except (OSError, IndexError):
+        return 0
+    return (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+
+
 def folder_bytes(folder):
-    """What its files occupy on the disk."""
-    total = 0
-    for path, _, names in os.walk(folder, onerror=lambda _: None):
-        for name in names:
-            try:
-                total += 512 * os.lstat(os.path.join(path, name)).st_blocks
-            except OSError:
-                continue
+    """What its files and folders occupy on the disk. A folder of any depth: none is entered that has no path."""
+    total, todo = 0, [folder]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    total += max(512 * _blocks(entry), BLOCK_BYTES)
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+        except OSError:
+            continue
     return total
+
+
+def _blocks(entry):
+    try:
+        return entry.stat(follow_symlinks=False).st_blocks
+    except OSError:  # it is gone meanwhile
+        return 0
 
 
 def _states(port):

@@ -25,6 +25,17 @@ class Progress:
         self.running = None  # (seconds expected, begin)
         self.expected = self.taken = 0.0
 
+    @property
+    def state(self):
+        """What another process needs to go on with it."""
+        return {
+            name: value for name, value in vars(self).items() if name not in ("stream", "clock")
+        }
+
+    @state.setter
+    def state(self, state):
+        vars(self).update(state)
+
     def _finish(self):
         if self.running:
             expected, begin = self.running

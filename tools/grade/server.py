@@ -3,27 +3,26 @@
 import os
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import processes
+import sandbox
+from watch import DISK_BYTES_OF_OTHERS, LOG_BYTES_MAX, Watch, tail_of
 
-WATCH_S = 0.2
-LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
 ERROR_LINE = re.compile(
     r"(?i:\b(?:error|fatal|panic|exception|cannot|can't|denied|undefined|not found|no such)\b)"
     r"|(?:Error|Exception)\b"
 )
-TAIL_BYTES, TAIL_LINES = 8192, 12
 END_S = 2  # from SIGTERM to SIGKILL
 PORT_BUSY_S = 75  # how long the kernel may keep a port whose server closed its connections
 PORT_SURELY_FREE_S = 5
+BUILD_MEMORY_FACTOR = 4  # of a server's limit
 BUSY = "after it had died it could not take its port for a while: it does not set SO_REUSEADDR"
 
 
@@ -40,6 +39,9 @@ class Limits:
     disk_bytes: int = 4 << 30
     threads: int = 4000
     cpus: int = 0  # 0: all
+    sandbox: bool = False
+    readable: tuple = ()  # folders and files that all submissions see in the sandbox
+    build_network: bool = False  # a build in the sandbox has the network of the machine
 
 
 def free_port():
@@ -51,24 +53,37 @@ def cpu_list(cpus):
     return ",".join(map(str, cpus))
 
 
-def environment():
+def environment(in_sandbox=False):
     """Without the settings of this project's own server, and without what leads a `cd` of a script astray."""
-    kept = os.environ.items()
+    kept = sandbox.environment(os.environ) if in_sandbox else os.environ
     return {
-        name: value for name, value in kept if not name.startswith("EXCHANGE_") and name != "CDPATH"
+        name: value
+        for name, value in kept.items()
+        if not name.startswith("EXCHANGE_") and name != "CDPATH"
     }
 
 
-def tail_of(log):
-    """The last lines of a log, for people."""
-    try:
-        with open(log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    lines = [line[:400] for line in text.splitlines() if line.strip()]
-    return "\n".join(lines[-TAIL_LINES:])
+def protected(command, submission, work, limits, is_build=False):
+    """A shell command of a submission as a list of words: in a sandbox if there is one. It dies with the grader, leaves no core
+    files, and is the first to go if the machine is out of memory."""
+    file_limit = processes.limit("fsize", limits.disk_bytes + DISK_BYTES_OF_OTHERS)
+    made = ["choom", "-n", "1000", "--", "prlimit", "--core=0", file_limit]
+    made += ["setpriv", "--pdeathsig", "KILL", "--"]
+    if not limits.sandbox:
+        return [*made, "/bin/sh", "-c", command]
+    readable = [Path(os.path.abspath(path)) for path in limits.readable]
+    if not submission.top:  # from the command line of the grader
+        readable += sandbox.named_files(command, submission.folder)
+    return made + sandbox.wrapped(
+        command,
+        submission.top or submission.folder,
+        work,
+        is_own=bool(submission.top),
+        readable=readable,
+        threads=limits.threads,
+        has_network=limits.build_network or not is_build,
+        output=work.parent,
+    )
 
 
 def first_error(log):
@@ -87,21 +102,32 @@ class CommandServer:
 
     def __init__(self, submission, limits, work, cpus=()):
         self.submission, self.limits, self.cpus = submission, limits, tuple(cpus)
-        self.data, self.log = work / "data", work / "server.log"
-        self.port, self.process, self.watch = None, None, None
+        self.work, self.data, self.log = work, work / "data", work / "server.log"
+        self.port, self.process, self.watches = None, None, []
         self.events = []  # sentences: limits that it broke
-        self.peak_bytes = 0
         self.lock = threading.Lock()
 
+    @property
+    def peak_bytes(self):
+        return max((watch.peak_bytes for watch in self.watches), default=0)
+
     def __enter__(self):
-        shutil.rmtree(self.data, ignore_errors=True)
-        self.data.mkdir(parents=True)
-        self.start()
+        self._discard()
+        sandbox.make_private(self.work)
+        try:
+            self.start()
+        except BaseException:
+            self._discard()
+            raise
         return self
 
     def __exit__(self, *_):
         self.stop()
-        shutil.rmtree(self.data, ignore_errors=True)
+        self._discard()
+
+    def _discard(self):
+        for folder in (self.data, self.work / "tmp"):
+            sandbox.remove(folder)
 
     # What starts, ends and looks at it.
 
@@ -137,26 +163,33 @@ class CommandServer:
         command = (template or self.submission.command).replace("{port}", str(self.port))
         command = command.replace("{data}", shlex.quote(str(self.data)))
         wrapped = ["taskset", "-c", cpu_list(self.cpus)] if self.cpus else []
-        # It dies with the grader, and leaves no core files.
-        wrapped += ["prlimit", "--core=0", "setpriv", "--pdeathsig", "KILL", "--"]
+        wrapped += protected(command, self.submission, self.work, self.limits)
         with open(self.log, "ab") as log:
             log.write(f"$ {command}\n".encode())
             log.flush()
             try:
                 self.process = subprocess.Popen(
-                    [*wrapped, "/bin/sh", "-c", command],
+                    wrapped,
                     cwd=self.submission.folder,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env=environment(),
+                    env=environment(self.limits.sandbox),
                     start_new_session=True,
                 )
             except OSError as error:
                 raise NotStarted(f"it cannot be started: {error}") from None
         processes.is_first(self.process.pid)
-        self.watch = threading.Thread(target=self._watch, args=[self.process], daemon=True)
-        self.watch.start()
+        process, folders = self.process, [self.data, self.work / "tmp", self.work / "home"]
+        may_kill = lambda why: self._may_kill(process, why)
+        self.watches.append(Watch(process.pid, self.limits, folders, self.log, may_kill))
+
+    def _may_kill(self, process, why):
+        with self.lock:
+            if self.process is not process:
+                return False
+            self.events.append(why)
+            return True
 
     def _await_listening(self, before):
         deadline = time.monotonic() + self.limits.start_s
@@ -165,7 +198,7 @@ class CommandServer:
                 if self.events[before:]:
                     raise NotStarted(self.events[-1])
                 status = self.process.poll()
-                how = f"signal {-status}" if status and status < 0 else f"status {status}"
+                how = f"signal {signal_of(status)}" if signal_of(status) else f"status {status}"
                 raise NotStarted(f"it ended with {how} before it listened on its port")
             if time.monotonic() > deadline:
                 raise NotStarted(
@@ -185,6 +218,7 @@ class CommandServer:
             if self.process is None:
                 return
             first, self.process = self.process, None
+        self.watches[-1].over.set()
         left = processes.kill_all(first.pid)
         if left:
             self.events.append(f"{len(left)} of its processes could not be killed")
@@ -195,7 +229,9 @@ class CommandServer:
     def stop(self):
         """SIGTERM, and a kill if that does not end it."""
         if self.process is not None:
-            processes.kill_group(self.process.pid, signal.SIGTERM)
+            pids = processes.servers_processes(self.process.pid)
+            # bwrap itself would end at once, and the server with it.
+            processes.ask_to_end(pids - {self.process.pid} if self.limits.sandbox else pids)
             deadline = time.monotonic() + END_S
             while self.alive() and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -217,66 +253,35 @@ class CommandServer:
     def tail(self):
         return tail_of(self.log)
 
-    # Limits.
 
-    def _watch(self, process):
-        nth = 0
-        while True:
-            time.sleep(WATCH_S)
-            with self.lock:
-                if self.process is not process:
-                    return
-            nth += 1
-            broken = self._broken_limit(process.pid, nth)
-            if not broken:
-                continue
-            with self.lock:
-                if self.process is not process:
-                    return
-                self.events.append(f"killed: {broken}")
-            processes.kill_all(process.pid)
-            return
-
-    def _broken_limit(self, first, nth):
-        pids, limits = processes.servers_processes(first), self.limits
-        used = processes.memory_bytes(pids)
-        self.peak_bytes = max(self.peak_bytes, used)
-        if used > limits.memory_bytes:
-            return f"it used {used >> 20} MB of memory, the limit is {limits.memory_bytes >> 20} MB"
-        if (count := processes.threads(pids)) > limits.threads:
-            return f"it had {count} threads and processes, the limit is {limits.threads}"
-        if nth % 3 == 0:
-            self._shorten_log()
-            used = processes.folder_bytes(self.data)
-            if used > limits.disk_bytes:
-                return f"its data took {used >> 20} MB, the limit is {limits.disk_bytes >> 20} MB"
-        return ""
-
-    def _shorten_log(self):
-        """The server appends, so its next line stands behind what is left."""
-        try:
-            if self.log.stat().st_size > LOG_BYTES_MAX:
-                kept = self.tail().encode()
-                os.truncate(self.log, 0)
-                with open(self.log, "ab") as log:
-                    log.write(b"(the log was too long; its beginning is gone)\n" + kept + b"\n")
-        except OSError:
-            pass
+def signal_of(status):
+    """The signal that ended a process; a shell and bwrap give it as a status. 0: none."""
+    return -status if status < 0 else status - 128 if 128 < status <= 128 + signal.NSIG else 0
 
 
-def run_command(command, folder, log, limit_s):
-    """A shell command to its end, such as a build. Returns its status, or None if it ran out of time."""
+def run_build(submission, work, log, limits):
+    """To its end. Returns how it failed; empty if it did not."""
+    killed = []
+    sandbox.make_private(work)
+    limits = replace(limits, memory_bytes=BUILD_MEMORY_FACTOR * limits.memory_bytes)
+    words = protected(submission.build, submission, work, limits, is_build=True)
     with open(log, "ab") as file:
-        file.write(f"$ {command}\n".encode())
+        file.write(f"$ {submission.build}\n".encode())
         file.flush()
-        options = {"cwd": folder, "stdout": file, "stderr": file, "env": environment()}
-        with processes.Tool(["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, **options) as run:
+        options = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        options |= {"cwd": submission.folder, "env": environment(limits.sandbox)}
+        with processes.Tool(words, **options) as run:
+            folders, may_kill = [work / "tmp", work / "home"], lambda why: not killed.append(why)
+            watch = Watch(run.pid, limits, folders, log, may_kill)
             try:
-                status = run.wait(limit_s)
+                status = run.wait(limits.build_s)
             except subprocess.TimeoutExpired:
-                status = None
+                killed.append(f"took more than {limits.build_s:g} s")
+            watch.over.set()
             processes.kill_all(run.pid)  # what it left in the background too
-    return status
+    if killed:
+        return killed[0].replace("killed:", "was killed:")
+    return f"ended with {status}" if status else ""
 
 
 def work_folder(path):

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -67,7 +68,9 @@ class Bundles(toys.TestCase):
             program = source / "build/bin" / name
             done = subprocess.run([str(program), "--help"], capture_output=True, env={})
             self.assertEqual(0, done.returncode, done.stderr)
-        run = f"#!/bin/sh\nexec {self.toy().format(port='$1')}\n"
+        toy = self.toy().format(port="$1").replace(str(toys.SERVER), "./faulty_server")
+        shutil.copy(toys.SERVER, self.write("handed-in/server/faulty_server", ""))
+        run = f"#!/bin/sh\nexec {toy}\n"
         self.write("handed-in/server/run.sh", run)  # a browser drops that it is executable
         result = self.folder / "results/results.json"
         self.autograde(source, "gradescope", self.folder / "handed-in", result)

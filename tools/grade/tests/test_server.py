@@ -16,7 +16,7 @@ from server import (
     environment,
     first_error,
     free_port,
-    run_command,
+    run_build,
 )
 from submissions import Submission
 
@@ -177,6 +177,8 @@ class Ends(toys.TestCase):
     def test_a_build_that_takes_too_long_is_ended(self):
         mark = uuid.uuid4().hex
         command = f"sleep 99 & exec {self.python('import time; time.sleep(99)')} {mark}"
-        self.assertIsNone(run_command(command, self.folder, self.folder / "log", 0.3))
+        submission = Submission("toy", self.folder, build=command)
+        how = run_build(submission, self.folder / "out", self.folder / "log", Limits(build_s=0.3))
+        self.assertEqual("took more than 0.3 s", how)
         self.assertFalse(toys.is_running(mark))
         self.assertFalse(processes.servers_processes(None))

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -83,7 +84,7 @@ class TestCase(unittest.TestCase):
         """Runs the program. Returns (exit status, stdout, stderr)."""
         program = Path(processes.__file__).with_name("grade.py")
         command = [sys.executable, str(program), "--quick", "--output", str(self.folder / "out")]
-        command += ["--bin", str(self.folder / "bin"), *arguments]
+        command += ["--bin", str(self.folder / "bin"), "--sandbox-read", str(SERVER), *arguments]
         environment = {**os.environ, **options.pop("env", {})}
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=120, env=environment, **options
@@ -100,3 +101,13 @@ def is_running(mark):
         except OSError:
             continue
     return False
+
+
+def waits_for(condition, limit_s=10):
+    """Whether it came true in time."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

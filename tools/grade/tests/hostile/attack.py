@@ -1,0 +1,144 @@
+"""A hostile submission: attack.py NAME PORT [TARGET]. It attacks, prints what came of it, and then listens as a server does."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+
+def read(target):
+    return Path(target).read_text()
+
+
+def write(target):
+    """Better grades for itself."""
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    Path(target).write_text('{"points": 100}')
+    return "written"
+
+
+def fork(_):
+    """Without end, but for the machine of the tests: each ends after a while."""
+    while True:
+        try:
+            if os.fork() == 0:
+                signal.alarm(20)
+        except OSError:
+            pass
+
+
+def fill(folders):
+    """A disk, in files of which none is large."""
+    nth = 0
+    while True:
+        for folder in folders.split(","):
+            nth += 1
+            Path(folder, str(nth)).write_bytes(b"x" * (1 << 20))
+
+
+def fill_memory(folder):
+    """With files that no process has mapped."""
+    fill(folder)
+
+
+def dig(folder):
+    """Folders so deep that their files have no path, and the disk is filled there."""
+    os.chdir(folder)
+    for _ in range(3000):
+        os.mkdir("d")
+        os.chdir("d")
+    return "dug"
+
+
+def outlive(mark):
+    """The grader's look at its process group and its children: by two forks and a session of its own."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            subprocess.Popen(["sleep", "600.0" + mark], start_new_session=True)
+        os._exit(0)
+    os.wait()
+    return "left"
+
+
+def kill(mark):
+    """All processes of the grader: those whose command line names its folder."""
+    killed = 0
+    for entry in Path("/proc").iterdir():
+        pid = entry.name
+        if pid.isdigit() and int(pid) != os.getpid() and b"grade.py" in _command_line(entry):
+            if mark.encode() in _command_line(entry):
+                os.kill(int(pid), signal.SIGKILL)
+                killed += 1
+    if not killed:
+        raise ProcessLookupError("the grader is not seen")
+    return "killed"
+
+
+def _command_line(process):
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def connect(target):
+    host, _, port = target.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=3):
+        return "connected"
+
+
+def serve_accounts(connection):
+    with connection:
+        while connection.recv(1 << 16):
+            connection.sendall(b"<results><created/></results>")
+
+
+ACCOUNT = r'<account id="(\d+)"'
+
+
+def flood(_):
+    """The load generator: orders get a reply that has no end, on all connections."""
+    return "floods"
+
+
+def serve_flood(connection):
+    request = ""
+    try:
+        while "<transactions" not in request:
+            request = connection.recv(1 << 16).decode()
+            if not request:
+                return
+            while not re.search(r"</(create|transactions)>", request):
+                request += connection.recv(1 << 16).decode()
+            created = [f'<created id="{one}"/>' for one in re.findall(ACCOUNT, request)]
+            if created:
+                connection.sendall(f"<results>{''.join(created)}</results>".encode())
+        connection.sendall(b"<results>")
+        while True:
+            connection.sendall(b"<canceled shares='1' time='1'/>" * 4096)
+    except OSError:
+        pass
+    finally:
+        connection.close()
+
+
+def main():
+    name, port, target = sys.argv[1], int(sys.argv[2]), "".join(sys.argv[3:])
+    try:
+        print(f"{name}: {globals()[name](target)}", flush=True)
+    except OSError as error:
+        print(f"{name} failed: {error!r}", flush=True)
+    serve = serve_flood if name == "flood" else serve_accounts
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        while True:
+            connection = listener.accept()[0]
+            threading.Thread(target=serve, args=[connection], daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()
