@@ -15,7 +15,7 @@ import sandbox
 import toys
 
 ATTACK = Path(__file__).parent / "hostile/attack.py"
-LIMITS = "--limit-threads 300 --limit-disk 20M --limit-start 20".split()
+LIMITS = "--limit-threads 300 --limit-disk 20M --limit-start 20 --restart-from-scratch".split()
 REAL = ("server", "loadgen", "conformance")
 
 
@@ -30,133 +30,137 @@ WHY_NOT = why_no_sandbox()
 POINTS = 55.0  # of a good server, with the programs that stand in
 
 
-class Hostile(toys.TestCase):
+class Course(toys.TestCase):
+    """A folder of submissions: an attack each, between two good ones."""
+
     def setUp(self):
         super().setUp()
         self.tools()
         self.all = self.folder / "all"
-
-    def add(self, name, command):
-        self.write(f"all/{name}/grade.toml", f"command = {json.dumps(command)}\n")
-        shutil.copy(ATTACK, self.all / name)
-
-    def attack(self, name, target=""):
-        """A submission that attacks, between two good ones."""
         for good in ("a-good", "z-good"):
             self.add(good, self.toy("{data}/orders"))
-        self.add(name, f"{toys.PYTHON} attack.py {name} {{port}} {target}")
 
-    def run_all(self, mode="on", parts="conformance,audit", *more):
-        """Returns the hostile one of the grades."""
-        arguments = ["--submissions", str(self.all), "--parts", parts, "--sandbox", mode]
-        _, _, self.said = self.grade(*arguments, *LIMITS, *more)
+    def add(self, name, command, build=""):
+        lines = [f"command = {json.dumps(command)}\n"]
+        lines += [f"build = {json.dumps(build)}\n"] * bool(build)
+        self.write(f"all/{name}/grade.toml", "".join(lines))
+        shutil.copy(ATTACK, self.all / name)
+
+    def attack(self, name, target="", kind=""):
+        self.add(name, f"{toys.PYTHON} attack.py {kind or name} {{port}} {target}")
+
+    def run_all(self, mode, *more):
+        """Returns {name: grade}."""
+        arguments = ["--submissions", str(self.all), "--parts", "conformance,audit"]
+        _, _, self.said = self.grade(*arguments, "--sandbox", mode, *LIMITS, *more)
         file = self.folder / "out/grades.json"
         self.assertTrue(file.exists(), self.said)
-        servers = json.loads(file.read_text())["servers"]
-        good = [one["points"] for one in servers if one["name"].endswith("good")]
-        self.assertEqual([POINTS, POINTS], good, self.said)
-        return next(one for one in servers if not one["name"].endswith("good"))
+        found = {one["name"]: one for one in json.loads(file.read_text())["servers"]}
+        for good in ("a-good", "z-good"):
+            self.assertEqual(POINTS, found[good]["points"], self.said)
+        return found
 
-    def log(self, name):
-        return (self.folder / f"out/{name}/server.log").read_text(errors="replace")
-
-    def becomes_of(self, name, success, needs_control=True):
-        """The attack works without a sandbox, and fails in it. Returns what it printed then."""
-        if needs_control:
-            self.run_all("off")
-            self.assertIn(success, self.log(name), self.said)
-            shutil.rmtree(self.folder / "out")
-        self.run_all()
-        log = self.log(name)
-        self.assertNotIn(success, log)
-        self.assertIn(f"{name} failed: ", log)
-        return log
+    def log(self, name, kind="server"):
+        return (self.folder / f"out/{name}/{kind}.log").read_text(errors="replace")
 
 
 @unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
-class InTheSandbox(Hostile):
+@unittest.skipUnless(toys.SERVER.exists(), f"there is no {toys.SERVER}")
+class Attacks(unittest.TestCase):
+    """All of them in one run. Those that a machine survives are also run without a sandbox, where they must work."""
+
+    @classmethod
+    def setUpClass(cls):
+        course = cls.course = Course()
+        course.setUp()
+        cls.addClassCleanup(course.doCleanups)
+        outside = socket.create_server(("0.0.0.0", 0))
+        cls.addClassCleanup(outside.close)
+        address = f"127.0.0.1:{outside.getsockname()[1]}"
+        cls.secret, cls.mark = uuid.uuid4().hex, str(uuid.uuid4().int)
+        course.write("all/a-good/secret", cls.secret)
+        course.attack("read", str(course.all / "a-good/secret"))
+        course.attack("write", str(course.folder / "out/write/audit.json"))
+        course.attack("connect", address)
+        code = f"import attack; print(attack.connect('{address}'))"
+        cls.build = f"{toys.PYTHON} -c {json.dumps(code)} || true"
+        course.add("build", course.toy(), cls.build)
+        course.run_all("off")
+        cls.off = {name: course.log(name) for name in ("read", "write", "connect")}
+        shutil.rmtree(course.folder / "out")
+        course.attack("kill", str(course.folder / "out"))
+        course.attack("outside", "192.0.2.1:80", kind="connect")
+        course.attack("fork")
+        course.add("build-fork", "x {port}", f"{toys.PYTHON} attack.py fork 0")
+        course.attack("fill", "{data},/tmp")
+        course.attack("fill-home", os.environ.get("HOME", "/tmp"), kind="fill")
+        course.attack("fill-memory", "/dev/shm", kind="fill")
+        course.attack("dig", "{data}")
+        course.attack("outlive", cls.mark)
+        course.add("in-background", f"({course.toy('{data}/orders')} &) ; exit 0")
+        cls.grades = course.run_all("on", "--limit-memory", "500M")
+
+    def fails(self, name, why, success=""):
+        """`success`: what it printed without a sandbox."""
+        log = self.course.log(name)
+        self.assertIn(" failed: ", log)
+        self.assertIn(why, log)
+        if success:
+            self.assertIn(success, self.off[name])
+            self.assertNotIn(success, log)
+
+    def killed(self, name, pattern):
+        self.assertRegex(self.grades[name]["problem"], pattern)
+
     def test_files_of_another_are_not_read(self):
-        secret = uuid.uuid4().hex
-        self.write("all/a-good/secret", secret)
-        self.attack("read", str(self.all / "a-good/secret"))
-        self.assertIn("FileNotFoundError", self.becomes_of("read", secret))
+        self.fails("read", "FileNotFoundError", self.secret)
 
     def test_the_own_grade_is_not_changed(self):
-        file = self.folder / "out/write/audit.json"
-        self.attack("write", str(file))
-        self.assertIn("Read-only file system", self.becomes_of("write", "write: written"))
-        self.assertNotEqual({"points": 100}, json.loads(file.read_text()))
+        self.fails("write", "Read-only file system", "write: written")
+        found = json.loads((self.course.folder / "out/write/audit.json").read_text())
+        self.assertNotEqual({"points": 100}, found)
 
     def test_the_grader_is_not_killed(self):
-        self.attack("kill", str(self.folder / "out"))
-        self.run_all()
-        self.assertIn("kill failed: ProcessLookupError('the grader is not seen')", self.log("kill"))
+        self.fails("kill", "the grader is not seen")
 
     def test_an_outside_address_is_not_reached(self):
-        with socket.create_server(("0.0.0.0", 0)) as outside:
-            self.attack("connect", f"127.0.0.1:{outside.getsockname()[1]}")
-            log = self.becomes_of("connect", "connect: connected")
-            self.assertIn("Connection refused", log)
-        self.attack("connect", "192.0.2.1:80")
-        self.run_all()
-        self.assertIn("Network is unreachable", self.log("connect"))
+        self.fails("connect", "Connection refused", "connect: connected")
+        self.fails("outside", "Network is unreachable")
 
     def test_the_network_of_a_build_is_an_option(self):
-        with socket.create_server(("127.0.0.1", 0)) as outside:
-            self.attack("connect")
-            target = f"127.0.0.1:{outside.getsockname()[1]}"
-            code = f"import attack; print(attack.connect('{target}'))"
-            build = f"{toys.PYTHON} -c {json.dumps(code)} || true"
-            file = self.all / "connect/grade.toml"
-            file.write_text(file.read_text() + f"build = {json.dumps(build)}\n")
-            self.run_all()
-            log = (self.folder / "out/connect/build.log").read_text()
-            self.assertIn("Connection refused", log)
-            self.run_all("on", "conformance,audit", "--build-network", "--restart-from-scratch")
-            log = (self.folder / "out/connect/build.log").read_text()
-            self.assertIn("\nconnected", log)
+        self.assertIn("Connection refused", self.course.log("build", "build"))
+        self.course.run_all(
+            "on", "--build-network", "--only", "build", "--only", "a-good", "--only", "z-good"
+        )
+        self.assertIn("\nconnected", self.course.log("build", "build"))
 
     def test_forks_without_end(self):
-        self.attack("fork")
-        problem = self.run_all()["problem"]
-        self.assertRegex(problem, "killed: it had [0-9]+ threads and processes, the limit is 300")
-
-    def test_a_build_that_forks_without_end(self):
-        self.attack("fork")
-        build = f"build = '{toys.PYTHON} attack.py fork 0'"
-        self.write("all/fork/grade.toml", f"command = 'x {{port}}'\n{build}\n")
-        problem = self.run_all()["problem"]
-        self.assertRegex(problem, "its build was killed: it had [0-9]+ threads and processes")
+        self.killed("fork", "killed: it had [0-9]+ threads and processes, the limit is 300")
+        self.killed("build-fork", "its build was killed: it had [0-9]+ threads and processes")
 
     def test_a_disk_that_is_filled(self):
-        for folders in ("{data},/tmp", os.environ.get("HOME", "/tmp")):
-            with self.subTest(folders):
-                self.attack("fill", folders)
-                problem = self.run_all("on", "conformance,audit", "--restart-from-scratch")[
-                    "problem"
-                ]
-                self.assertRegex(problem, "killed: its data took [0-9]+ MB, the limit is 20 MB")
-                self.assertFalse((self.folder / "out/fill/tmp").exists())
+        for name in ("fill", "fill-home"):
+            self.killed(name, "killed: its data took [0-9]+ MB, the limit is 20 MB")
+            for folder in ("data", "tmp", "home"):
+                self.assertFalse((self.course.folder / "out" / name / folder).exists(), folder)
 
     def test_memory_that_is_filled_with_files(self):
-        self.attack("fill_memory", "/dev/shm")
-        limit = ["--limit-memory", "200M"]
-        problem = self.run_all("on", "conformance,audit", *limit)["problem"]
-        self.assertRegex(problem, "killed: it used [0-9]+ MB of memory, the limit is 200 MB")
+        self.killed("fill-memory", "killed: it used [0-9]+ MB of memory, the limit is 500 MB")
 
     def test_folders_without_end_in_each_other_are_removed(self):
-        self.attack("dig", "{data}")
-        self.run_all()
-        self.assertIn("dig: dug", self.log("dig"))
-        self.assertFalse((self.folder / "out/dig/data").exists())
+        self.assertIn("dig: dug", self.course.log("dig"))
+        self.assertFalse((self.course.folder / "out/dig/data").exists())
 
     def test_what_goes_into_the_background_is_ended(self):
-        mark = str(uuid.uuid4().int)
-        self.attack("outlive", mark)
-        self.run_all()
-        self.assertIn("outlive: left", self.log("outlive"))
-        self.assertFalse(toys.is_running(mark))
+        self.assertIn("outlive: left", self.course.log("outlive"))
+        self.assertFalse(toys.is_running(self.mark))
 
+    def test_a_server_that_starts_in_the_background_is_graded(self):
+        self.assertEqual(POINTS, self.grades["in-background"]["points"])
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+class Ends(Course):
     def test_the_end_of_the_grader_is_that_of_its_servers(self):
         mark = str(uuid.uuid4().int)
         self.attack("outlive", mark)
@@ -164,17 +168,11 @@ class InTheSandbox(Hostile):
         program = Path(processes.__file__).with_name("grade.py")
         command = [toys.PYTHON, str(program), "--submissions", str(self.all), "--only", "outlive"]
         command += ["--output", str(self.folder / "out"), "--bin", str(self.folder / "bin")]
-        command += ["--parts", "conformance"]
+        command += ["--parts", "conformance", "--sandbox", "on"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as grader:
             self.assertTrue(toys.waits_for(lambda: toys.is_running("600.0" + mark)))
             grader.kill()
         self.assertTrue(toys.waits_for(lambda: not toys.is_running(mark)))
-
-    def test_a_server_that_starts_in_the_background_is_graded(self):
-        good = self.toy("{data}/orders")
-        self.attack("x-forks")
-        self.add("x-forks", f"({good} &) ; exit 0")
-        self.assertEqual(POINTS, self.run_all()["points"])
 
     def test_replies_without_end(self):
         programs = toys.SERVER.parent
@@ -182,17 +180,18 @@ class InTheSandbox(Hostile):
             if not os.access(programs / name, os.X_OK):
                 self.skipTest(f"there is no {programs / name}")
         self.attack("flood")
-        self.run_all("off")
-        arguments = ["--submissions", str(self.all), "--only", "flood", "--parts", "audit"]
-        status, _, said = self.grade(*arguments, "--bin", str(programs), "--sandbox", "on")
+        arguments = ["--submissions", str(self.all), "--parts", "audit", "--sandbox", "on"]
+        status, _, said = self.grade(*arguments, "--bin", str(programs))
         self.assertEqual(0, status, said)
+        points = json.loads((self.folder / "out/grades.json").read_text())["servers"]
+        self.assertEqual([25, 25, 0], [one["points"] for one in points], said)
         audit = json.loads((self.folder / "out/flood/audit.json").read_text())["result"]
         for one in audit["runs"]:
             told = one.get("problem", "") + one.get("wrong", "")
             self.assertRegex(told, "not a reply|more than 4 GB in the load generator|not run")
 
 
-class Modes(Hostile):
+class Modes(Course):
     def test_without_bubblewrap_it_says_so_and_goes_on(self):
         path = self.folder / "path"
         path.mkdir()

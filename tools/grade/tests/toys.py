@@ -87,7 +87,7 @@ class TestCase(unittest.TestCase):
         command += ["--bin", str(self.folder / "bin"), "--sandbox-read", str(SERVER), *arguments]
         environment = {**os.environ, **options.pop("env", {})}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env=environment, **options
+            command, capture_output=True, text=True, timeout=300, env=environment, **options
         )
         return done.returncode, done.stdout, done.stderr
 

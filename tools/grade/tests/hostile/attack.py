@@ -32,17 +32,12 @@ def fork(_):
 
 
 def fill(folders):
-    """A disk, in files of which none is large."""
+    """A disk, or the memory, with files of which none is large."""
     nth = 0
     while True:
         for folder in folders.split(","):
             nth += 1
             Path(folder, str(nth)).write_bytes(b"x" * (1 << 20))
-
-
-def fill_memory(folder):
-    """With files that no process has mapped."""
-    fill(folder)
 
 
 def dig(folder):
