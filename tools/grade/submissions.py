@@ -116,10 +116,15 @@ def compose_folders(top):
     return [Path(path) for _, _, path in sorted(found)]
 
 
+def _without_waiting(path, flags):
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def text_of(file):
-    """Of a script; empty if it cannot be read."""
+    """Of a script; empty if it cannot be read, or is a pipe, which would be waited for."""
     try:
-        return file.read_bytes()[:SCRIPT_BYTES_MAX].decode(errors="replace")
+        with open(file, "rb", opener=_without_waiting) as opened:
+            return (opened.read(SCRIPT_BYTES_MAX) or b"").decode(errors="replace")
     except OSError:
         return ""
 
@@ -166,8 +171,8 @@ def is_script(path):
     if SCRIPT_NAME.search(path.name):
         return True
     try:
-        with open(path, "rb") as file:
-            return file.read(5).removeprefix(codecs.BOM_UTF8).startswith(b"#!")
+        with open(path, "rb", opener=_without_waiting) as file:
+            return (file.read(5) or b"").removeprefix(codecs.BOM_UTF8).startswith(b"#!")
     except OSError:
         return False
 
@@ -266,10 +271,16 @@ def _words(command):
 
 
 def _files_of(folder):
-    found = []
-    for path, folders, names in os.walk(folder):
-        folders.sort()
-        found += [os.path.join(path, name) for name in sorted(names)]
-        if len(found) > FILES_MAX:
+    """Not by os.walk(), which fails where folders are deep."""
+    found, todo = [], [folder]
+    for _ in range(FILES_MAX):
+        if not todo or len(found) > FILES_MAX:
             break
+        try:
+            entries = sorted(os.scandir(todo.pop()), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        found += [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        todo += [entry.path for entry in reversed(folders)]
     return found[:FILES_MAX]

@@ -1,8 +1,11 @@
 """Where submissions come from, and when an earlier result is still theirs."""
 
+import os
+import subprocess
 import time
 from pathlib import Path
 
+import sandbox
 import submissions
 import toys
 import weights as weighing
@@ -100,6 +103,19 @@ class Found(toys.TestCase):
         self.assertIn("entrypoint begins with a byte order mark", words)
         self.assertNotIn("main.c", words)
         self.assertEqual("", submissions.windows_scripts(Submission("x", self.folder)))
+
+    def test_pipes_and_deep_folders_do_not_stop_the_grader(self):
+        self.write("ada/a.sh", "#!/bin/sh\r\n")
+        for name in ("b.sh", "run.sh", "docker-compose.yml"):
+            os.mkfifo(self.folder / "ada" / name)
+        deep = "/".join(["d"] * 1500)
+        subprocess.run(["mkdir", "-p", deep], cwd=self.folder / "ada", check=True)
+        self.addCleanup(sandbox.remove, self.folder / "ada")
+        one = submissions.from_folder(self.folder / "ada")
+        self.assertIn("a.sh has line ends of Windows", submissions.windows_scripts(one))
+        before = submissions.fingerprint(one)
+        self.write("ada/d/d/main.c", "int main;")
+        self.assertNotEqual(before, submissions.fingerprint(one))
 
     def test_folders_that_are_none(self):
         self.write("empty/file", "")
