@@ -20,10 +20,21 @@ Audit audit(const AuditOptions& options) {
   const TablesImage image = check_tables(*source, findings);
   const bool sound = findings.violations() == violations_before;
   AfterTables after;
+  JournalLeaderboard board;
   if (const std::string hidden = source->journal_hidden(); !hidden.empty())
     findings.not_checked("the journal and its replay: " + hidden);
   else
-    after = check_journal(*source, image, sound, findings);
+    after = check_journal(*source, image, sound, findings, options.leaderboard ? &board : nullptr);
+  if (options.leaderboard) {
+    const auto standings = board.standings.standings(*options.leaderboard);
+    if (!board.complete)
+      findings.not_checked("the leaderboard: it needs the whole journal, and its replay");
+    else if (!standings)
+      findings.not_checked("the leaderboard: there is no such round, or it is too old");
+    else
+      audit.leaderboard = standings_csv(
+          *standings, [&](AccountNumber number) { return board.accounts.at(number).view(); });
+  }
   if (!options.acknowledged_file.empty())
     check_acknowledged(*source, image, after, options.acknowledged_file, options.complete,
                        findings);

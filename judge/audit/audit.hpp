@@ -3,20 +3,24 @@
 // that clients have acknowledgements of (docs/audit.md). Called by exchange-audit, and by tests.
 // Only reads. Thread: one.
 
+#include <optional>
+
 #include "judge/audit/findings.hpp"
 
 namespace exchange::audit {
 
 struct AuditOptions {
-  std::string store;                  // sqlite:PATH or postgresql://...
-  std::string acknowledged_file;      // acknowledged.hpp; empty: none
-  bool complete = false;              // that file has all orders of its accounts
-  std::size_t violations_kept = 100;  // reported one by one; all are counted
+  std::string store;                         // sqlite:PATH or postgresql://...
+  std::string acknowledged_file;             // acknowledged.hpp; empty: none
+  bool complete = false;                     // that file has all orders of its accounts
+  std::optional<std::uint64_t> leaderboard;  // the number of a round; 0: all
+  std::size_t violations_kept = 100;         // reported one by one; all are counted
 };
 
 struct Audit {
   std::string store;  // URL without password
   Findings findings;
+  std::string leaderboard = {};  // as /api/leaderboard.csv; empty: it could not be made
 };
 
 // Damage is a result, not an exception. Throws CannotRead (source.hpp) if the store cannot be read

@@ -15,8 +15,9 @@ std::string batch_name(BatchNumber batch) { return row_name("journal batch", bat
 
 class JournalCheck {
  public:
-  JournalCheck(Source& source, const TablesImage& image, bool sound, Findings& findings)
-      : source_(source), image_(image), sound_(sound), findings_(findings) {}
+  JournalCheck(Source& source, const TablesImage& image, bool sound, Findings& findings,
+               JournalLeaderboard* board)
+      : source_(source), image_(image), sound_(sound), findings_(findings), board_(board) {}
 
   AfterTables run() {
     BatchNumber last = 0;
@@ -63,6 +64,7 @@ class JournalCheck {
                               std::to_string(source_.epoch()));
     if (first == 1) {
       exchange_.emplace();
+      from_first_ = true;
       if (sound_)
         compare_.emplace(source_, findings_);
       else
@@ -177,6 +179,7 @@ class JournalCheck {
 
   void take_changes() {
     exchange_->release_closed(exchange_->take_changes(rows_));
+    if (board_ != nullptr && from_first_) board_->add(rows_);
     if (reached_) {
       for (const OrderRow& row : rows_.orders) after_.orders[row.id] = row;
       after_.accounts.insert(after_.accounts.end(), rows_.accounts.begin(), rows_.accounts.end());
@@ -205,6 +208,7 @@ class JournalCheck {
     findings_.count("batches replayed", replayed_);
     findings_.count("last batch", at_);
     after_.known = reached_;
+    if (board_ != nullptr) board_->complete = from_first_;
     return std::move(after_);
   }
 
@@ -214,7 +218,9 @@ class JournalCheck {
   Findings& findings_;
   std::optional<Exchange> exchange_;  // nothing once the replay has stopped
   std::optional<TableCompare> compare_;
-  bool reached_ = false;  // the replay is at the tables' batch or beyond
+  JournalLeaderboard* const board_;
+  bool from_first_ = false;  // the replay began with batch 1
+  bool reached_ = false;     // the replay is at the tables' batch or beyond
   BatchNumber at_ = 0;
   Epoch last_epoch_ = 0;
   JournalRecord last_{};
@@ -225,9 +231,17 @@ class JournalCheck {
 
 }  // namespace
 
-AfterTables check_journal(Source& source, const TablesImage& image, bool sound,
-                          Findings& findings) {
-  return JournalCheck(source, image, sound, findings).run();
+void JournalLeaderboard::add(const Rows& rows) {
+  for (const AccountRow& row : rows.accounts)
+    if (row.number == accounts.size()) accounts.push_back(row.id);
+  standings.add(rows, [](const auto& all, auto visit) {
+    for (const auto& row : all) visit(row);
+  });
+}
+
+AfterTables check_journal(Source& source, const TablesImage& image, bool sound, Findings& findings,
+                          JournalLeaderboard* board) {
+  return JournalCheck(source, image, sound, findings, board).run();
 }
 
 }  // namespace exchange::audit

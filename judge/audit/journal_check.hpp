@@ -24,8 +24,18 @@ struct AfterTables {
   std::multimap<OrderId, ReplacementRow> replacements;  // by order, the oldest first
 };
 
+// What the journal alone says of it, if it is complete.
+struct JournalLeaderboard {
+  Leaderboard standings;
+  std::vector<AccountId> accounts;  // by number
+  bool complete = false;
+  void add(const Rows& rows);
+};
+
 // `image`: from check_tables(); `sound`: that found no violation, so that the tables can be loaded.
 // Adds violations to `findings`. Throws CannotRead.
-AfterTables check_journal(Source& source, const TablesImage& image, bool sound, Findings& findings);
+// `board` null: not wanted.
+AfterTables check_journal(Source& source, const TablesImage& image, bool sound, Findings& findings,
+                          JournalLeaderboard* board = nullptr);
 
 }  // namespace exchange::audit

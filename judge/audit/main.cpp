@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 
 #include "base/process.hpp"
 #include "base/version.hpp"
@@ -41,6 +42,13 @@ int main(int argc, char** argv) {
                  "audit the copy; a server may run meanwhile");
   app.add_option("--violations-max", options.violations_kept,
                  "violations reported one by one; all are counted");
+  std::string leaderboard_file;
+  std::uint64_t round = 0;
+  CLI::Option* const wants_board = app.add_option(
+      "--leaderboard", leaderboard_file,
+      "write the leaderboard that the journal alone leads to into this file, as CSV: "
+      "what /api/leaderboard.csv shows");
+  app.add_option("--round", round, "of one round; 0: of all")->needs(wants_board);
   app.add_flag("--json", json, "the result as one JSON document");
   try {
     app.parse(argc, argv);
@@ -49,8 +57,13 @@ int main(int argc, char** argv) {
   }
   try {
     if (!backup_folder.empty()) options.store = back_up(options.store, backup_folder);
+    if (*wants_board) options.leaderboard = round;
     const Audit result = audit(options);
     std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
+    if (*wants_board && result.leaderboard.empty())
+      throw std::runtime_error("no leaderboard: see 'not checked'");
+    if (*wants_board && !(std::ofstream(leaderboard_file) << result.leaderboard << std::flush))
+      throw std::runtime_error("cannot write " + leaderboard_file);
     return result.findings.violations() == 0 ? exit_clean : exit_violations;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "exchange-audit: %s\n", error.what());

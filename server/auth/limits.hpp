@@ -28,7 +28,8 @@ void add_options(AuthLimits& limits, Add add) {
   add("--auth", limits.required,
       "accounts have keys: set at creation, required to trade (docs/security.md)");
   add("--operator-key-file", limits.operator_key_file,
-      "required by --auth: file of the key of the operator, who creates and changes accounts and symbols (docs/operator.md)");
+      "required by --auth: file of the key of the operator, who creates and changes accounts and "
+      "symbols (docs/operator.md)");
 }
 
 }  // namespace exchange

@@ -42,6 +42,20 @@ class Leaderboard {
   void add(const Trade& trade);
   // Everything that has come up to here was added.
   void update();
+  // What a hand-over has: the orders of its executions, which these changed, are among its rows.
+  // each(rows, visit) visits them all.
+  template <class Each>
+  void add(const Rows& rows, Each each) {
+    for (const RoundRow& row : rows.rounds) add(row);
+    if (rounds_.empty()) return;
+    std::unordered_map<OrderId, AccountNumber> owners;
+    each(rows.orders, [&](const OrderRow& row) { owners[row.id] = row.account; });
+    each(rows.executions, [&](const ExecutionRow& row) {
+      add({row.id, row.symbol, owners.at(row.buy_order), owners.at(row.sell_order), row.shares,
+           row.price});
+    });
+    update();
+  }
 
   const std::vector<RoundRow>& rounds() const { return rounds_; }
   // Of the round with this number, the newest or one that is kept, or, with 0, of all; null if

@@ -21,6 +21,7 @@ void MarketView::load(const Rows& tables, std::uint64_t batch,
   returns_changes_ = false;
   put_rows(tables);
   batch_ = batch;
+  for (const RoundRow& row : tables.rounds) leaderboard_.add(row);
   for (const ExecutionRow& row : trades) add_trade(row);
   returns_changes_ = true;
   for (Symbol& symbol : symbols_) {
@@ -38,7 +39,7 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   Bursts::each(rows.executions, [&](const ExecutionRow& row) {
     if (row.id > newest_execution_) add_trade(row);
   });
-  count_trades(rows);
+  leaderboard_.add(rows, [](const auto& all, auto visit) { Bursts::each(all, visit); });
   for (Change& change : changes_) {
     Symbol& symbol = symbols_[change.symbol];
     change.sequence = ++symbol.sequence;
@@ -56,7 +57,6 @@ void MarketView::put_rows(const Rows& rows) {
   Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
   for (const AccountRulesRow& row : rows.account_rules) account_rules_[row.account] = row.rules();
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
-  for (const RoundRow& row : rows.rounds) leaderboard_.add(row);
   Bursts::each(rows.positions, [&](const PositionRow& row) {
     position(row.account, row.symbol).shares = row.shares;
   });
@@ -211,18 +211,6 @@ void MarketView::add_trade(const ExecutionRow& row) {
   ++symbol.trades_seen;
   symbol.traded_units += UInt128(row.shares.units());
   if (returns_changes_) change_of(row.symbol).trades.push_back(symbol.trades.back());
-}
-
-// The orders of an execution are among the rows that it comes with: it changed them.
-void MarketView::count_trades(const Rows& rows) {
-  if (leaderboard_.rounds().empty()) return;
-  std::unordered_map<OrderId, AccountNumber> owners;
-  Bursts::each(rows.orders, [&](const OrderRow& row) { owners[row.id] = row.account; });
-  Bursts::each(rows.executions, [&](const ExecutionRow& row) {
-    leaderboard_.add({row.id, row.symbol, owners.at(row.buy_order), owners.at(row.sell_order),
-                      row.shares, row.price});
-  });
-  leaderboard_.update();
 }
 
 MarketView::Position& MarketView::position(AccountNumber account, SymbolNumber symbol) {

@@ -165,7 +165,6 @@ class MarketView {
   // the level.
   void change_open(const Order& order, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
-  void count_trades(const Rows& rows);
   static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
     return std::uint64_t(account) << 32 | symbol;
   }
