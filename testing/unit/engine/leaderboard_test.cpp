@@ -95,7 +95,7 @@ TEST_CASE("rounds that are over are kept, but for the oldest") {
   CHECK_FALSE(board.standings(rounds + 1));
 }
 
-// Where nobody is given anything, what one gains others lose, and a balance says the same.
+// Trading alone creates nothing: what one account gains, others lose.
 TEST_CASE("the profits of random executions are what balances and positions say") {
   std::mt19937_64 random(test_seed());
   constexpr AccountNumber accounts = 6;

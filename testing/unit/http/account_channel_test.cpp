@@ -9,6 +9,15 @@ using namespace exchange::testing;
 namespace {
 
 struct FollowAccount : Follow {
+  // With accounts 1 and 2, whose keys are secret-of-1 and secret-of-2.
+  void start_with_keys() {
+    options.auth.required = options.protocol.keys = true;
+    keys.set_key(operator_id, hash_key("key-of-operator", 4));
+    start();
+    REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
+                 "<account id='2' balance='10' key='secret-of-2'/></create>")
+                .body.find("error") == std::string::npos);
+  }
   static std::string subscribe_account(const std::string& account, std::optional<int> from = {},
                                        const std::string& key = "") {
     Json of{{"account", account}};
@@ -231,12 +240,7 @@ TEST_CASE_METHOD(FollowAccount,
 }
 
 TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key alone") {
-  options.auth.required = options.protocol.keys = true;
-  keys.set_key(operator_id, hash_key("key-of-operator", 4));
-  start();
-  REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
-               "<account id='2' balance='10' key='secret-of-2'/></create>")
-              .body.find("error") == std::string::npos);
+  start_with_keys();
   await_view();
   Socket socket = follow();
   const std::string unknown = error_of(socket, subscribe_account("7", {}, "secret-of-1"));
@@ -281,12 +285,7 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
 }
 
 TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets another key, or none") {
-  options.auth.required = options.protocol.keys = true;
-  keys.set_key(operator_id, hash_key("key-of-operator", 4));
-  start();
-  REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
-               "<account id='2' balance='10' key='secret-of-2'/></create>")
-              .body.find("error") == std::string::npos);
+  start_with_keys();
   const Json ended =
       R"({"type": "error", "account": "1", "code": "key_changed",
           "error": "the key of the account was changed or revoked; subscribe with its key"})"_json;
