@@ -166,11 +166,30 @@ KeyHash operator_key_hash(const AuthLimits& limits) {
 // of the active server on this machine.
 void check_port(const NetOptions& options) try {
   boost::asio::io_context context;
-  listen(context, options, options.port);
+  listen(context, listening(options, options.port));
 } catch (const std::system_error& error) {
   if (error.code() != std::errc::address_in_use) throw;
   spdlog::warn("{}; this server needs it when it takes over", error.what());
 }
+
+// Keeps its ports from other programs as long as the process lives, also between two days, when
+// nothing listens there. Where an option says 0, it becomes the port that is reserved.
+class ReservedPorts {
+ public:
+  void reserve_http(Options& options) {
+    if (!options.http_port || http_) return;
+    const Listening listening{
+        .bind = options.http_bind, .port_option = "--http-port", .bind_option = "--http-bind"};
+    http_.emplace(reserve(context_, listening, *options.http_port));
+  }
+  void reserve_xml(NetOptions& options) {
+    if (!xml_) xml_.emplace(reserve(context_, listening(options, options.port), options.port));
+  }
+
+ private:
+  boost::asio::io_context context_;
+  std::optional<tcp::acceptor> http_, xml_;
+};
 
 // Returns whether this server is the active one now; false: a signal stopped it.
 bool follow_until_active(Server& server, const sigset_t& signals) {
@@ -213,7 +232,7 @@ void close_day(Server& server, NewDay& new_day, const std::string& day) {
 // A server on the store, until a signal stops it; true: until the store was closed as a day, and
 // the next server is to follow on the same ports.
 bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHash>& operator_key,
-           NewDay& new_day, bool is_first) {
+           NewDay& new_day, ReservedPorts& ports, bool is_first) {
   const auto print = [&](const std::string& line) {
     if (!is_first) return;  // the reader may be gone since; the ports are the same
     std::printf("%s\n", line.c_str());
@@ -228,6 +247,7 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
                                 " has one server at a time");
   Metrics metrics;
+  ports.reserve_http(options);
   Server server(options, {*store, system_clock(), metrics, keys, &new_day}, die);
   if (options.http_port) spdlog::info("HTTP on port {}", server.http_port());
   const std::string http_port =
@@ -248,6 +268,7 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
 
   // 4. Clients, until a stop signal; then what was accepted is answered, and the journal projected,
   // unless a standby server does that.
+  ports.reserve_xml(options.net);
   server.serve();
   fail_point("start.before_ready");
   print("ready port=" + std::to_string(server.port()) +
@@ -258,8 +279,6 @@ bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHas
     if (signal == SIGHUP) reload(server);
     if (const std::optional<std::string> day = new_day.asked()) {
       close_day(server, new_day, *day);
-      options.net.port = server.port();
-      if (options.http_port) options.http_port = server.http_port();
       return true;
     }
   }
@@ -287,7 +306,8 @@ int run(Options options) {
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 
   NewDay new_day([] { ::kill(::getpid(), new_day_signal()); });
-  for (bool is_first = true; serve(options, signals, operator_key, new_day, is_first);)
+  ReservedPorts ports;
+  for (bool is_first = true; serve(options, signals, operator_key, new_day, ports, is_first);)
     is_first = false;
   return 0;
 }

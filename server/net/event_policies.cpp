@@ -30,7 +30,7 @@ class EventQueue : public Host {
       : parts_(parts),
         context_(concurrency),
         table_(table),
-        acceptor_(listen(context_, parts.options, port, one_of_many)),
+        acceptor_(listen(context_, listening(parts.options, port, one_of_many))),
         port_(acceptor_.local_endpoint().port()) {}
   virtual ~EventQueue() = default;
 
@@ -147,7 +147,7 @@ class EventPolicy final : public Transport {
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
     if (Queue::one_for_each_thread && port != 0) {
       asio::io_context context;
-      listen(context, parts.options, port);
+      listen(context, listening(parts.options, port));
     }
     for (unsigned i = 0; i < (Queue::one_for_each_thread ? threads_ : 1); ++i) {
       queues_.push_back(std::make_unique<Queue>(parts_, port, table_));

@@ -41,15 +41,21 @@ asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::millisec
   }
 }
 
-}  // namespace
+[[noreturn]] void throw_unusable(const Listening& listening,
+                                 const boost::system::error_code& error) {
+  throw std::system_error(error, "cannot listen on " + listening.bind + ":" +
+                                     std::to_string(listening.port) + " (" + listening.port_option +
+                                     " takes another port, " + listening.bind_option +
+                                     " another address)");
+}
 
-tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
-  const std::string where = listening.bind + ":" + std::to_string(listening.port);
+tcp::acceptor bind(asio::io_context& context, const Listening& listening) {
   boost::system::error_code error;
   const auto ip = asio::ip::make_address(listening.bind, error);
   if (error)
-    throw std::system_error(error, "cannot listen on " + where + ": " + listening.bind_option +
-                                       " is not an IP address");
+    throw std::system_error(error, "cannot listen on " + listening.bind + ":" +
+                                       std::to_string(listening.port) + ": " +
+                                       listening.bind_option + " is not an IP address");
   const tcp::endpoint endpoint(ip, listening.port);
   tcp::acceptor acceptor(context);
   acceptor.open(endpoint.protocol(), error);
@@ -69,18 +75,29 @@ tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
     set(IPPROTO_TCP, TCP_KEEPCNT, 4);
   }
   if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(listening.backlog, error);
-  if (error)
-    throw std::system_error(error, "cannot listen on " + where + " (" + listening.port_option +
-                                       " takes another port, " + listening.bind_option +
-                                       " another address)");
+  if (error) throw_unusable(listening, error);
   return acceptor;
 }
 
-tcp::acceptor listen(asio::io_context& context, const NetOptions& options, std::uint16_t port,
-                     bool one_of_many) {
-  return listen(context, {options.bind, port, options.limits.listen_backlog, one_of_many, "--port",
-                          "--bind"});
+}  // namespace
+
+tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
+  tcp::acceptor acceptor = bind(context, listening);
+  boost::system::error_code error;
+  acceptor.listen(listening.backlog, error);
+  if (error) throw_unusable(listening, error);
+  return acceptor;
+}
+
+Listening listening(const NetOptions& options, std::uint16_t port, bool one_of_many) {
+  return {options.bind, port, options.limits.listen_backlog, one_of_many, "--port", "--bind"};
+}
+
+tcp::acceptor reserve(asio::io_context& context, Listening listening, std::uint16_t& port) {
+  listening.port = port;
+  tcp::acceptor acceptor = bind(context, listening);
+  port = acceptor.local_endpoint().port();
+  return acceptor;
 }
 
 bool is_fd_exhaustion(const boost::system::error_code& error) {

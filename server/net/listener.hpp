@@ -28,8 +28,10 @@ struct Listening {
 // closing. Throws std::system_error that names the address.
 tcp::acceptor listen(boost::asio::io_context& context, const Listening& listening);
 // The XML port, as the options say.
-tcp::acceptor listen(boost::asio::io_context& context, const NetOptions& options,
-                     std::uint16_t port, bool one_of_many = false);
+Listening listening(const NetOptions& options, std::uint16_t port, bool one_of_many = false);
+// Binds without listening, which leaves the port to listen() and keeps it from other programs while
+// nothing listens. 0 becomes the port that it got. Throws as listen() does.
+tcp::acceptor reserve(boost::asio::io_context& context, Listening listening, std::uint16_t& port);
 
 // Accepting failed for lack of descriptors or memory and is worth another try in a while.
 bool is_fd_exhaustion(const boost::system::error_code& error);

@@ -73,7 +73,7 @@ class ThreadPolicy final : public Transport {
   explicit ThreadPolicy(const TransportParts& parts)
       : parts_(parts),
         table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
-        acceptor_(listen(context_, parts.options, parts.options.port)) {
+        acceptor_(listen(context_, listening(parts.options, parts.options.port))) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "accept");

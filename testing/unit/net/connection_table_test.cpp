@@ -101,7 +101,7 @@ struct Port {
   Options options;
   Metrics metrics;
   boost::asio::io_context context;
-  tcp::acceptor acceptor = listen(context, NetOptions{}, 0);
+  tcp::acceptor acceptor = listen(context, listening(NetOptions{}, 0));
   ConnectionTable table;
   std::vector<std::unique_ptr<Guest>> guests;
 };
