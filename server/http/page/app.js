@@ -185,8 +185,13 @@ function choose(symbol) {
   }
 }
 
-// "#SPY", or in the Trade view "#trade/SPY".
+// "#SPY", or in the Trade view "#trade/SPY". A link that signs in, "#sign-in=7:KEY", leaves no key in the address.
 function followAddress() {
+  const [, account, key] = /^#sign-in=(\d+):(.+)$/s.exec(location.hash) ?? [];
+  if (account) {
+    window.history.replaceState(null, "", "#trade/");
+    trade.signInAs(account, key);
+  }
   const [, trading, name] = /^#(trade\/)?(.*)$/s.exec(location.hash || "#");
   document.body.dataset.view = trading ? "trade" : "dashboard";
   let symbol = null;

@@ -58,7 +58,7 @@ export class Trade {
       event.preventDefault();
       const {account, key} = this.signIn.elements;
       accept(this.signIn, byId("signed-said"));
-      this.#follow(new Account(account.value.trim(), key.value));
+      this.signInAs(account.value.trim(), key.value);
     });
     byId("sign-out").addEventListener("click", () => this.#signOut());
     byId("cancel-all").addEventListener("click", ({target}) =>
@@ -69,10 +69,12 @@ export class Trade {
     });
   }
 
+  signInAs(account, key) { this.#follow(new Account(account, key)); }
+
   // Signs in again after the page was loaded again, and asks about the orders that had no answer.
   start() {
     const tab = kept("trade");
-    if (!tab) return;
+    if (!tab || this.feed.account) return;
     const orders = kept("orders") ?? [];
     this.#follow(new Account(tab.account, tab.key, tab.base));
     for (const [place, sent_ms] of orders) this.ticket.place(place, sent_ms);

@@ -310,6 +310,19 @@ class Trading(unittest.TestCase):
         trader.page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
         self.assertFalse(trader.page.evaluate("document.querySelector('#sign-in').hidden"))
 
+    def test_a_link_signs_in_and_leaves_no_key_in_the_address(self):
+        exchange = self.start("--auth", market=None)
+        for account in "12":
+            exchange.request(
+                f'<create key="{OPERATOR_KEY}"><account id="{account}" balance="{account}0" '
+                f'key="secret-of-{account}"/></create>'
+            )
+        trader = self.trader(exchange, fragment="#sign-in=1:secret-of-1")
+        trader.wait_for_text("#free-cash", "10.00")
+        self.assertEqual(trader.page.evaluate("location.hash"), "#trade/")
+        trader.page.evaluate("location.hash = '#sign-in=2:secret-of-2'")
+        trader.wait_for_text("#free-cash", "20.00")
+
     def test_the_rules_of_an_account_are_shown_as_the_operator_changes_them(self):
         exchange = self.start()
         exchange.request(order(1, 10, 9.5))
