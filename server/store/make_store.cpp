@@ -1,3 +1,4 @@
+#include "store/kept_days.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -25,6 +26,15 @@ std::unique_ptr<Store> make_store(const std::string& url, const StoreLimits& lim
     case StoreKind::memory: return std::make_unique<MemoryStore>();
   }
   throw std::logic_error("no such store");
+}
+
+std::unique_ptr<KeptDays> make_kept_days(const std::string& url, const StoreLimits& limits) {
+  switch (store_kind(url).value_or(StoreKind::memory)) {
+    case StoreKind::sqlite: return make_sqlite_days(sqlite_path(url));
+    case StoreKind::postgres: return make_postgres_days(url, limits);
+    case StoreKind::memory: break;  // nothing of it is kept
+  }
+  return nullptr;
 }
 
 }  // namespace exchange

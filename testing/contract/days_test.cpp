@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "contract/places.hpp"
+#include "store/kept_days.hpp"
+#include "support/journal_rows.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -42,6 +44,53 @@ TEST_CASE("a store that is closed as a day leaves an empty one") {
   day.open();
   CHECK(day.load().rows.accounts.size() == 1);
   CHECK(journal_rows(day) == 1);
+}
+
+TEST_CASE("the journal of a closed day is read in portions, while the next day is written") {
+  SqlitePlace sqlite;
+  PostgresPlace postgres;
+  const bool is_sqlite = GENERATE(true, false);
+  SqlPlace& place = is_sqlite ? static_cast<SqlPlace&>(sqlite) : postgres;
+  const std::unique_ptr<KeptDays> days =
+      make_kept_days(is_sqlite ? "sqlite:" + sqlite.path() : postgres.url());
+  const auto batches = [](const std::vector<JournalRow>& rows) {
+    std::string text;
+    for (const JournalRow& row : rows) text += std::to_string(row.batch) + row.payload + " ";
+    return text;
+  };
+  Store& store = place.reopen();
+  CHECK(days->names().empty());
+  for (const BatchNumber batch : {1, 2, 3}) store.append(batch, "abc");
+  store.close_day("x-2026-11-26");
+  Store& next = place.reopen();
+  next.append(1, "of the next day");
+  CHECK(days->names() == std::vector<std::string>{"x-2026-11-26"});
+  const std::unique_ptr<DayJournal> day = days->open("x-2026-11-26");
+  REQUIRE(day);
+  CHECK(batches(day->read(0, 2)) == "1abc 2abc ");
+  CHECK(batches(day->read(2, 2)) == "3abc ");
+  CHECK(day->read(3, 2).empty());
+  CHECK(day->newest() == 3);
+  for (const char* name : {"monday", "..", "x_2026_11_26", ""}) CHECK(days->open(name) == nullptr);
+  place.close();
+}
+
+TEST_CASE(
+    "the end of a closed journal that was lost is noticed, and damage names the batch alone") {
+  SqlitePlace place;
+  Store& store = place.reopen();
+  for (const BatchNumber batch : {1, 2, 3}) store.append(batch, "payload");
+  store.close_day("monday");
+  place.close();
+  const std::string journal = place.path() + ".days/monday/x.db.journal";
+  const std::unique_ptr<DayJournal> day = make_kept_days("sqlite:" + place.path())->open("monday");
+  keep_batches(journal, 1, 2);
+  CHECK(day->newest() == 3);
+  CHECK(day->read(0, 9).size() == 2);
+  std::fstream(journal, std::ios::in | std::ios::out | std::ios::binary).seekp(60) << "damage";
+  CHECK_THROWS_WITH(day->read(2, 9), "journal batch 3 cannot be read");
+  fs::remove(journal);
+  CHECK_THROWS_WITH(day->read(0, 9), "the journal of this day cannot be read now");
 }
 
 TEST_CASE("a server that was replaced on a closed day does not append to the next one") {

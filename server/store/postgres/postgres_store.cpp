@@ -191,10 +191,6 @@ const std::string has_standby = "EXISTS (SELECT FROM " + standby_locks + ")";
 constexpr const char* standby_is_there =
     "a standby server follows this one; stop it, and start it again on the new day";
 
-std::string schema_of_day(const std::string& name) {
-  return "day_" + boost::replace_all_copy(name, "-", "_");
-}
-
 std::int64_t monotonic_ns() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -226,6 +222,10 @@ Totals load_totals(pqxx::transaction_base& work, const std::string& database,
 }
 
 }  // namespace
+
+std::string schema_of_day(const std::string& name) {
+  return "day_" + boost::replace_all_copy(name, "-", "_");
+}
 
 unsigned synchronous_replicas(const std::string& setting) {
   static const std::regex counted(R"(\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\(.*)", std::regex::icase);

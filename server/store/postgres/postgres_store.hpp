@@ -26,6 +26,9 @@ namespace exchange {
 // The number of standbys that PostgreSQL waits for under a value of synchronous_standby_names.
 unsigned synchronous_replicas(const std::string& setting);
 
+// The schema of the tables of a closed day.
+std::string schema_of_day(const std::string& name);
+
 class PostgresStore : public Store {
  public:
   // A libpq URI, with one host or several (postgres_connection.hpp). Throws std::invalid_argument.

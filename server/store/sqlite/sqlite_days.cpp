@@ -24,7 +24,6 @@ fs::path folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   return folder.empty() ? "." : folder;
 }
-fs::path days_of(const std::string& path) { return path + ".days"; }
 
 // Of a day that was begun and is not complete.
 std::optional<fs::path> closing_folder(const fs::path& days) {
@@ -58,6 +57,8 @@ void move(const fs::path& file, const fs::path& folder) {
 }
 
 }  // namespace
+
+fs::path days_of(const std::string& path) { return path + ".days"; }
 
 void sync_folder(const fs::path& folder) { sync(folder.empty() ? "." : folder, O_DIRECTORY); }
 

@@ -1,0 +1,106 @@
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "journal/acknowledged_mark.hpp"
+#include "journal/journal_file.hpp"
+#include "store/kept_days.hpp"
+#include "store/sqlite/sqlite_days.hpp"
+
+namespace exchange {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t bytes_at_once = 4 << 20;
+
+// Locks the file for each portion alone, so that a server that is started on the day waits for a
+// moment at most. Errors name the batch; the log has the file, which clients need not know.
+class SqliteDayJournal final : public DayJournal {
+ public:
+  explicit SqliteDayJournal(fs::path path) : path_(std::move(path)) {}
+
+  std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) override {
+    std::vector<JournalRow> rows;
+    std::size_t bytes = 0;
+    try {
+      JournalFile journal(path_.string() + ".journal", JournalFile::Use::read);
+      journal.read(after, [&](const JournalRow& row) {
+        rows.push_back(row);
+        bytes += row.payload.size();
+        return bytes < bytes_at_once && rows.size() < rows_max;
+      });
+    } catch (const std::runtime_error&) {
+      if (rows.empty()) rethrow(after + 1);
+    }
+    return rows;
+  }
+
+  BatchNumber newest() override try {
+    const JournalFile journal(path_.string() + ".journal", JournalFile::Use::read);
+    BatchNumber newest = journal.newest_batch();
+    const int file = ::open((path_.string() + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return newest;
+    if (const auto mark = read_mark(file); mark && mark->store == journal.id())
+      newest = std::max(newest, mark->batch);
+    ::close(file);
+    return newest;
+  } catch (const std::runtime_error&) {
+    rethrow(1);
+  }
+
+ private:
+  [[noreturn]] static void rethrow(BatchNumber batch) try {
+    throw;
+  } catch (const StoreFenced& error) {
+    spdlog::warn("{}", error.what());
+    throw StoreFenced("another program has opened this day");
+  } catch (const StoreOtherVersion&) {
+    throw;
+  } catch (const StoreCorrupt& error) {
+    spdlog::error("{}", error.what());
+    throw StoreCorrupt("journal batch " + std::to_string(batch) + " cannot be read");
+  } catch (const std::runtime_error& error) {
+    spdlog::error("{}", error.what());
+    throw StoreUnavailable("the journal of this day cannot be read now");
+  }
+
+  const fs::path path_;
+};
+
+class SqliteDays final : public KeptDays {
+ public:
+  explicit SqliteDays(const std::string& path) : path_(path), days_(days_of(path)) {}
+
+  std::vector<std::string> names() override try {
+    std::vector<std::string> names;
+    if (!fs::is_directory(days_)) return names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(days_))
+      if (const std::string name = entry.path().filename(); is_day_name(name))
+        names.push_back(name);
+    std::ranges::sort(names);
+    return names;
+  } catch (const fs::filesystem_error& error) {
+    throw StoreUnavailable(error.what());
+  }
+
+  std::unique_ptr<DayJournal> open(const std::string& day) override {
+    std::error_code ignored;
+    if (!is_day_name(day) || !fs::is_directory(days_ / day, ignored)) return nullptr;
+    return std::make_unique<SqliteDayJournal>(days_ / day / path_.filename());
+  }
+
+ private:
+  const fs::path path_, days_;
+};
+
+}  // namespace
+
+std::unique_ptr<KeptDays> make_sqlite_days(const std::string& path) {
+  return std::make_unique<SqliteDays>(path);
+}
+
+}  // namespace exchange
