@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/fail_point.hpp"
+#include "store/kept_days.hpp"
 #include "store/store_url.hpp"
 
 namespace exchange {
@@ -54,7 +55,8 @@ Server::Server(const Options& options, const Surroundings& surroundings, OnFatal
   http_ = std::make_unique<HttpServer>(
       HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
       server_info(options), feed_, store_, metrics_, authenticator_.get(), certificate_.get(),
-      std::move(close_day));
+      std::move(close_day),
+      [&options] { return make_kept_days(options.store, options.store_limits); });
 }
 
 void Server::load() {

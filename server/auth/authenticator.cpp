@@ -227,7 +227,9 @@ void Authenticator::check_next(KeyCheck& check) {
 }
 
 bool Authenticator::is_key_of(const Credential& credential) {
-  const std::optional<KeyHash> hash = keys_.find(credential.account);
+  std::optional<KeyHash> hash = keys_.find(credential.account);
+  if (credential.hash != nullptr) hash = *credential.hash;
+  if (hash && !hash->has_key()) hash.reset();
   const bool same = timed([&] { return is_hash_of(credential.key, hash ? *hash : dummy_); });
   const bool right =
       hash.has_value() & same &

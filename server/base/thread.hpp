@@ -19,9 +19,9 @@ using Thread = std::thread;
 using OnFatal = std::function<void(const std::string&)>;
 
 // low: gives way to threads that clients wait for. If all want the same CPU, it still gets a third
-// as much as one of them. idle: runs if no other thread wants the CPU, and may wait long; so it
-// must not have a lock that others want.
-enum class Priority { usual, low, idle };
+// as much as one of them; least: a seventieth. idle: runs if no other thread wants the CPU, and may
+// wait long; so it must not have a lock that others want.
+enum class Priority { usual, low, least, idle };
 
 // Lets threads go first that are ready and share this CPU.
 inline void yield_cpu() { sched_yield(); }
@@ -32,9 +32,10 @@ inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::funct
                            Priority priority = Priority::usual) {
   return Thread([name, &on_fatal, work = std::move(work), priority] {
     pthread_setname_np(pthread_self(), name);
-    constexpr int low_nice = 5;
-    if (priority == Priority::low)
-      setpriority(PRIO_PROCESS, id_t(::gettid()), low_nice);  // of this thread alone, on Linux
+    constexpr int low_nice = 5, least_nice = 19;
+    if (priority == Priority::low || priority == Priority::least)
+      setpriority(PRIO_PROCESS, id_t(::gettid()),  // of this thread alone, on Linux
+                  priority == Priority::low ? low_nice : least_nice);
     const sched_param none{};
     if (priority == Priority::idle) pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
     try {

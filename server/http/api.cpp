@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/bursts.hpp"
@@ -38,7 +39,21 @@ class Document {
     text_ += ']';
     return *this;
   }
-  std::string text() { return std::move(text_) + "}\n"; }
+  // Of JSON that is written already.
+  Document& add_texts(const char* name, std::span<const std::string> texts) {
+    begin_member(name);
+    text_ += '[';
+    for (const std::string& text : texts) (text_ += &text == texts.data() ? "" : ",") += text;
+    text_ += ']';
+    return *this;
+  }
+  Document& add_text(const char* name, std::string_view text) {
+    begin_member(name);
+    text_ += text;
+    return *this;
+  }
+  std::string text() { return nested() + "\n"; }
+  std::string nested() { return std::move(text_) + "}"; }  // in another document
 
  private:
   void begin_member(const char* name) {
@@ -123,16 +138,27 @@ Json auction_json(const MarketView::Symbol& symbol) {
           {"market_sells", decimal(symbol.market_shares_units(Side::sell))}};
 }
 
-// Name, sequence and levels of both sides, as every message about a book has them; and how the
-// symbol trades, unless it is open.
-void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
-              const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
-  document.add("symbol", symbol.name.view()).add("sequence", sequence);
+// Levels of both sides, as every message about a book has them; and how the symbol trades, unless
+// it is open.
+void add_sides(Document& document, const MarketView::Symbol& symbol,
+               const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
   add_levels(document, "bids", Side::buy, sides[int(Side::buy)], count);
   add_levels(document, "asks", Side::sell, sides[int(Side::sell)], count);
   const Trading trading = symbol.instrument.trading;
   if (trading != Trading::open) document.add("trading", word_of(trading));
   if (collects(trading)) document.add("auction", auction_json(symbol));
+}
+
+void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
+              const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
+  document.add("symbol", symbol.name.view()).add("sequence", sequence);
+  add_sides(document, symbol, sides, count);
+}
+
+void add_trades(Document& document, std::span<const MarketView::Trade> trades) {
+  document.add_list("trades", [&](auto add) {
+    for (const MarketView::Trade& one : trades) add(trade(one));
+  });
 }
 
 // Those that differ from having none.
@@ -233,6 +259,24 @@ void add_rules(Document& document, const MarketView& view, const MarketView::Acc
   for (const auto& [name, value] : rules.items()) document.add(name.c_str(), value);
 }
 
+Json position_json(const MarketView& view, const MarketView::Position& position) {
+  return {{"symbol", view.symbols()[position.symbol].name.view()},
+          {"shares", to_string(position.shares)},
+          {"reserved", decimal(position.reserved_units)}};
+}
+
+Json own_order_json(const MarketView& view, const OrderRow& row) {
+  Json order{{"order", row.id}};
+  if (const OrderReference* ref = view.reference_of(row.id)) order["ref"] = ref->view();
+  order["symbol"] = view.symbols()[row.symbol].name.view();
+  order["side"] = side_name(row.side);
+  order["shares"] = to_string(row.shares);
+  order["limit"] = limit_of(row);
+  order["open"] = to_string(row.open);
+  order["opened_at_us"] = row.opened_at.microseconds;
+  return order;
+}
+
 // What documents and messages have of an account.
 void add_account(Document& document, const MarketView& view, const AccountId& id,
                  const MarketView::Account& account, const AccountPage& page) {
@@ -246,27 +290,15 @@ void add_account(Document& document, const MarketView& view, const AccountId& id
       .add("reserved", to_string(account.reserved));
   add_rules(document, view, account);
   document.add_list("positions", [&](auto add) {
-    for (std::size_t index = page.first_position; index < positions_end; ++index) {
-      const MarketView::Position& position = account.positions[index];
-      add({{"symbol", symbol_of(index)},
-           {"shares", to_string(position.shares)},
-           {"reserved", decimal(position.reserved_units)}});
-    }
+    for (std::size_t index = page.first_position; index < positions_end; ++index)
+      add(position_json(view, account.positions[index]));
   });
   OrderId last = 0;
   bool more_orders = false;
   document.add("open_orders", account.open_orders).add_list("orders", [&](auto add) {
     const auto add_order = [&](const OrderRow& row) {
       last = row.id;
-      Json order{{"order", row.id}};
-      if (const OrderReference* ref = view.reference_of(row.id)) order["ref"] = ref->view();
-      order["symbol"] = view.symbols()[row.symbol].name.view();
-      order["side"] = side_name(row.side);
-      order["shares"] = to_string(row.shares);
-      order["limit"] = limit_of(row);
-      order["open"] = to_string(row.open);
-      order["opened_at_us"] = row.opened_at.microseconds;
-      add(order);
+      add(own_order_json(view, row));
     };
     more_orders = view.visit_open_orders(account, page.orders_max, add_order, page.orders_after);
   });
@@ -360,9 +392,7 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
   Document document;
   document.add("type", "update");
   add_book(document, symbol, change.sequence, change.levels, SIZE_MAX);
-  document.add_list("trades", [&](auto add) {
-    for (const MarketView::Trade& one : change.trades) add(trade(one));
-  });
+  add_trades(document, change.trades);
   return document.text();
 }
 
@@ -400,6 +430,105 @@ std::string events_message(const MarketView& view, const AccountId& account,
   document.add_list("events", [&](auto add) {
     for (const EventRow& row : events) add(event_json(view, row));
   });
+  return document.text();
+}
+
+std::string days_json(std::span<const KeptDay> days) {
+  Document document;
+  document.add_list("days", [&](auto add) {
+    for (const KeptDay& day : days) {
+      Json json{{"day", day.name},
+                {"first_time_us", optional_time(day.first_time.value_or(Timestamp()))},
+                {"last_time_us", optional_time(day.last_time.value_or(Timestamp()))},
+                {"whole", day.problem.empty()}};
+      if (!day.problem.empty()) json["problem"] = day.problem;
+      add(json);
+    }
+  });
+  return document.text();
+}
+
+std::string day_json(std::string_view day, const DaySummary& summary,
+                     const DaySummary::Symbol* symbol) {
+  Document document;
+  document.add("day", day)
+      .add("commands", summary.commands)
+      .add("first_time_us", optional_time(summary.first_time))
+      .add("last_time_us", optional_time(summary.last_time));
+  document.add_list("symbols", [&](auto add) {
+    for (const DaySummary::Symbol& one : summary.symbols)
+      add({{"symbol", one.name.view()}, {"trades", one.trades}});
+  });
+  if (symbol == nullptr) return document.text();
+  document.add("symbol", symbol->name.view()).add("bins", DaySummary::bins);
+  document.add("trades_of_bin", symbol->trades_of_bin);
+  document.add_list("marks", [&](auto add) {
+    for (const DaySummary::Mark& mark : symbol->marks)
+      add({{"position", mark.position},
+           {"time_us", mark.time.microseconds},
+           {"trading", word_of(mark.trading)}});
+  });
+  return document.text();
+}
+
+std::string moment_state_json(const MarketView& view, const Moment& at, const SymbolName& name,
+                              const std::optional<AccountId>& id, const AccountPage& page) {
+  // before it was created: an empty book
+  const MarketView::Symbol none{}, *const found = view.find_symbol(name),
+                                          &symbol = found == nullptr ? none : *found;
+  Document document;
+  document.add("position", at.position).add("time_us", at.time.microseconds);
+  add_sides(document, symbol, symbol.levels, page.levels_max);
+  add_newest_trades(document, symbol, symbol.trades.size());
+  if (!id) return document.nested();
+  const MarketView::Account* const account = view.find_account(*id);
+  Document of_account;
+  if (account != nullptr) add_account(of_account, view, *id, *account, page);
+  return document.add_text("account", account == nullptr ? "null" : of_account.nested()).nested();
+}
+
+std::string moment_change_json(const MarketView& view, const Moment& at,
+                               const MarketView::Change* change, const MarketView::Account* account,
+                               const Rows& rows) {
+  Document document;
+  document.add("position", at.position).add("time_us", at.time.microseconds);
+  if (change != nullptr) {
+    add_sides(document, view.symbols()[change->symbol], change->levels, SIZE_MAX);
+    add_trades(document, change->trades);
+  }
+  if (account == nullptr) return document.nested();
+  const AccountNumber number = view.number_of(*account);
+  Json now{{"balance", to_string(account->balance)},
+           {"reserved", to_string(account->reserved)},
+           {"open_orders", account->open_orders},
+           {"positions", Json::array()},
+           {"orders", Json::array()}};
+  std::set<SymbolNumber> symbols;  // what an order reserves is no part of the position's row
+  for (const PositionRow& row : rows.positions)
+    if (row.account == number) symbols.insert(row.symbol);
+  for (const OrderRow& row : rows.orders) {
+    if (row.account != number) continue;
+    symbols.insert(row.symbol);
+    now["orders"].push_back(own_order_json(view, row));
+    now["orders"].back()["canceled"] = to_string(row.canceled);
+  }
+  for (const SymbolNumber symbol : symbols)
+    if (const auto position = view.find_position(*account, symbol))
+      now["positions"].push_back(position_json(view, account->positions[*position]));
+  return document.add("account", now).nested();
+}
+
+std::string moments_json(std::string_view day, const SymbolName& symbol, std::string_view state,
+                         const std::vector<std::string>& changes, const Moment& until,
+                         bool is_end) {
+  Document document;
+  document.add("day", day)
+      .add("symbol", symbol.view())
+      .add_text("state", state)
+      .add_texts("changes", changes)
+      .add("until", until.position)
+      .add("until_us", until.time.microseconds)
+      .add("end", is_end);
   return document.text();
 }
 

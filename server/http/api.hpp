@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "days/day_summary.hpp"
 #include "http/json_requests.hpp"
 #include "http/limits.hpp"
 #include "market_data/market_view.hpp"
@@ -25,6 +27,7 @@ struct AccountPage {
   std::size_t positions_max, orders_max;
   std::size_t first_position = 0;       // index
   std::optional<OrderId> orders_after;  // an open order of the account
+  std::size_t levels_max = 0;           // a side, of a moment
 };
 std::string account_json(const MarketView& view, const AccountId& id,
                          const MarketView::Account& account, const AccountPage& page);
@@ -52,6 +55,32 @@ std::string unsubscribed_message(std::string_view member, std::string_view value
 // `account`: which subscription it refuses or ends; empty: none of an account.
 std::string error_message(std::string_view sentence, std::string_view code,
                           std::string_view account = {});
+
+// Of closed days (docs/http-api.md, "Replays of closed days").
+struct KeptDay {
+  std::string name;
+  std::optional<Timestamp> first_time, last_time;
+  std::string problem;  // why it cannot be replayed; empty: it can
+};
+std::string days_json(std::span<const KeptDay> days);
+// `symbol`: whose trading is shown in detail; null: of none.
+std::string day_json(std::string_view day, const DaySummary& summary,
+                     const DaySummary::Symbol* symbol);
+// A moment of a closed day.
+struct Moment {
+  std::uint64_t position;
+  Timestamp time;
+};
+// The state of a symbol, and of an account if one is asked for, as the view has it.
+std::string moment_state_json(const MarketView& view, const Moment& at, const SymbolName& symbol,
+                              const std::optional<AccountId>& account, const AccountPage& page);
+// What one command changed of a symbol (null: nothing), and of an account, as these rows have it.
+std::string moment_change_json(const MarketView& view, const Moment& at,
+                               const MarketView::Change* change, const MarketView::Account* account,
+                               const Rows& rows);
+// `state` and `changes` are such texts; `until`: the changes up to there are all among them.
+std::string moments_json(std::string_view day, const SymbolName& symbol, std::string_view state,
+                         const std::vector<std::string>& changes, const Moment& until, bool is_end);
 
 // What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}; or instead of the
 // symbol an account: {"account": "1", "key": "...", "from": 7}, of which the last two are optional.

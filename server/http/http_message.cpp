@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
+#include <charconv>
 
 #include "http/api.hpp"
 #include "protocol/reply.hpp"
@@ -42,6 +43,15 @@ std::string_view parameter(const HttpHeader& header, std::string_view name) {
   return {};
 }
 
+std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
+                            std::size_t max) {
+  const std::string_view text = parameter(header, name);
+  if (text.data() == nullptr) return absent;
+  std::size_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
+}
+
 std::string_view last_segment(const HttpHeader& header) {
   const std::string_view path = path_of(header);
   return path.substr(path.rfind('/') + 1);
@@ -74,6 +84,11 @@ HttpResponse http_error(const HttpHeader& header, http::status status, std::stri
     return respond(header, status, json_type,
                    error_json(sentence, code.empty() ? code_of_status(status) : code));
   return respond(header, status, text_type, std::string(sentence) + "\n");
+}
+
+HttpResponse count_error(const HttpHeader& header, std::string_view name, std::size_t max) {
+  return http_error(header, http::status::bad_request,
+                    std::string(name) + " is a whole number from 1 to " + std::to_string(max));
 }
 
 }  // namespace exchange

@@ -21,6 +21,10 @@ std::string_view last_segment(const HttpHeader& header);
 // The value of a query parameter, which may be empty; null if it is absent. No value that is valid
 // here needs percent-encoding.
 std::string_view parameter(const HttpHeader& header, std::string_view name);
+// A parameter that is a whole number from 1 to `max`: its value, `absent` if it is not given, 0 if
+// it is invalid.
+std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
+                            std::size_t max);
 std::string_view field_of(const HttpHeader& header, boost::beast::http::field name);
 
 HttpResponse respond(const HttpHeader& header, boost::beast::http::status status,
@@ -29,5 +33,7 @@ HttpResponse respond(const HttpHeader& header, boost::beast::http::status status
 // text. `code`: for programs; empty: the name of the status.
 HttpResponse http_error(const HttpHeader& header, boost::beast::http::status status,
                         std::string_view sentence, std::string_view code = {});
+// Of such a parameter.
+HttpResponse count_error(const HttpHeader& header, std::string_view name, std::size_t max);
 
 }  // namespace exchange

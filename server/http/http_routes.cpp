@@ -1,7 +1,6 @@
 #include "http/http_routes.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <span>
 
@@ -9,6 +8,7 @@
 #include "base/embedded_file.hpp"
 #include "http/api.hpp"
 #include "http/authority.hpp"
+#include "http/day_routes.hpp"
 #include "http/json_orders.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
@@ -49,17 +49,6 @@ HttpResponse json(const HttpHeader& header, std::string body) {
   return respond(header, http::status::ok, json_type, std::move(body));
 }
 
-// A parameter that is a whole number from 1 to `max`: its value, `absent` if it is not given, 0 if
-// it is invalid.
-std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
-                            std::size_t max) {
-  const std::string_view text = parameter(header, name);
-  if (text.data() == nullptr) return absent;
-  std::size_t count = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
-}
-
 constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
                unavailable = http::status::service_unavailable;
 
@@ -70,11 +59,6 @@ HttpResponse refusal(const HttpHeader& header, http::status status, Reason reaso
 HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
   return http_error(header, not_found, "unknown symbol '" + std::string(symbol) + "'",
                     code_of(Reason::unknown_symbol));
-}
-
-HttpResponse count_error(const HttpHeader& header, std::string_view name, std::size_t max) {
-  return http_error(header, bad_request,
-                    std::string(name) + " is a whole number from 1 to " + std::to_string(max));
 }
 
 // The burst and rest of making a response: a large one takes some 5 ms of CPU time, over 20 ms.
@@ -451,6 +435,9 @@ constexpr Route routes[] = {
     {.path = "/api/symbols/", .methods = patching, .json = JsonVerb::set_instrument},
     {.path = "/api/books/", .of_market = book},
     {.path = "/api/trades", .of_market = trades},
+    {.path = "/api/days", .answer = closed_days},
+    {.path = "/api/days/", .answer = closed_day},
+    {.path = "/api/moments", .answer = moments},
     {.path = "/api/leaderboard", .of_market = leaderboard},
     {.path = "/api/leaderboard.csv", .of_market = leaderboard},
     {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},

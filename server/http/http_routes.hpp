@@ -16,6 +16,7 @@
 #include "http/limits.hpp"
 #include "http/prometheus.hpp"
 #include "http/readiness.hpp"
+#include "http/replayer.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
 #include "store/new_day.hpp"
@@ -33,6 +34,7 @@ struct HttpRoutes {
   Metrics& metrics;
   const Certificate* const certificate;  // null: no TLS
   const CloseDay close_day;
+  Replayer& replayer;
   boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
   AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
   Bursts bursts{};                   // of making responses

@@ -132,7 +132,7 @@ class HttpServer::State {
  public:
   State(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed, const Store& store,
         Metrics& metrics, Authenticator* authenticator, Certificate* certificate,
-        CloseDay close_day)
+        CloseDay close_day, Replayer::MakeDays make_days)
       : limits_(options.limits),
         metrics_(metrics),
         certificate_(certificate),
@@ -140,6 +140,7 @@ class HttpServer::State {
         readiness_(options.limits, store),
         core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
         entry_(context_, store, authenticator, options.limits.connections_max / 2),
+        replayer_(std::move(make_days), options.limits),
         routes_{.limits = options.limits,
                 .protocol = options.protocol,
                 .view = view_,
@@ -150,6 +151,7 @@ class HttpServer::State {
                 .metrics = metrics,
                 .certificate = certificate,
                 .close_day = std::move(close_day),
+                .replayer = replayer_,
                 .context = answers_},
         accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
         channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, options.limits,
@@ -169,6 +171,7 @@ class HttpServer::State {
         "http-answers", on_fatal_, [this] { run(answers_); }, Priority::low);
   }
   ~State() {
+    replayer_.stop();
     answers_.stop();
     context_.stop();
     answering_.join();
@@ -201,6 +204,7 @@ class HttpServer::State {
                                                     "the server is stopping"),
                      true);
     });
+    replayer_.stop();
     entry_.close();
     core_client_.close();
     feed_.end();
@@ -504,6 +508,7 @@ class HttpServer::State {
   AddressTurns handshakes_{context_, limits_.tls_handshakes_max};
   CoreClient core_client_;  // of the thread of answers
   CoreClient entry_;        // of the thread of connections
+  Replayer replayer_;
   HttpRoutes routes_;
   AccountChannel accounts_;
   MarketChannel channel_;
@@ -520,9 +525,9 @@ class HttpServer::State {
 
 HttpServer::HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
                        const Store& store, Metrics& metrics, Authenticator* authenticator,
-                       Certificate* certificate, CloseDay close_day)
+                       Certificate* certificate, CloseDay close_day, Replayer::MakeDays make_days)
     : state_(std::make_unique<State>(options, info, feed, store, metrics, authenticator,
-                                     certificate, std::move(close_day))) {}
+                                     certificate, std::move(close_day), std::move(make_days))) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::show(MarketView view, std::shared_ptr<const Health> standby) {

@@ -19,6 +19,7 @@
 #include "core/core.hpp"
 #include "http/limits.hpp"
 #include "http/prometheus.hpp"
+#include "http/replayer.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
@@ -30,12 +31,14 @@ class HttpServer {
  public:
   // Listens and serves at once: health and the dashboard; all else is refused until show().
   // `authenticator` checks keys before the core sees a request; null: accounts have no keys.
-  // `certificate` null: plain HTTP. `close_day` empty: days are not closed. The limits of
+  // `certificate` null: plain HTTP. `close_day` empty: days are not closed; `make_days`
+  // empty: none are kept. The limits of
   // `options`, `feed`, `store`, `metrics`, `authenticator` and `certificate` must outlive the
   // server. Throws std::system_error if it cannot listen.
   HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
              const Store& store, Metrics& metrics, Authenticator* authenticator = nullptr,
-             Certificate* certificate = nullptr, CloseDay close_day = {});
+             Certificate* certificate = nullptr, CloseDay close_day = {},
+             Replayer::MakeDays make_days = {});
   ~HttpServer();
   std::uint16_t port() const;
   // `view` is the market at the start; the feed brings the changes after it. `standby`: the health

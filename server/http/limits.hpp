@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "days/limits.hpp"
 #include "protocol/limits.hpp"
 
 namespace exchange {
@@ -57,6 +58,17 @@ struct HttpLimits {
   std::size_t snapshot_lines_max = 10'000;  // orders of an account's snapshot; positions likewise
   // levels and trades in an update; a larger change is sent as a snapshot
   std::size_t update_entries_max = 2'000;
+  // Of closed days. What waits for the one thread that replays them, three quarters of it of one
+  // address; more is refused.
+  std::size_t replay_requests_max = 16;
+  // time for an answer before the request is refused, while the replay goes on
+  std::uint32_t replay_answer_ms = 10'000;
+  // a replay that was not asked for so long is dropped, with its memory
+  std::uint32_t replay_idle_ms = 120'000;
+  std::size_t moments_max = 1'000;  // changes in one answer: 300 KB
+  // commands that one answer goes on by at most, though they change nothing of what was asked
+  std::uint64_t moments_reach = 100'000;
+  ReplayLimits replay;
   // unsent bytes of one subscriber before it is disconnected
   std::size_t websocket_backlog_bytes_max = 1u << 20;
 };

@@ -119,6 +119,9 @@ class MarketView {
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
   std::optional<AccountNumber> account_number(const AccountId& id) const;
   const Account& account(AccountNumber number) const { return accounts_[number]; }
+  AccountNumber number_of(const Account& account) const {
+    return AccountNumber(&account - accounts_.data());
+  }
   // What the operator lets it do.
   AccountRules rules_of(const Account& account) const {
     const auto found = account_rules_.find(number_of(account));
@@ -145,9 +148,6 @@ class MarketView {
   }
 
  private:
-  AccountNumber number_of(const Account& account) const {
-    return AccountNumber(&account - accounts_.data());
-  }
   struct Order {
     OrderRow row;
     Price reserved;                // by a buy, for each share

@@ -31,6 +31,8 @@ struct Credential {
   AccountId account;
   std::string key;                                // empty if none came, or none that could be one
   std::uint32_t first_command = 0, commands = 0;  // the commands of the batch that depend on it
+  // of a login: instead of the account's key as it is now
+  const KeyHash* hash = nullptr;
 };
 
 }  // namespace exchange

@@ -17,11 +17,11 @@ WITH_KEYS = "--keys" in sys.argv
 # In an order in which each finds what it needs.
 OPERATIONS = (
     "createAccount createSymbol setInstrument setInstruments setAccount adjustCash adjustShares setKey beginRound placeOrders getSymbols getBook getTrades"
-    " getLeaderboard getAccount getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
+    " getDays getLeaderboard getAccount getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
 ).split()
-# No JSON; and the end of the day, which a store in memory refuses.
+# No JSON; and the end of the day, which a store in memory refuses, and closed days, of which it has none.
 OTHERS = set(
-    "openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics getLeaderboardCsv closeDay".split()
+    "openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics getLeaderboardCsv closeDay getDay getMoments".split()
 )
 
 
