@@ -218,7 +218,7 @@ class CommandServer:
             if self.process is None:
                 return
             first, self.process = self.process, None
-        self.watches[-1].over.set()
+        self.watches[-1].end()
         left = processes.kill_all(first.pid)
         if left:
             self.events.append(f"{len(left)} of its processes could not be killed")
@@ -277,7 +277,7 @@ def run_build(submission, work, log, limits):
                 status = run.wait(limits.build_s)
             except subprocess.TimeoutExpired:
                 killed.append(f"took more than {limits.build_s:g} s")
-            watch.over.set()
+            watch.end()
             processes.kill_all(run.pid)  # what it left in the background too
     if killed:
         return killed[0].replace("killed:", "was killed:")

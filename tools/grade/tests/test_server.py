@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import threading
 import time
 import uuid
 from unittest import mock
@@ -73,7 +74,7 @@ class Starts(toys.TestCase):
         code = LISTEN.replace("int(sys.argv[1])", str(free_port())) + "time.sleep(99)"
         port = int(re.search(r"1',(\d+)", code)[1])
         submission = Submission("toy", self.folder, self.python(code), port=port, slug="toy")
-        with CommandServer(submission, Limits(start_s=10), self.folder) as server:
+        with CommandServer(submission, Limits(start_s=toys.PATIENCE_S), self.folder) as server:
             server.kill()
             server.start_again()
             self.assertEqual(port, server.port)
@@ -95,21 +96,25 @@ class Starts(toys.TestCase):
         for _ in range(2):
             with self.server(self.python(look) + " {data}") as server:
                 toys_data = server.data
-                deadline = time.monotonic() + 10
-                while "[]" not in server.tail() and time.monotonic() < deadline:
-                    time.sleep(0.02)
-                self.assertIn("[]", server.tail())
+                self.assertTrue(toys.waits_for(lambda: "[]" in server.tail()), server.tail())
             self.assertFalse(toys_data.exists())
 
 
 class Broken(toys.TestCase):
+    WAIT = "while not os.path.exists(sys.argv[2] + '/go'): time.sleep(0.02)\n"
+    BOMB = "kept = [subprocess.Popen(['sleep', '99']) for _ in range(30)]; time.sleep(99)"
+
+    def breaks(self, code, **limits):
+        """A block with a server that breaks a limit once its port was seen."""
+        return self.server(self.python(LISTEN + self.WAIT + code) + " {data}", **limits)
+
+    def await_end(self, server):
+        (server.data / "go").touch()
+        self.assertTrue(toys.waits_for(lambda: not server.alive()))
+
     def killed(self, code, **limits):
-        code = LISTEN + "time.sleep(1); " + code  # its port is seen meanwhile
-        with self.server(self.python(code) + " {data}", **limits) as server:
-            deadline = time.monotonic() + 10
-            while server.alive() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            self.assertFalse(server.alive())
+        with self.breaks(code, **limits) as server:
+            self.await_end(server)
             return server.events
 
     def test_memory_of_all_its_processes_together(self):
@@ -118,8 +123,23 @@ class Broken(toys.TestCase):
         self.assertRegex(events[0], "of memory")
 
     def test_threads_and_processes(self):
-        bomb = "kept = [subprocess.Popen(['sleep', '99']) for _ in range(30)]; time.sleep(99)"
-        self.assertRegex(self.killed(bomb, threads=20)[0], "threads and processes, the limit is 20")
+        self.assertRegex(
+            self.killed(self.BOMB, threads=20)[0], "threads and processes, the limit is 20"
+        )
+
+    def test_what_kills_it_has_ended_before_its_data_is_removed(self):
+        kill_all, goes_on = processes.kill_all, threading.Event()
+
+        def slow(first):
+            kill_all(first)
+            goes_on.wait()
+
+        with self.breaks(self.BOMB, threads=20) as server:
+            with mock.patch("processes.kill_all", slow):
+                self.await_end(server)
+            threading.Timer(0.3, goes_on.set).start()
+            server.kill()
+            self.assertFalse(server.watches[0].is_alive())
 
     def test_disk(self):
         fill = "open(sys.argv[2] + '/x', 'wb').write(os.urandom(3 << 20)); time.sleep(99)"
@@ -138,8 +158,8 @@ class Ends(toys.TestCase):
             with self.subTest(end=end):
                 # It may end before its port is seen; what it left in the background must go all the same.
                 try:
-                    with self.server(self.python(code + end), start_s=1):
-                        self.assertTrue(toys.is_running(mark))
+                    with self.server(self.python(code + end), start_s=2):
+                        self.assertTrue(toys.waits_for(lambda: toys.is_running(mark)))
                 except NotStarted:
                     pass
                 self.assertFalse(toys.is_running(mark))
@@ -159,20 +179,15 @@ class Ends(toys.TestCase):
             server.kill()
             self.assertFalse(server.alive())
             server.start_again()
-            deadline = time.monotonic() + 10
-            while (server.data / "x").read_text() != "..." and time.monotonic() < deadline:
-                time.sleep(0.02)
-            self.assertEqual("...", (server.data / "x").read_text())
+            marks = server.data / "x"
+            self.assertTrue(toys.waits_for(lambda: marks.read_text() == "..."), marks.read_text())
 
     def test_a_restart_command_starts_it_again(self):
         again = self.python(LISTEN + "print('again'); sys.stdout.flush(); time.sleep(99)")
         with self.server(self.python(LISTEN + "time.sleep(99)"), restart=again) as server:
             server.kill()
             server.start_again()
-            deadline = time.monotonic() + 10
-            while not server.tail().endswith("again") and time.monotonic() < deadline:
-                time.sleep(0.02)
-            self.assertTrue(server.tail().endswith("again"))
+            self.assertTrue(toys.waits_for(lambda: server.tail().endswith("again")), server.tail())
 
     def test_a_build_that_takes_too_long_is_ended(self):
         mark = uuid.uuid4().hex
