@@ -31,19 +31,25 @@ def schema():
     return json.loads(SCHEMA.read_text())
 
 
-class Results(toys.TestCase):
+@unittest.skipUnless(toys.SERVER.exists(), f"there is no {toys.SERVER}")
+class Results(unittest.TestCase):
     """Of a server that keeps the rule M1, breaks M4 and forgets its orders, and of one that does
     not start."""
 
-    def setUp(self):
-        super().setUp()
-        self.tools()
-        self.write("all/toy/grade.toml", f"command = {json.dumps(self.toy())}")
-        self.write("all/eve/grade.toml", "command = 'printf \"no \\033[1m luck\"; exit 1 # {port}'")
-        _, _, self.log = self.grade("--submissions", str(self.folder / "all"))
+    @classmethod
+    def setUpClass(cls):
+        course = toys.TestCase()
+        course.setUp()
+        cls.addClassCleanup(course.doCleanups)
+        course.tools()
+        course.write("all/toy/grade.toml", f"command = {json.dumps(course.toy())}")
+        eve = "command = 'printf \"no \\033[1m luck\"; exit 1 # {port}'"
+        course.write("all/eve/grade.toml", eve)
+        _, _, cls.log = course.grade("--submissions", str(course.folder / "all"))
+        cls.out = course.folder / "out"
 
     def text(self, name):
-        return (self.folder / "out" / name).read_text()
+        return (self.out / name).read_text()
 
     def json(self, name):
         return json.loads(self.text(name))

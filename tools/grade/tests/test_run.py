@@ -36,7 +36,7 @@ class Run(toys.TestCase):
         self.write("all/eve/grade.toml", "command = 'echo no luck; exit 1 # {port}'")
         self.write("all/fay/readme", "")
         self.write("all/gus/grade.toml", "command = 'x {port}'\nbuild = 'echo no compiler; exit 4'")
-        arguments = ["--submissions", str(self.folder / "all"), "--limit-start", "5"]
+        arguments = ["--submissions", str(self.folder / "all")]
         status, out, log = self.grade(*arguments)
         self.assertEqual(1, status, log)
         servers = self.json()["servers"]
@@ -149,7 +149,7 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
                 seen += line
             time.sleep(0.3)
             run.send_signal(number)
-            _, rest = run.communicate(timeout=30)
+            _, rest = run.communicate(timeout=toys.PATIENCE_S)
             self.assertEqual(130, run.returncode, rest)
             self.assertIn("goes on from there", rest)
             self.assertFalse(toys.is_running(str(self.folder / "out")))
@@ -242,9 +242,7 @@ class WithTheRealPrograms(toys.TestCase):
         for name in ("server", "loadgen", "conformance"):
             if not os.access(programs / name, os.X_OK):
                 raise unittest.SkipTest(f"there is no {programs / name}")
-        command = (
-            f"ours='{programs}/server' --port {{port}} --http-port off --store sqlite:{{data}}/x"
-        )
+        command = f"ours='{programs}/server' --port {{port}} --http-port off --store memory:"
         parts = "conformance,audit"
         arguments = ["--server", command, "--parts", parts, "--bin", str(programs)]
         status, out, log = self.grade(*arguments)

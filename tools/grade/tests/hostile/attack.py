@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 
@@ -22,13 +23,14 @@ def write(target):
 
 
 def fork(_):
-    """Without end, but for the machine of the tests: each ends after a while."""
-    while True:
+    """Each process forks again. For the machine of the tests there are 512 at most, and each ends after a while."""
+    for _ in range(9):
         try:
             if os.fork() == 0:
                 signal.alarm(20)
         except OSError:
             pass
+    time.sleep(20)
 
 
 def fill(folders):
@@ -38,14 +40,15 @@ def fill(folders):
         for folder in folders.split(","):
             nth += 1
             Path(folder, str(nth)).write_bytes(b"x" * (1 << 20))
+            time.sleep(0.005)  # the limit that is seen first should not depend on the machine
 
 
 def dig(folder):
     """Folders so deep that their files have no path, and the disk is filled there."""
     os.chdir(folder)
-    for _ in range(3000):
-        os.mkdir("d")
-        os.chdir("d")
+    for _ in range(1100):
+        os.mkdir("deep")
+        os.chdir("deep")
     return "dug"
 
 
