@@ -140,10 +140,7 @@ class Page:
         self.events = browser._pages.setdefault(self._session, [])
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
-        )
+        self.resize(width, height)
         self.prefer(dark=dark, still=still)
         if before:
             self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before})
@@ -172,6 +169,10 @@ class Page:
             with self.browser._changed:
                 self.events.clear()
         raise AssertionError(f"{address}: the machine's network changes all the time")
+
+    def resize(self, width, height):
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", screen)
 
     def prefer(self, dark=False, still=False):
         features = [
@@ -212,6 +213,12 @@ class Page:
                     f"never came true: {expression}\nThe page says:\n{self.evaluate('document.body.innerText')}"
                 )
             time.sleep(0.05)
+
+    def wait_for_no_overflow(self, width, height):
+        """Of the page's width, once its charts have followed a new size of the window."""
+        self.resize(width, height)
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+        self.wait_for(f"document.documentElement.scrollWidth === {width}")
 
     def wait_for_count(self, count, selector):
         self.wait_for(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")

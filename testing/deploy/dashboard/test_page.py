@@ -286,24 +286,24 @@ class PageAlone(unittest.TestCase):
     def test_no_layout_overflows(self):
         long = "X" * 32
         largest = symbol(long, "92233720367.99999999", 5)
+        sizes = "360x740 390x844 768x1024 1000x700 1400x900 1920x1080 3840x2160".split()
+        sizes = [tuple(map(int, size.split("x"))) for size in sizes]
         for dark in (False, True):
-            for size in "360x740 390x844 768x1024 1000x700 1400x900 1920x1080 3840x2160".split():
-                width, height = map(int, size.split("x"))
+            order = sizes[:: -1 if dark else 1]
+            screen = dict(zip(("width", "height"), order[0]), dark=dark)
+            page = self.with_symbols(largest, symbol("SPY"), **screen)
+            self.subscribed(page, long)
+            page.evaluate(
+                f"""exchange.snapshot("{long}", 1, [["92233720367.99999998", "92233720367.99999999", 100000]],
+                              [["92233720367.99999999", "92233720367.99999999", 100000]],
+                              [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])"""
+            )
+            page.wait_for_count(1, "#tape tbody tr")
+            for width, height in order:
                 with self.subTest(width=width, dark=dark):
-                    screen = {"width": width, "height": height, "dark": dark}
-                    page = self.with_symbols(largest, symbol("SPY"), **screen)
-                    self.subscribed(page, long)
-                    page.evaluate(
-                        f"""exchange.snapshot("{long}", 1, [["92233720367.99999998", "92233720367.99999999", 100000]],
-                                      [["92233720367.99999999", "92233720367.99999999", 100000]],
-                                      [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])"""
-                    )
-                    page.wait_for_count(1, "#tape tbody tr")
-                    self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width)
-                    if width >= 1600:
-                        self.assertEqual(
-                            page.evaluate("document.documentElement.scrollHeight"), height
-                        )  # a wall cannot be scrolled
+                    page.wait_for_no_overflow(width, height)
+                    if width >= 1600:  # a wall cannot be scrolled
+                        page.wait_for(f"document.documentElement.scrollHeight === {height}")
 
     def test_figures_of_a_busy_exchange_are_not_cut_off(self):
         results = [("order", "ok"), ("order", "insufficient_shares"), ("cancel", "unknown_account")]
