@@ -128,7 +128,7 @@ class Faults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """Several at a time, as they wait more than they work."""
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
             run = lambda kind, value: pool.submit(conformance_with, f"--{kind}", value)
             cls.faults = {fault: run("fault", fault) for fault in FAULTS}
             cls.styles = {style: run("style", style) for style in STYLES}
