@@ -9,6 +9,7 @@ import {Ladder, SymbolList, Tape, isTrading, linkTo, showQuote} from "./market.j
 import {parse, value} from "./metrics.js";
 import {Tiles, showCommands, showFacts, showJournal, showOrders, showStages} from "./panels.js";
 import {Poll} from "./poll.js";
+import {Replay, isReplaying} from "./replay.js";
 import {Trade} from "./trade.js";
 
 const stale_s = 2.5;       // figures older than this are called old
@@ -97,6 +98,7 @@ const feed = new Feed({
   ordered: () => trade.ordered(),
 });
 const trade = new Trade({feed, symbols});
+const replay = new Replay({changed: () => drawMarketSoon()});
 
 let marketDrawn_ms = 0, chartDrawn_ms = 0, drawing = null;
 function drawMarketSoon(pause_ms = market_ms_min) {
@@ -109,17 +111,20 @@ function drawMarketSoon(pause_ms = market_ms_min) {
 
 function drawMarket() {
   marketDrawn_ms = performance.now();
-  const {book} = feed;
+  const then = isReplaying(), {book} = then ? replay : feed;
   showEmpty(book);
-  for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
+  const waits = then ? replay.isWaiting : feed.state !== "live";
+  for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", waits);
   if (book) ladder.show(book);
-  symbols.follow(feed.state === "live" ? book : null);
-  trade.show();
-  showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
+  symbols.follow(feed.state === "live" ? feed.book : null);
+  if (then) showNav();
+  else trade.show();
+  const symbol = then ? replay.symbol : symbols.chosen;
+  showQuote(symbol, book, then ? null : symbols.fact(symbol), ladder.priceDecimals);
   if (!book) return;
   tape.show(book.trades);
   if (!charts) return;
-  const [chart, ...shown] = isTrading() ? [charts.candles, ...trade.chartShown] : [charts.depth, book];
+  const [chart, ...shown] = then ? [charts.candles, ...replay.chartShown] : isTrading() ? [charts.candles, ...trade.chartShown] : [charts.depth, book];
   if (chart.shown?.[0] !== shown[0] || marketDrawn_ms - chartDrawn_ms >= chart_ms_min) {
     chartDrawn_ms = marketDrawn_ms;
     chart.show(...shown);
@@ -130,6 +135,10 @@ function drawMarket() {
 
 // What to do where there is nothing to see.
 function showEmpty(book) {
+  if (isReplaying()) {
+    byId("book-empty").hidden = byId("tape-empty").hidden = true;
+    return;
+  }
   const {chosen} = symbols;
   const missing = feed.state === "unknown" || (chosen && symbols.all && !symbols.fact(chosen) && !book?.known);
   const empty = book?.known && !book.bids.length && !book.asks.length;
@@ -172,20 +181,26 @@ function takeSymbols(texts, response) {
 }
 
 function choose(symbol) {
-  if (symbol !== null && location.hash !== linkTo(symbol)) window.history.replaceState(null, "", linkTo(symbol));
+  if (symbol !== null && !isReplaying() && location.hash !== linkTo(symbol)) window.history.replaceState(null, "", linkTo(symbol));
   symbols.chosen = symbol;
   trade.select(symbol);
   feed.select(symbol);
   symbols.show();
   symbols.reveal();
-  for (const [id, trading] of [["to-dashboard", false], ["to-trade", true]]) {
-    byId(id).href = linkTo(symbol, trading);
-    if (trading === isTrading()) byId(id).setAttribute("aria-current", "page");
-    else byId(id).removeAttribute("aria-current");
+  showNav();
+}
+
+function showNav() {
+  const links = {dashboard: linkTo(symbols.chosen, false), trade: linkTo(symbols.chosen, true), replay: replay.link};
+  for (const [view, link] of Object.entries(links)) {
+    const element = byId(`to-${view}`);
+    if (element.getAttribute("href") !== link) element.href = link;
+    if (view === document.body.dataset.view) element.setAttribute("aria-current", "page");
+    else element.removeAttribute("aria-current");
   }
 }
 
-// "#SPY", or in the Trade view "#trade/SPY". A link that signs in, "#sign-in=7:KEY", leaves no key in the address.
+// "#SPY", in the Trade view "#trade/SPY", in the Replay view "#replay/DAY/SPY@812". A link that signs in, "#sign-in=7:KEY", leaves no key in the address.
 function followAddress() {
   const [, account, key] = /^#sign-in=(\d+):(.+)$/s.exec(location.hash) ?? [];
   if (account) {
@@ -193,7 +208,10 @@ function followAddress() {
     trade.signInAs(account, key);
   }
   const [, trading, name] = /^#(trade\/)?(.*)$/s.exec(location.hash || "#");
-  document.body.dataset.view = trading ? "trade" : "dashboard";
+  const replaying = location.hash.startsWith("#replay");
+  document.body.dataset.view = replaying ? "replay" : trading ? "trade" : "dashboard";
+  replay.follow(replaying ? location.hash : null);
+  if (replaying) return showNav();
   let symbol = null;
   try {
     symbol = decodeURIComponent(name) || null;

@@ -8,6 +8,7 @@ import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
 import {Candles} from "/candles.js";
+import {Moments, holdings, readLink, timeOf} from "/moments.js";
 import {Requests, refusalOf} from "/requests.js";
 
 const printed = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
@@ -35,7 +36,46 @@ const accountSnapshot = (number, more = {}) => ({type: "account", number, accoun
 const events = (...list) => ({type: "events", account: "1", events: list});
 const executed = (number, more) => ({number, event: "executed", order: 3, symbol: "SPY", side: "buy", role: "maker", ...more});
 
+// A page of /api/moments: from a bid of 4 at 10, of which account 1 has all, behind command 5.
+const moment = (changes, until, end = false) => ({symbol: "SPY", changes, until, until_us: until * 1000, end, state: {position: 5, time_us: 5000,
+  bids: [["10", "4", 1]], asks: [], trades: [trade(1)], account: {account: "1", balance: "60", reserved: "40", open_orders: 1,
+    positions: [{symbol: "SPY", shares: "2", reserved: "0"}], orders: [{order: 3, symbol: "SPY", side: "buy", shares: "4", limit: "10", open: "4"}]}}});
+const bidsChange = (position, shares, more = {}) => ({position, time_us: position * 1000, bids: [["10", shares, shares === "0" ? 0 : 1]], asks: [], trades: [], ...more});
+const ownChange = (open, canceled, balance, reserved) => ({account: {balance, reserved, open_orders: open === "0" ? 0 : 1,
+  positions: [{symbol: "SPY", shares: "3", reserved: "0"}], orders: [{order: 3, symbol: "SPY", side: "buy", shares: "4", limit: "10", open, canceled}]}});
+const bought = {...trade(2), buy_order: 3, sell_order: 9};
+
 const tests = {
+  "a closed day goes on from a moment with the changes after it, as far as they are known"() {
+    const moments = new Moments(moment([bidsChange(7, "3", {trades: [bought], ...ownChange("3", "0", "60", "30")}), bidsChange(9, "0", {trading: "halted", ...ownChange("0", "3", "90", "0")})], 20));
+    const at = () => [moments.position, shown(moments.book.bids), moments.book.trading, moments.book.trades.length, moments.ahead];
+    equal(at(), [5, "10x4/1", "open", 1, 2]);
+    equal([moments.playTo(6999), ...at()], [6999, 5, "10x4/1", "open", 1, 2]);
+    equal([moments.playTo(8000), ...at()], [8000, 7, "10x3/1", "open", 2, 1]);
+    equal(holdings(moments.account, "SPY").slice(2).map(decimal), ["3", "0"]);
+    equal([moments.fills.map(({shares, price}) => [shares, price]), [...moments.account.orders.values()].map(({open}) => open)], [[["1", "10"]], ["3"]]);
+    equal([moments.playTo(99000), ...at()], [20000, 20, "", "halted", 2, 0]);  // no further than is known
+    equal([moments.news.map(({what, shares}) => [what, shares]), moments.account.orders.size], [[["canceled", "3"], ["executed", "1"]], 0]);
+    moments.add({...moment([bidsChange(21, "2")], 30, true), state: {position: 19}});  // not the page that follows
+    equal(moments.until, 20);
+    moments.add({...moment([bidsChange(21, "2")], 30, true), state: {position: 20}});
+    equal([moments.playTo(99000), ...at()], [30000, 30, "10x2/1", "open", 2, 0]);
+  },
+  "a step goes on behind the next trade, over changes without one"() {
+    const moments = new Moments(moment([bidsChange(6, "5"), bidsChange(7, "4", {trades: [{...trade(2), buy_order: 8, sell_order: 9}]}), bidsChange(8, "3")], 20));
+    equal([moments.playToTrade(), moments.position, moments.time_us, shown(moments.book.bids)], [true, 7, 7000, "10x4/1"]);
+    equal([moments.playToTrade(), moments.position, shown(moments.book.bids)], [false, 20, "10x3/1"]);
+    equal(moments.fills, []);
+  },
+  "a link leads to a day, a symbol, and a position or a time of day"() {
+    equal(readLink("#replay/monday/SPY@815"), {day: "monday", symbol: "SPY", position: 815});
+    equal(readLink("#replay/2026-11-26/SPY@9:05"), {day: "2026-11-26", symbol: "SPY", clock: "9:05"});
+    equal(readLink("#replay/monday"), {day: "monday", symbol: null});
+    equal([readLink("#replay/"), readLink("#replay"), readLink("#replay/x/Y@z")], [{day: null, symbol: null}, {day: null, symbol: null}, {day: "x", symbol: "Y"}]);
+    const begin = new Date(2026, 10, 26, 22, 30, 15).getTime() * 1000;
+    equal(timeOf("22:30:20", begin) - begin, 5e6);
+    equal(timeOf("01:00", begin) - begin, (2 * 3600 + 29 * 60 + 45) * 1e6);  // the day went on behind midnight
+  },
   "an account is what its snapshot says, and then what each event leaves"() {
     const account = new Account("1", "secret");
     equal(account.subscription, {account: "1", key: "secret"});
