@@ -27,13 +27,14 @@ CREATE TABLE IF NOT EXISTS account_keys (
   account bigint PRIMARY KEY,
   key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts that have or had a key; '': it was revoked
 );
-CREATE TABLE IF NOT EXISTS account_rules (  -- of accounts for which the operator has set some
+CREATE TABLE IF NOT EXISTS account_rules (  -- of accounts for which the operator has set some, or a name
   account bigint PRIMARY KEY,
   role text NOT NULL DEFAULT '',       -- '': a trader; market_operator
   access text NOT NULL DEFAULT '',     -- '': active; frozen
   orders_max bigint NOT NULL DEFAULT 0,  -- open at a time; 0 here and below: no such rule
   orders_per_second_max bigint NOT NULL DEFAULT 0,
-  position_max_e8 bigint NOT NULL DEFAULT 0
+  position_max_e8 bigint NOT NULL DEFAULT 0,
+  name text NOT NULL DEFAULT ''        -- for leaderboards; '': it has none
 );
 CREATE TABLE IF NOT EXISTS symbols (
   number bigint PRIMARY KEY,

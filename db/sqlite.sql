@@ -13,13 +13,14 @@ CREATE TABLE IF NOT EXISTS account_keys (
   account INTEGER PRIMARY KEY REFERENCES accounts,
   key_hash TEXT NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts that have or had a key; '': it was revoked
 );
-CREATE TABLE IF NOT EXISTS account_rules (  -- of accounts for which the operator has set some
+CREATE TABLE IF NOT EXISTS account_rules (  -- of accounts for which the operator has set some, or a name
   account INTEGER PRIMARY KEY REFERENCES accounts,
   role TEXT NOT NULL DEFAULT '',       -- '': a trader; market_operator
   access TEXT NOT NULL DEFAULT '',     -- '': active; frozen
   orders_max INTEGER NOT NULL DEFAULT 0,  -- open at a time; 0 here and below: no such rule
   orders_per_second_max INTEGER NOT NULL DEFAULT 0,
-  position_max_e8 INTEGER NOT NULL DEFAULT 0
+  position_max_e8 INTEGER NOT NULL DEFAULT 0,
+  name TEXT NOT NULL DEFAULT ''        -- for leaderboards; '': it has none
 );
 CREATE TABLE IF NOT EXISTS symbols (
   number INTEGER PRIMARY KEY,

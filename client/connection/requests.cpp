@@ -11,6 +11,17 @@ namespace {
 std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + std::string(value) + '"';
 }
+// Of any characters.
+std::string text_attribute(const char* name, std::string_view value) {
+  std::string text;
+  for (const char c : value) switch (c) {
+      case '&': text += "&amp;"; break;
+      case '<': text += "&lt;"; break;
+      case '"': text += "&quot;"; break;
+      default: text += c;
+    }
+  return attribute(name, text);
+}
 std::string amount(Side side, Shares shares) {
   return attribute("amount", (side == Side::sell ? "-" : "") + to_string(shares));
 }
@@ -98,7 +109,8 @@ struct ElementWriter {
            (set.cancel_orders ? attribute("cancel-orders", word_of(true)) : "") +
            count("orders-max", set.orders_max) +
            count("orders-per-second-max", set.orders_per_second_max) +
-           (set.position_max ? attribute("position-max", to_string(*set.position_max)) : "") + "/>";
+           (set.position_max ? attribute("position-max", to_string(*set.position_max)) : "") +
+           (set.name ? text_attribute("name", set.name->view()) : "") + "/>";
   }
   std::string operator()(const AdjustCash& adjust) const {
     return "<adjust-cash" + attribute("id", adjust.account.view()) +
@@ -117,15 +129,7 @@ struct ElementWriter {
 }  // namespace
 
 std::string key_attribute(std::string_view key) {
-  if (key.empty()) return {};
-  std::string text = " key=\"";
-  for (const char c : key) switch (c) {
-      case '&': text += "&amp;"; break;
-      case '<': text += "&lt;"; break;
-      case '"': text += "&quot;"; break;
-      default: text += c;
-    }
-  return text + '"';
+  return key.empty() ? std::string() : text_attribute("key", key);
 }
 
 std::string create_tag(std::string_view operator_key) {

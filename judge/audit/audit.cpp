@@ -32,8 +32,10 @@ Audit audit(const AuditOptions& options) {
     else if (!standings)
       findings.not_checked("the leaderboard: there is no such round, or it is too old");
     else
-      audit.leaderboard = standings_csv(
-          *standings, [&](AccountNumber number) { return board.accounts.at(number).view(); });
+      audit.leaderboard = standings_csv(*standings, [&](AccountNumber number) {
+        return ShownAccount(board.accounts.at(number).view(), board.names[number].view(),
+                            options.leaderboard_ids);
+      });
   }
   if (!options.acknowledged_file.empty())
     check_acknowledged(*source, image, after, options.acknowledged_file, options.complete,

@@ -14,6 +14,7 @@ struct AuditOptions {
   std::string acknowledged_file;             // acknowledged.hpp; empty: none
   bool complete = false;                     // that file has all orders of its accounts
   std::optional<std::uint64_t> leaderboard;  // the number of a round; 0: all
+  bool leaderboard_ids = false;              // of accounts that have a name, too
   std::size_t violations_kept = 100;         // reported one by one; all are counted
 };
 

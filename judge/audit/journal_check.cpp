@@ -234,6 +234,7 @@ class JournalCheck {
 void JournalLeaderboard::add(const Rows& rows) {
   for (const AccountRow& row : rows.accounts)
     if (row.number == accounts.size()) accounts.push_back(row.id);
+  for (const AccountRulesRow& row : rows.account_rules) names[row.account] = row.name;
   standings.add(rows, [](const auto& all, auto visit) {
     for (const auto& row : all) visit(row);
   });

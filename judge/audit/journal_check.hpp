@@ -28,6 +28,7 @@ struct AfterTables {
 struct JournalLeaderboard {
   Leaderboard standings;
   std::vector<AccountId> accounts;  // by number
+  std::map<AccountNumber, AccountName> names;
   bool complete = false;
   void add(const Rows& rows);
 };

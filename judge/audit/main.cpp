@@ -48,6 +48,9 @@ int main(int argc, char** argv) {
       "--leaderboard", leaderboard_file,
       "write the leaderboard that the journal alone leads to into this file, as CSV: "
       "what /api/leaderboard.csv shows");
+  app.add_flag("--ids", options.leaderboard_ids,
+               "with the ids of accounts that have a name, as ?ids=true")
+      ->needs(wants_board);
   app.add_option("--round", round, "of one round; 0: of all")->needs(wants_board);
   app.add_flag("--json", json, "the result as one JSON document");
   try {

@@ -222,7 +222,8 @@ RequestElement set_account(const pugi::xml_node& node) {
       set(node, "cancel-orders", command.cancel_orders, flag) &&
       set(node, "orders-max", command.orders_max, count_of) &&
       set(node, "orders-per-second-max", command.orders_per_second_max, count_of) &&
-      set(node, "position-max", command.position_max, shares_of))
+      set(node, "position-max", command.position_max, shares_of) &&
+      set(node, "name", command.name, parse_account_name))
     element.command = command;
   return element;
 }

@@ -94,7 +94,8 @@ struct RequestElementWriter {
            (c.cancel_orders ? quoted("cancel-orders", "true") : "") +
            number("orders-max", c.orders_max) +
            number("orders-per-second-max", c.orders_per_second_max) +
-           (c.position_max ? quoted("position-max", to_string(*c.position_max)) : "") + "/>";
+           (c.position_max ? quoted("position-max", to_string(*c.position_max)) : "") +
+           (c.name ? quoted("name", c.name->view()) : "") + "/>";
   }
   std::string operator()(const AdjustCash& c) const {
     echo = quoted("id", c.account.view());

@@ -609,6 +609,7 @@ Outcome NaiveExchange::execute(const SetAccount& command, Timestamp now) {
   if (command.orders_per_second_max) rules.orders_per_second_max = *command.orders_per_second_max;
   if (command.position_max) rules.position_max = *command.position_max;
   of.rules.push_back({version_, rules});
+  if (command.name) of.name = *command.name;
   if (!command.cancel_orders) return Created{};
   std::map<OrderId, OrderId> by_place;
   for (const OrderId id : of.orders)

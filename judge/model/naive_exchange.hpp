@@ -61,6 +61,10 @@ class NaiveExchange {
   OrderId place(OrderId id) const { return terms(orders_[id - 1], version_).place; }
   // All replaces, by number.
   const std::map<OrderId, ReplacementRow>& replacements() const { return replacements_; }
+  // What people call an account; empty if it has no name.
+  AccountName name(const AccountId& account) const {
+    return accounts_.find(account.view())->second.name;
+  }
   // Of the two orders of an execution.
   Side taker(ExecutionId execution) const { return takers_[execution - 1]; }
   bool is_open(OrderId order) const { return open(orders_[order - 1], version_) > Shares(); }
@@ -82,6 +86,7 @@ class NaiveExchange {
       AccountRules rules;
     };
     std::vector<Rules> rules = {};  // the newest last
+    AccountName name = {};
     AccountRules rules_at(Version version) const;
     // orders and replaces in this second so far
     mutable std::int64_t second = 0;

@@ -18,30 +18,29 @@
 
 namespace exchange {
 
-// The reference of an order, or none. Few orders have one: it is held apart, so that commands stay
-// small.
-class OptionalReference {
+// A text, or none. Few commands have one: it is held apart, so that commands stay small.
+template <class Text>
+class OptionalText {
  public:
-  OptionalReference() = default;
-  OptionalReference(const OrderReference& reference)
-      : reference_(std::make_unique<OrderReference>(reference)) {}
-  OptionalReference(OptionalReference&&) = default;
-  OptionalReference& operator=(OptionalReference&&) = default;
-  OptionalReference(const OptionalReference& other)
-      : reference_(other ? std::make_unique<OrderReference>(*other) : nullptr) {}
-  OptionalReference& operator=(const OptionalReference& other) {
-    return *this = OptionalReference(other);
-  }
-  explicit operator bool() const { return reference_ != nullptr; }
-  const OrderReference& operator*() const { return *reference_; }
-  const OrderReference* operator->() const { return reference_.get(); }
-  bool operator==(const OptionalReference& other) const {
-    return reference_ && other ? *reference_ == *other : !reference_ && !other;
+  OptionalText() = default;
+  OptionalText(const Text& text) : text_(std::make_unique<Text>(text)) {}
+  OptionalText(OptionalText&&) = default;
+  OptionalText& operator=(OptionalText&&) = default;
+  OptionalText(const OptionalText& other)
+      : text_(other ? std::make_unique<Text>(*other) : nullptr) {}
+  OptionalText& operator=(const OptionalText& other) { return *this = OptionalText(other); }
+  explicit operator bool() const { return text_ != nullptr; }
+  const Text& operator*() const { return *text_; }
+  const Text* operator->() const { return text_.get(); }
+  bool operator==(const OptionalText& other) const {
+    return text_ && other ? *text_ == *other : !text_ && !other;
   }
 
  private:
-  std::unique_ptr<const OrderReference> reference_;
+  std::unique_ptr<const Text> text_;
 };
+using OptionalReference = OptionalText<OrderReference>;
+using OptionalName = OptionalText<AccountName>;
 
 // A Price or Shares of at least 0, or none, in the memory of the number.
 template <class Number>
@@ -194,8 +193,8 @@ struct SetKey {
   bool operator==(const SetKey&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SetKey, (), (account, key))
-// Changes what an account may do (D3 to D6). What is none stays as it is; 0 ends a rule. By the
-// operator.
+// Changes what an account may do (D3 to D6), and what people call it (D9). What is none stays as it
+// is; 0 ends a rule, an empty name the name. By the operator.
 struct SetAccount {
   static constexpr const char* word = "set_account";
   AccountId account;
@@ -204,11 +203,12 @@ struct SetAccount {
   bool cancel_orders = false;  // all that are open
   std::optional<std::uint64_t> orders_max = {}, orders_per_second_max = {};
   OptionalNumber<Shares> position_max = {};
+  OptionalName name = {};
   bool operator==(const SetAccount&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SetAccount, (),
                       (account, role, access, cancel_orders, orders_max, orders_per_second_max,
-                       position_max))
+                       position_max, name))
 // Gives cash to an account, or takes it. By the operator.
 struct AdjustCash {
   static constexpr const char* word = "adjust_cash";

@@ -1,4 +1,4 @@
-// What the operator changes of accounts (docs/protocol.md, D1 to D8), and rounds (G1).
+// What the operator changes of accounts (docs/protocol.md, D1 to D9), and rounds (G1).
 
 #include <cstring>
 
@@ -28,11 +28,18 @@ Outcome Exchange::apply(const SetAccount& command, Timestamp now) {
   if (number == no_index) return Rejected{Reason::unknown_account};
   const AccountRules rules = with_given(ledger_.rules_of(number), command);
   ledger_.set_rules(number, rules);
+  if (command.name) ledger_.set_name(number, *command.name);
   changes_.account_rules.push_back({number, rules.role, rules.access, rules.orders_max,
-                                    rules.orders_per_second_max, rules.position_max});
+                                    rules.orders_per_second_max, rules.position_max,
+                                    ledger_.name_of(number)});
   update_digest(now, 'U', number, std::uint64_t(rules.role) << 8 | std::uint64_t(rules.access));
   update_digest(now, 'u', rules.orders_max, rules.orders_per_second_max);
   update_digest(now, 'u', std::uint64_t(rules.position_max.units()), command.cancel_orders);
+  if (command.name) {
+    update_digest(now, 'N', number, command.name->view().size());
+    for (std::size_t at = 0; at < command.name->words(); ++at)
+      update_digest(now, 'n', at, command.name->word(at));
+  }
   if (!command.cancel_orders) return Created{};
   const OpenOrders& open = books_.use_open_orders();
   for (std::uint32_t oldest; (oldest = open.oldest_of_account(number)) != no_index;)

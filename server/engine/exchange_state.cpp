@@ -83,6 +83,7 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.account < ledger_.accounts(), "account_rules", row.account, "unknown owner");
     require(row.position_max >= Shares(), "account_rules", row.account, "a rule below zero");
     ledger_.set_rules(row.account, row.rules());
+    ledger_.set_name(row.account, row.name);
   }
   for (const SymbolRow& row : image.symbols) {
     require(row.number == ledger_.symbols(), "symbols", row.number, "number out of sequence");

@@ -9,6 +9,25 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+// The character at the front of `text`, which becomes what is behind it; nothing if it is not
+// well-formed UTF-8 (RFC 3629).
+std::optional<char32_t> take_character(std::string_view& text) {
+  const auto byte = [&](std::size_t at) { return char32_t(std::uint8_t(text[at])); };
+  const char32_t first = byte(0);
+  const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if ((first >= 0x80 && first < 0xC2) || first > 0xF4 || size > text.size()) return {};
+  char32_t character = size == 1 ? first : first & (0x7Fu >> size);
+  for (std::size_t at = 1; at < size; ++at) {
+    if ((byte(at) & 0xC0) != 0x80) return {};
+    character = character << 6 | (byte(at) & 0x3F);
+  }
+  constexpr char32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = character >= 0xD800 && character < 0xE000;
+  if (character < shortest[size] || character > 0x10FFFF || surrogate) return {};
+  text.remove_prefix(size);
+  return character;
+}
+
 }  // namespace
 
 std::optional<AccountId> parse_account_id(std::string_view text) {
@@ -34,6 +53,17 @@ std::optional<OrderReference> parse_order_reference(std::string_view text) {
       !std::all_of(text.begin(), text.end(), permitted))
     return {};
   return OrderReference(text);
+}
+
+std::optional<AccountName> parse_account_name(std::string_view text) {
+  if (text.size() > AccountName::size_max || text.starts_with(' ') || text.ends_with(' '))
+    return {};
+  for (std::string_view left = text; !left.empty();) {
+    const auto character = take_character(left);
+    const auto is_control = [](char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); };
+    if (!character || is_control(*character)) return {};
+  }
+  return AccountName(text);
 }
 
 std::optional<OrderId> parse_order_id(std::string_view text) {

@@ -57,6 +57,11 @@ struct OrderReference : InlineText<64> {
   using InlineText::InlineText;
 };
 
+// What people call an account, for a leaderboard (docs/protocol.md, D9). Empty: no name.
+struct AccountName : InlineText<40> {
+  using InlineText::InlineText;
+};
+
 // 1 to 64 digits, else nothing.
 std::optional<AccountId> parse_account_id(std::string_view text);
 // 1 to 32 ASCII letters and digits, else nothing.
@@ -64,6 +69,10 @@ std::optional<SymbolName> parse_symbol_name(std::string_view text);
 
 // 1 to 64 characters of A-Z a-z 0-9 . _ : -, else nothing.
 std::optional<OrderReference> parse_order_reference(std::string_view text);
+
+// At most 40 bytes of UTF-8 without control characters, and without spaces at its ends; else
+// nothing.
+std::optional<AccountName> parse_account_name(std::string_view text);
 
 // Transaction id of an order: from 1, given in order of arrival, never reused. 0 is no order.
 using OrderId = std::uint64_t;

@@ -89,14 +89,31 @@ class Leaderboard {
   std::deque<std::vector<Standing>> finished_;  // the newest last
 };
 
-// A line for each, below one with names: "rank,account,profit,volume,trades,largest_position".
-template <class IdOf>
-std::string standings_csv(const std::vector<Leaderboard::Standing>& standings, IdOf id_of) {
-  std::string text = "rank,account,profit,volume,trades,largest_position\n";
+// What a leaderboard shows of an account: the name alone, if it has one, because its id would tell
+// whose it is; with the id only where ids are wanted.
+struct ShownAccount {
+  std::string_view id, name;  // empty: not shown
+  ShownAccount(std::string_view id_, std::string_view name_, bool with_ids)
+      : id(with_ids || name_.empty() ? id_ : std::string_view()), name(name_) {}
+};
+
+// In quotes, if it has a comma or a quote (RFC 4180).
+inline std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+// A line for each, below one with the names of the columns. shown_of(number): a ShownAccount.
+template <class ShownOf>
+std::string standings_csv(const std::vector<Leaderboard::Standing>& standings, ShownOf shown_of) {
+  std::string text = "rank,account,name,profit,volume,trades,largest_position\n";
   for (const Leaderboard::Standing& one : standings) {
-    text += std::to_string(one.rank) + ',' + std::string(id_of(one.account)) + ',' +
-            to_string(one.profit) + ',' + to_string(one.volume) + ',' + std::to_string(one.trades) +
-            ',' + to_string(one.largest_position) + '\n';
+    const ShownAccount shown = shown_of(one.account);
+    text += std::to_string(one.rank) + ',' + std::string(shown.id) + ',' + csv_field(shown.name) +
+            ',' + to_string(one.profit) + ',' + to_string(one.volume) + ',' +
+            std::to_string(one.trades) + ',' + to_string(one.largest_position) + '\n';
   }
   return text;
 }

@@ -137,8 +137,20 @@ class Ledger {
     return accounts_[number].has_rules() ? account_rules_.at(number).rules : AccountRules();
   }
   void set_rules(AccountNumber number, const AccountRules& rules) {
-    accounts_[number].events_and_marks |= 2;
-    account_rules_[number].rules = rules;
+    std::uint64_t& marks = accounts_[number].events_and_marks;
+    const bool has_rules = rules != AccountRules();
+    marks = (marks & ~std::uint64_t(2)) | std::uint64_t(has_rules) << 1;
+    if (has_rules) account_rules_[number].rules = rules;
+  }
+  AccountName name_of(AccountNumber number) const {
+    const auto found = account_names_.find(number);
+    return found == account_names_.end() ? AccountName() : found->second;
+  }
+  void set_name(AccountNumber number, const AccountName& name) {
+    if (name == AccountName())
+      account_names_.erase(number);
+    else
+      account_names_[number] = name;
   }
   void set_instrument(SymbolNumber number, const Instrument& instrument, Timestamp now,
                       ChangeSet& changes) {
@@ -175,6 +187,7 @@ class Ledger {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   std::unordered_map<AccountNumber, RulesOfAccount> account_rules_;
+  std::unordered_map<AccountNumber, AccountName> account_names_;  // apart: orders need none
   Interner<SymbolName> symbol_names_;
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by key()

@@ -35,7 +35,7 @@ struct AccountKeyRow {
   bool operator==(const AccountKeyRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountKeyRow, (), (account, key))
-// Of accounts for which the operator has set rules.
+// Of accounts for which the operator has set rules, or a name.
 struct AccountRulesRow {
   AccountNumber account;
   // as of AccountRules
@@ -43,13 +43,15 @@ struct AccountRulesRow {
   Access access = {};
   std::uint64_t orders_max = 0, orders_per_second_max = 0;
   Shares position_max = {};
+  AccountName name = {};
   AccountRules rules() const {
     return {role, access, orders_max, orders_per_second_max, position_max};
   }
   bool operator==(const AccountRulesRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountRulesRow, (),
-                      (account, role, access, orders_max, orders_per_second_max, position_max))
+                      (account, role, access, orders_max, orders_per_second_max, position_max,
+                       name))
 struct SymbolRow {
   SymbolNumber number;
   SymbolName name;

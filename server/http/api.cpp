@@ -221,8 +221,12 @@ std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
   return document.text();
 }
 
+ShownAccount shown_account(const MarketView& view, AccountNumber number, bool with_ids) {
+  return {view.account_id(number).view(), view.name_of(number), with_ids};
+}
+
 std::string leaderboard_json(const MarketView& view, std::uint64_t round,
-                             std::span<const Leaderboard::Standing> standings) {
+                             std::span<const Leaderboard::Standing> standings, bool with_ids) {
   const auto round_json = [](const RoundRow& row) {
     return Json{
         {"round", row.number}, {"name", row.name.view()}, {"began_at_us", row.time.microseconds}};
@@ -234,13 +238,17 @@ std::string leaderboard_json(const MarketView& view, std::uint64_t round,
     for (const RoundRow& row : view.leaderboard().rounds()) add(round_json(row));
   });
   document.add_list("standings", [&](auto add) {
-    for (const Leaderboard::Standing& one : standings)
-      add({{"rank", one.rank},
-           {"account", view.account_id(one.account).view()},
-           {"profit", to_string(one.profit)},
-           {"volume", to_string(one.volume)},
-           {"trades", one.trades},
-           {"largest_position", to_string(one.largest_position)}});
+    for (const Leaderboard::Standing& one : standings) {
+      const ShownAccount shown = shown_account(view, one.account, with_ids);
+      Json json{{"rank", one.rank}};
+      if (!shown.id.empty()) json["account"] = shown.id;
+      if (!shown.name.empty()) json["name"] = shown.name;
+      json["profit"] = to_string(one.profit);
+      json["volume"] = to_string(one.volume);
+      json["trades"] = one.trades;
+      json["largest_position"] = to_string(one.largest_position);
+      add(json);
+    }
   });
   return document.text();
 }
@@ -257,6 +265,8 @@ namespace {
 void add_rules(Document& document, const MarketView& view, const MarketView::Account& account) {
   const Json rules = rules_json(view.rules_of(account));
   for (const auto& [name, value] : rules.items()) document.add(name.c_str(), value);
+  if (const std::string_view name = view.name_of(account); !name.empty())
+    document.add("name", name);
 }
 
 Json position_json(const MarketView& view, const MarketView::Position& position) {

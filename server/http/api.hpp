@@ -20,9 +20,10 @@ std::string error_json(std::string_view sentence, std::string_view code);
 std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count);
 std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
+ShownAccount shown_account(const MarketView& view, AccountNumber number, bool with_ids);
 // `round` 0: of all; the first `count` of `standings`, which are of it.
 std::string leaderboard_json(const MarketView& view, std::uint64_t round,
-                             std::span<const Leaderboard::Standing> standings);
+                             std::span<const Leaderboard::Standing> standings, bool with_ids);
 struct AccountPage {
   std::size_t positions_max, orders_max;
   std::size_t first_position = 0;       // index

@@ -147,7 +147,7 @@ HttpResponse trades(const HttpRoutes& at, const HttpHeader& header) {
   return of_symbol(at, header, text, "limit", 50, at.limits.trades_kept_max, trades_json);
 }
 
-HttpResponse leaderboard(const HttpRoutes& at, const HttpHeader& header) {
+HttpResponse leaderboard_of(const HttpRoutes& at, const HttpHeader& header, bool with_ids) {
   const Leaderboard& board = at.view->leaderboard();
   const bool of_all = parameter(header, "round").data() == nullptr;
   const std::size_t round = of_all ? 0 : count_parameter(header, "round", 0, SIZE_MAX);
@@ -161,10 +161,10 @@ HttpResponse leaderboard(const HttpRoutes& at, const HttpHeader& header) {
     return http_error(header, not_found, "there is no such round, or it is no longer kept");
   standings->resize(std::min(count, standings->size()));
   if (path_of(header) == "/api/leaderboard")
-    return json(header, leaderboard_json(*at.view, round, *standings));
+    return json(header, leaderboard_json(*at.view, round, *standings, with_ids));
   return respond(header, http::status::ok, "text/csv; charset=utf-8",
                  standings_csv(*standings, [&](AccountNumber number) {
-                   return at.view->account_id(number).view();
+                   return shown_account(*at.view, number, with_ids);
                  }));
 }
 
@@ -204,6 +204,24 @@ asio::awaitable<std::optional<bool>> may_see(HttpRoutes& at, const HttpHeader& h
   Credential login{Credential::Use::login, account, {}};
   if (given && given->account == account) login.key = std::move(given->key);
   co_return co_await at.core.is_good(std::move(login), peer);
+}
+
+// Ids of accounts that have a name are the operator's to see.
+Answer leaderboard(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+  const std::string_view ids = parameter(request, "ids");
+  const bool with_ids = ids == "true";
+  if (ids.data() != nullptr && !with_ids)
+    co_return http_error(request, bad_request, "ids is true, or is left out");
+  const std::string reason = co_await stale(at);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
+  if (with_ids && at.core.has_keys()) {
+    const std::optional<bool> allowed = co_await at.core.is_good(operator_login(request), peer);
+    if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
+    if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
+  }
+  const AddressTurns::Turn turn = co_await at.turns.take(peer);
+  const Bursts::Work work(at.bursts, spread);
+  co_return leaderboard_of(at, request, with_ids);
 }
 
 Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
@@ -438,8 +456,8 @@ constexpr Route routes[] = {
     {.path = "/api/days", .answer = closed_days},
     {.path = "/api/days/", .answer = closed_day},
     {.path = "/api/moments", .answer = moments},
-    {.path = "/api/leaderboard", .of_market = leaderboard},
-    {.path = "/api/leaderboard.csv", .of_market = leaderboard},
+    {.path = "/api/leaderboard", .answer = leaderboard},
+    {.path = "/api/leaderboard.csv", .answer = leaderboard},
     {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
     {.path = "/api/accounts/", .answer = account},

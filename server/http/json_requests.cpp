@@ -312,8 +312,12 @@ Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<C
   if (Problem problem = members.read(object, {})) return problem;
   if (Problem problem = members.missing()) return problem;
   if (Problem problem = members.into(change)) return problem;
-  for (const char* name : {"symbol", "account", "name"})
-    if (const auto named = object.find(name); named != object.end()) request.named[name] = *named;
+  for_each_attribute<AnyCommand>([&](auto at) {
+    constexpr auto& attribute = attributes_of<AnyCommand>[at];
+    constexpr MemberName member = member_of<AnyCommand>(attribute.name);
+    if (attribute.repeated == Repeated::before_id && members.texts[at])
+      request.named[std::string(member)] = *members.texts[at];
+  });
   commands.emplace_back(std::move(change));
   return {};
 }

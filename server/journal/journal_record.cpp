@@ -43,7 +43,10 @@ void put(std::string& out, const KeyHash& key) {
   out.append(key.digest.begin(), key.digest.end());
 }
 void put(std::string& out, std::uint64_t number) { put_varint(out, number); }
-void put(std::string& out, const OptionalReference& reference) { put(out, *reference); }
+template <class Text>
+void put(std::string& out, const OptionalText<Text>& text) {
+  put(out, *text);
+}
 template <class Field>
 void put(std::string& out, const std::optional<Field>& field) {
   put(out, *field);
@@ -93,10 +96,12 @@ class Decoder {
   void read(OrderReference& reference) {
     read(reference, parse_order_reference, "an order reference");
   }
-  void read(OptionalReference& reference) {
-    OrderReference text;
+  void read(AccountName& name) { read(name, parse_account_name, "a name of an account"); }
+  template <class Text>
+  void read(OptionalText<Text>& optional) {
+    Text text;
     read(text);
-    reference = text;
+    optional = text;
   }
   template <class Field>
   void read(std::optional<Field>& field) {

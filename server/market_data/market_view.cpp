@@ -55,7 +55,10 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
 // All but executions.
 void MarketView::put_rows(const Rows& rows) {
   Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
-  for (const AccountRulesRow& row : rows.account_rules) account_rules_[row.account] = row.rules();
+  for (const AccountRulesRow& row : rows.account_rules) {
+    account_rules_[row.account] = row.rules();
+    account_names_[row.account] = row.name;
+  }
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
   Bursts::each(rows.positions, [&](const PositionRow& row) {
     position(row.account, row.symbol).shares = row.shares;

@@ -127,6 +127,12 @@ class MarketView {
     const auto found = account_rules_.find(number_of(account));
     return found == account_rules_.end() ? AccountRules() : found->second;
   }
+  // What people call it; empty if it has no name.
+  std::string_view name_of(AccountNumber number) const {
+    const auto found = account_names_.find(number);
+    return found == account_names_.end() ? std::string_view() : found->second.view();
+  }
+  std::string_view name_of(const Account& account) const { return name_of(number_of(account)); }
   std::size_t accounts() const { return accounts_.size(); }
   // Where the account's position in this symbol stands in `positions`; nothing if it has none.
   std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;
@@ -177,6 +183,7 @@ class MarketView {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   std::unordered_map<AccountNumber, AccountRules> account_rules_;  // of those that have any
+  std::unordered_map<AccountNumber, AccountName> account_names_;   // likewise
   Leaderboard leaderboard_;
   Interner<SymbolName> symbol_names_;
   std::deque<Symbol> symbols_;             // moving one would copy its book

@@ -41,16 +41,16 @@ Problem read_value(std::string_view text, SymbolName& value, std::string_view) {
               "symbol must be 1 to 32 letters and digits");
 }
 
-Problem read_value(std::string_view text, OptionalReference& value, std::string_view name) {
-  OrderReference reference;
-  Problem problem = read_value(text, reference, name);
-  if (!problem) value = reference;
-  return problem;
-}
-
 Problem read_value(std::string_view text, OrderReference& value, std::string_view name) {
   return take(parse_order_reference(text), value, malformed_reference,
               std::string(name) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+}
+
+Problem read_value(std::string_view text, AccountName& value, std::string_view name) {
+  return take(parse_account_name(text), value, malformed_name,
+              std::string(name) +
+                  " must have at most 40 bytes of UTF-8, no control characters, and no spaces at "
+                  "its ends");
 }
 
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name) {

@@ -42,7 +42,7 @@ struct Attribute {
 Problem read_value(std::string_view text, AccountId& value, std::string_view name);
 Problem read_value(std::string_view text, SymbolName& value, std::string_view name);
 Problem read_value(std::string_view text, OrderReference& value, std::string_view name);
-Problem read_value(std::string_view text, OptionalReference& value, std::string_view name);
+Problem read_value(std::string_view text, AccountName& value, std::string_view name);
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name);  // from 1
 Problem read_value(std::string_view text, Cash& value, std::string_view name);           // from 0
 Problem read_value(std::string_view text, Shares& value, std::string_view name);         // from 0
@@ -62,6 +62,13 @@ Problem read_value(std::string_view text, std::optional<std::uint64_t>& value,
 template <class Value>
 Problem read_value(std::string_view text, std::optional<Value>& value, std::string_view name) {
   return read_value(text, value.emplace(), name);
+}
+template <class Text>
+Problem read_value(std::string_view text, OptionalText<Text>& value, std::string_view name) {
+  Text given;
+  Problem problem = read_value(text, given, name);
+  if (!problem) value = given;
+  return problem;
 }
 template <class Number>
 Problem read_value(std::string_view text, OptionalNumber<Number>& value, std::string_view name) {
@@ -161,7 +168,8 @@ inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
     {"cancel-orders", Repeated::never, into<&SetAccount::cancel_orders>},
     {"orders-max", Repeated::never, into<&SetAccount::orders_max>},
     {"orders-per-second-max", Repeated::never, into<&SetAccount::orders_per_second_max>},
-    {"position-max", Repeated::never, into<&SetAccount::position_max>}};
+    {"position-max", Repeated::never, into<&SetAccount::position_max>},
+    {"name", Repeated::never, into<&SetAccount::name>}};
 template <>
 inline constexpr Attribute<AdjustCash> attributes_of<AdjustCash>[] = {
     {"id", Repeated::before_id, into<&AdjustCash::account>, Presence::required},

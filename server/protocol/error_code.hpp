@@ -14,7 +14,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(ErrorCode, std::uint8_t, bad_framing, malformed_xm
                               unexpected_content, unknown_value, malformed_id, malformed_symbol,
                               malformed_reference, malformed_key, malformed_number,
                               number_out_of_range, no_cancel_on_disconnect, no_memory,
-                              malformed_json, no_keys)
+                              malformed_json, no_keys, malformed_name)
 
 inline std::string_view code_of(ErrorCode code) { return name_of(code); }
 

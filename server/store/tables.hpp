@@ -58,8 +58,8 @@ struct TableTraits<AccountKeyRow> : UsualTable {
 template <>
 struct TableTraits<AccountRulesRow> : UsualTable {
   static constexpr const char *name = "account_rules", *key = "account", *at_start = "";
-  static constexpr std::array changing{"role", "access", "orders_max", "orders_per_second_max",
-                                       "position_max_e8"};
+  static constexpr std::array changing{
+      "role", "access", "orders_max", "orders_per_second_max", "position_max_e8", "name"};
   static std::uint64_t key_of(const AccountRulesRow& row) { return row.account; }
 };
 template <>
@@ -204,6 +204,9 @@ inline const char* from_stored(std::string_view stored, SymbolName& name) {
 }
 inline const char* from_stored(std::string_view stored, OrderReference& reference) {
   return take(parse_order_reference(stored), reference, "is not an order reference");
+}
+inline const char* from_stored(std::string_view stored, AccountName& name) {
+  return take(parse_account_name(stored), name, "is not a name of an account");
 }
 inline const char* from_stored(std::string_view stored, std::optional<OrderReference>& reference) {
   reference = parse_order_reference(stored);

@@ -364,14 +364,21 @@ TEST_CASE("keys that change and rules of accounts survive a restart, the newest 
                          .access = Access::frozen,
                          .orders_max = 7,
                          .orders_per_second_max = 8,
-                         .position_max = Shares::whole(9)};
+                         .position_max = Shares::whole(9),
+                         .name = AccountName("Zo\u00eb, 'Bob'")};
   commit(*store, exchange, 1,
          {CreateAccount{alice, Cash::whole(5), some_key}, CreateAccount{bob, Cash(), some_key}});
   project(*store, exchange, 1);
   store = &place->reopen();
   commit(*store, exchange, 2,
          {SetKey{bob, other}, SetKey{alice, other}, SetKey{alice}, SetAccount{bob}, rules});
-  const AccountRulesRow expected{1, Role::market_operator, Access::frozen, 7, 8, Shares::whole(9)};
+  const AccountRulesRow expected{1,
+                                 Role::market_operator,
+                                 Access::frozen,
+                                 7,
+                                 8,
+                                 Shares::whole(9),
+                                 AccountName("Zo\u00eb, 'Bob'")};
   for (const bool projected : {false, true}) {
     if (projected) project(*store, exchange, 2);
     store = &place->reopen();

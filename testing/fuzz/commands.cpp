@@ -153,6 +153,10 @@ class Day {
   void draw(OrderReference& reference, std::string_view) {
     reference = OrderReference(std::to_string(bytes_.byte()));
   }
+  void draw(OptionalName& name, std::string_view) {
+    const unsigned number = bytes_.byte() / 8;
+    if (number < 4) name = AccountName(number == 0 ? "" : "Zo\u00eb " + std::to_string(number));
+  }
   void draw(OptionalReference& reference, std::string_view) {
     const unsigned number = bytes_.byte() / 8;
     if (number < 8)

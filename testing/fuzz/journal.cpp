@@ -192,6 +192,9 @@ class Fields {
   void draw(SymbolName& name, std::string_view) {
     name = SymbolName("S" + std::to_string(1 + bytes_.below(3)));
   }
+  void draw(AccountName& name, std::string_view) {
+    name = AccountName(std::string(bytes_.below(3), 'N'));
+  }
   void draw(OrderReference& reference, std::string_view) {
     reference = OrderReference("R" + std::to_string(bytes_.below(3)));
   }

@@ -117,6 +117,12 @@ void RandomCommands::draw(OptionalReference& reference, std::string_view) {
   draw(drawn, "");
   reference = drawn;
 }
+// Mostly none, or the end of a name.
+void RandomCommands::draw(OptionalName& name, std::string_view) {
+  if (below(3) != 0) return;
+  const auto number = below(9);
+  name = AccountName(number == 0 ? "" : "Zo\u00eb " + std::to_string(number));
+}
 
 Timestamp RandomCommands::next_time() {
   if (below(2) == 0) now_.microseconds += std::int64_t(below(3'000'000));

@@ -49,6 +49,7 @@ class RandomCommands {
   }
   void draw(OrderReference& reference, std::string_view);
   void draw(OptionalReference& reference, std::string_view);
+  void draw(OptionalName& name, std::string_view);
   void draw(Shares& shares, std::string_view);
   void draw(Price& price, std::string_view);
   void draw(Cash& cash, std::string_view);

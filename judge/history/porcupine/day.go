@@ -426,6 +426,8 @@ func notModelled(request element) string {
 		switch child.name() {
 		case "replace":
 			return "replaces"
+		case "begin-round":
+			return "rounds"
 		case "order":
 			for _, name := range []string{"ref", "tif", "post", "type", "stp"} {
 				if _, given := child.attr(name); given {
@@ -437,6 +439,9 @@ func notModelled(request element) string {
 				return child.name() + " without id"
 			}
 		case "set-account":
+			if _, given := child.attr("name"); given {
+				return "names of accounts"
+			}
 			if text, given := child.attr("orders-per-second-max"); given && strings.Trim(text, "0") != "" {
 				return "orders-per-second-max, which depends on the server's clock"
 			}

@@ -50,6 +50,25 @@ TEST_CASE("an order id is an integer from 1 that fits 64 bits") {
   }
 }
 
+TEST_CASE("a name of an account is UTF-8 of 40 bytes at most, without control characters") {
+  const std::string longest(40, 'n'), euros = "\u20ac\u20ac";
+  for (const std::string& text : {std::string(), longest, euros, std::string("Zo\u00eb & <\"Co\">"),
+                                  std::string("\U0001f600"), std::string("a  b"),
+                                  std::string("\u00a0"), std::string("\xed\x9f\xbf\xee\x80\x80")}) {
+    INFO(text);
+    CHECK((parse_account_name(text) && parse_account_name(text)->view() == text));
+  }
+  for (const std::string& text :
+       {longest + "n", std::string(" a"), std::string("a "), std::string(" "), std::string("a\tb"),
+        std::string("a\nb"), std::string(1, '\0'), std::string("\x7f"), std::string("\xc2\x85"),
+        std::string("\xc3"), std::string("\xa9"), std::string("\xc0\x80"), std::string("\xc1\xbf"),
+        std::string("\xe0\x9f\xbf"), std::string("\xed\xa0\x80"), std::string("\xf0\x8f\xbf\xbf"),
+        std::string("\xf4\x90\x80\x80"), std::string("\xf8\x88\x80\x80\x80"), euros.substr(0, 5)}) {
+    INFO(text);
+    CHECK_FALSE(parse_account_name(text).has_value());
+  }
+}
+
 TEST_CASE("a timestamp prints as whole seconds") {
   CHECK(Timestamp{1'999'999}.seconds() == 1);
   CHECK(Timestamp{2'000'000}.seconds() == 2);

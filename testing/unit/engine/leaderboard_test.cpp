@@ -1,6 +1,7 @@
 // The leaderboard: a function of executions and rounds (docs/protocol.md, G1 to G3).
 #include "engine/leaderboard.hpp"
 
+#include <map>
 #include <random>
 
 #include "catch.hpp"
@@ -78,10 +79,24 @@ TEST_CASE("standings are written as CSV, with losses and fractions") {
   board.add(round_of(1, 0));
   board.add({1, 0, 7, 8, Shares::from_units(150'000'000), price(5)});
   board.add({2, 0, 9, 10, Shares::from_units(50'000'000), price(4)});
-  CHECK(standings_csv(of(board, 0),
-                      [](AccountNumber number) { return "id" + std::to_string(number); }) ==
-        "rank,account,profit,volume,trades,largest_position\n1,id8,1.5,1.5,1,1.5\n"
-        "2,id9,0,0.5,1,0.5\n2,id10,0,0.5,1,0.5\n4,id7,-1.5,1.5,1,1.5\n");
+  const std::map<AccountNumber, std::pair<std::string, std::string>> accounts{
+      {7, {"70", "Ada, \"the\" first"}},
+      {8, {"80", ""}},
+      {9, {"90", "Zo\u00eb"}},
+      {10, {"100", ""}}};
+  const auto csv = [&](bool with_ids) {
+    return standings_csv(of(board, 0), [&](AccountNumber number) {
+      const auto& [id, name] = accounts.at(number);
+      return ShownAccount(id, name, with_ids);
+    });
+  };
+  const std::string columns = "rank,account,name,profit,volume,trades,largest_position\n";
+  CHECK(csv(false) == columns +
+                          "1,80,,1.5,1.5,1,1.5\n2,,Zo\u00eb,0,0.5,1,0.5\n"
+                          "2,100,,0,0.5,1,0.5\n4,,\"Ada, \"\"the\"\" first\",-1.5,1.5,1,1.5\n");
+  CHECK(csv(true) == columns +
+                         "1,80,,1.5,1.5,1,1.5\n2,90,Zo\u00eb,0,0.5,1,0.5\n"
+                         "2,100,,0,0.5,1,0.5\n4,70,\"Ada, \"\"the\"\" first\",-1.5,1.5,1,1.5\n");
 }
 
 TEST_CASE("rounds that are over are kept, but for the oldest") {

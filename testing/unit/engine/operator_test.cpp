@@ -1,4 +1,6 @@
-// What the operator changes of accounts (docs/protocol.md, D1 to D8).
+// What the operator changes of accounts (docs/protocol.md, D1 to D9).
+#include <set>
+
 #include "support.hpp"
 
 using namespace exchange;
@@ -47,6 +49,45 @@ TEST_CASE_METHOD(Operated, "an account is frozen with all of its orders canceled
   CHECK(engine.open_orders() == 0);
   CHECK(balance("1") == Cash::whole(1'000'000));
   CHECK(position("1") == Shares::whole(10'000));
+}
+
+TEST_CASE_METHOD(Operated, "a name stays with its account until it is given another, or none") {
+  const auto named = [](const char* name) { return SetAccount{.name = AccountName(name)}; };
+  Rows image;
+  const auto name_now = [&] {
+    Rows rows;
+    engine.take_changes(rows);
+    REQUIRE(rows.account_rules.size() == 1);
+    if (image.accounts.empty()) image = rows;  // all there is so far
+    return std::string(rows.account_rules[0].name.view());
+  };
+  const std::uint64_t nameless = engine.totals().digest;
+  CHECK(rules(named("Ada")) == created());
+  CHECK(engine.totals().digest != nameless);
+  CHECK(name_now() == "Ada");
+  CHECK(rules({.orders_max = 7}) == created());
+  CHECK(name_now() == "Ada");
+  engine = Exchange(image);
+  CHECK(rules({.orders_max = 8}) == created());
+  CHECK(name_now() == "Ada");
+  CHECK(rules(named("Bo")) == created());
+  CHECK(name_now() == "Bo");
+  CHECK(rules(named("")) == created());
+  CHECK(name_now().empty());
+  CHECK(apply(SetAccount{.account = AccountId("77"), .name = AccountName("Eve")}) ==
+        rejected(Reason::unknown_account));
+}
+
+TEST_CASE_METHOD(Operated, "another name, or the name of another account, is another history") {
+  const auto digest = [&](const char* account, const char* name) {
+    Exchange other = restarted();
+    other.apply(SetAccount{.account = AccountId(account), .name = AccountName(name)}, now);
+    return other.totals().digest;
+  };
+  const std::set<std::uint64_t> different{digest("1", ""),          digest("1", "a"),
+                                          digest("2", "a"),         digest("1", "12345678"),
+                                          digest("1", "12345678a"), digest("1", "12345678b")};
+  CHECK(different.size() == 6);
 }
 
 TEST_CASE_METHOD(Operated, "an account has so many open orders at most") {

@@ -225,6 +225,8 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
       const Rows image = tables.image();
       for (const OrderRow& row : image.orders) REQUIRE(row.place == model.place(row.id));
       for (const ExecutionRow& row : image.executions) REQUIRE(row.taker == model.taker(row.id));
+      for (const AccountRulesRow& row : image.account_rules)
+        REQUIRE(row.name == model.name(image.accounts[row.account].id));
       rebuilt = Exchange(image);
       released = closed_orders(model);
       REQUIRE(rebuilt.check_invariants() == "");

@@ -277,9 +277,11 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
   CHECK(receive(back) ==
         R"({"type": "subscribed", "account": "1", "from": 3, "newest": 2, "access": "frozen",
             "orders_max": 7, "position_max": "9.5"})"_json);
-  post("<create><set-account id='1' access='active' orders-max='0' position-max='0'/></create>");
+  post(
+      "<create><set-account id='1' access='active' orders-max='0' position-max='0' name='Ada'/>"
+      "</create>");
   for (Socket* const one : {&socket, &back})
-    CHECK(receive(*one) == R"({"type": "rules", "account": "1"})"_json);
+    CHECK(receive(*one) == R"({"type": "rules", "account": "1", "name": "Ada"})"_json);
   transact(2, "<order sym='SPY' amount='-1' limit='900'/>");
   CHECK(events(other, 1)[0]["number"] == 2);  // and nothing of account 1
 }

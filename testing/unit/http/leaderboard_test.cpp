@@ -55,7 +55,8 @@ TEST_CASE_METHOD(Board, "the leaderboard shows rounds and all of them, also afte
     const Exchanged csv = get("/api/leaderboard.csv?round=2");
     CHECK(csv.content_type == "text/csv; charset=utf-8");
     CHECK(csv.body ==
-          "rank,account,profit,volume,trades,largest_position\n1,1,30,1,1,11\n2,2,-30,1,1,11\n");
+          "rank,account,name,profit,volume,trades,largest_position\n1,1,,30,1,1,11\n"
+          "2,2,,-30,1,1,11\n");
     if (run > 0) break;
     stop();
     start();
@@ -71,7 +72,40 @@ TEST_CASE_METHOD(Board, "a round that is not there, or no number, is an error") 
   CHECK(get("/api/leaderboard?round=0").status == 400);
   CHECK(get("/api/leaderboard?round=one").status == 400);
   CHECK(get("/api/leaderboard?limit=0").status == 400);
-  CHECK(get("/api/leaderboard.csv").body == "rank,account,profit,volume,trades,largest_position\n");
+  CHECK(get("/api/leaderboard.csv").body ==
+        "rank,account,name,profit,volume,trades,largest_position\n");
+  CHECK(get("/api/leaderboard?ids=false").status == 400);
   CHECK(request(http::verb::post, "/api/rounds", "{}").status == 400);
   CHECK(request(http::verb::post, "/api/rounds", R"({"name": "two words"})").status == 400);
+}
+
+TEST_CASE_METHOD(Board, "an account that has a name is shown by it alone") {
+  start();
+  post(small_market);
+  begin("one");
+  trade(1, 5);
+  const auto name = [&](const std::string& text) {
+    CHECK(request(http::verb::patch, "/api/accounts/1", R"({"name": ")" + text + "\"}").status ==
+          200);
+  };
+  name("Ada, \u00e9");
+  Json named = standing(1, "1", "0", "1", 1, "1");
+  named["name"] = "Ada, \u00e9";
+  const Json with_ids{named, standing(1, "2", "0", "1", 1, "1")};
+  named.erase("account");
+  const Json all{named, standing(1, "2", "0", "1", 1, "1")};
+  for (int run = 0; run < 2; ++run) {
+    CHECK(standings() == all);
+    CHECK(standings("?ids=true") == with_ids);
+    CHECK(
+        get("/api/leaderboard.csv").body.ends_with("\n1,,\"Ada, \u00e9\",0,1,1,1\n1,2,,0,1,1,1\n"));
+    CHECK(get("/api/leaderboard.csv?ids=true")
+              .body.ends_with("\n1,1,\"Ada, \u00e9\",0,1,1,1\n1,2,,0,1,1,1\n"));
+    CHECK(get("/api/accounts/1").json()["name"] == "Ada, \u00e9");
+    stop();
+    start();
+  }
+  name("");
+  CHECK(standings()[0]["account"] == "1");
+  CHECK_FALSE(get("/api/accounts/1").json().contains("name"));
 }

@@ -87,6 +87,9 @@ TEST_CASE_METHOD(Operate, "the operator freezes an account, limits it, and adjus
   CHECK(refused(set_account(R"("access": "melted")"), "unknown_value"));
   CHECK(refused(set_account(R"("cancel_orders": "maybe")"), "unknown_value"));
   CHECK(refused(set_account(R"("orders_max": -1)"), "malformed_number"));
+  CHECK(set_account(R"("name": "Zo\u00eb")") == R"(200 {"account":"1"})");
+  CHECK(refused(set_account(R"("name": "a\nb")"), "malformed_name"));
+  CHECK(refused(set_account(R"("name": 7)"), "unexpected_content"));
   CHECK(refused(set_account(R"("account": "1")"), "conflicting_attributes"));
   CHECK(refused(set_account(R"("balance": "1")"), "unexpected_content"));
   CHECK(refused(post_json("adjustments/cash", R"("account": "1")"), "missing_attribute"));
@@ -97,6 +100,25 @@ TEST_CASE_METHOD(Operate, "the operator freezes an account, limits it, and adjus
                 "malformed_reference"));
   CHECK(refused(post_json("keys", R"("account": "1", "key": "long enough")"), "no_keys"));
   CHECK(ask(http::verb::patch, "/api/accounts/9", R"({"access": "frozen"})") == unknown_account);
+}
+
+TEST_CASE_METHOD(Operate, "ids of accounts that have a name are the operator's to see") {
+  create_market(true);
+  CHECK(set_account(R"("name": "Ada")", as_operator) == R"(200 {"account":"1"})");
+  for (const std::string path : {"/api/leaderboard", "/api/leaderboard.csv"}) {
+    const auto asked = [&](const Fields& fields) {
+      return request(http::verb::get, path + "?ids=true", "", fields).status;
+    };
+    CHECK(get(path).status == 200);
+    CHECK(asked({}) == 403);
+    CHECK(asked({{"Authorization", "Bearer another-key"}}) == 403);
+    CHECK(asked(as_1) == 403);
+    CHECK(asked(as_operator) == 200);
+    CHECK(set_account(R"("role": "operator")", as_operator) == R"(200 {"account":"1"})");
+    CHECK(asked(as_1) == 200);
+    CHECK(asked(as_2) == 403);
+    CHECK(set_account(R"("role": "trader")", as_operator) == R"(200 {"account":"1"})");
+  }
 }
 
 TEST_CASE_METHOD(Operate, "an auction that a change of its symbol executes is in the response") {

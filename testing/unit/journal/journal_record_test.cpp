@@ -55,6 +55,9 @@ const std::vector<Command> every_kind{
     ReplaceOrder{AccountId(std::string(64, '9')), Side::sell, 0,
                  parse_shares("92233720367.99999999").value, Price::from_units(1),
                  OrderReference(std::string(64, '-'))},
+    SetAccount{.account = AccountId("1"), .name = AccountName("")},
+    SetAccount{
+        .account = AccountId("1"), .orders_max = 1, .name = AccountName(std::string(40, 'n'))},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
 

@@ -43,13 +43,13 @@ COMMANDS = (
     ("SetKey", "account! key"),
     (
         "SetAccount",
-        "account! role access cancel_orders orders_max orders_per_second_max position_max",
+        "account! role access cancel_orders orders_max orders_per_second_max position_max name",
     ),
     ("AdjustCash", "account! takes balance reference"),
     ("AdjustShares", "account! symbol! takes shares! reference"),
     ("BeginRound", "reference!"),
 )
-TEXTS = ("account", "symbol", "reference")
+TEXTS = ("account", "symbol", "reference", "name")
 ENUMERATORS = ("side", "lifetime", "self_trade", "at_band", "trading", "role", "access")
 FLAGS = ("post", "must_exist", "at_disconnect", "of_any", "cancel_orders", "takes")
 
@@ -91,7 +91,7 @@ class Decoder:
         if name in TEXTS:
             size = self.byte()
             self.at += size
-            return self.payload[self.at - size : self.at].decode("ascii")
+            return self.payload[self.at - size : self.at].decode()
         if name == "key":
             self.at += KEY_BYTES
             return None

@@ -46,6 +46,8 @@ TEST_CASE("the server reads each command as it was written") {
                     .trading = Trading::halted},
       SetAccount{one},
       SetAccount{.account = one, .role = Role::market_operator},
+      SetAccount{.account = one, .name = AccountName("")},
+      SetAccount{.account = one, .name = AccountName("Zo\u00eb & <\"Co\"> '")},
       SetAccount{.account = one, .access = Access::frozen, .cancel_orders = true},
       SetAccount{.account = one,
                  .role = Role::trader,
