@@ -147,25 +147,71 @@ HttpResponse trades(const HttpRoutes& at, const HttpHeader& header) {
   return of_symbol(at, header, text, "limit", 50, at.limits.trades_kept_max, trades_json);
 }
 
+// "newest": of the round that goes on, or of all as long as none has begun.
+std::optional<std::size_t> round_parameter(const HttpHeader& header, const Leaderboard& board) {
+  const std::string_view text = parameter(header, "round");
+  if (text.data() == nullptr) return 0;
+  if (text == "newest") return board.rounds().size();
+  const std::size_t round = count_parameter(header, "round", 0, SIZE_MAX);
+  return round > 0 ? std::optional(round) : std::nullopt;
+}
+
 HttpResponse leaderboard_of(const HttpRoutes& at, const HttpHeader& header, bool with_ids) {
   const Leaderboard& board = at.view->leaderboard();
-  const bool of_all = parameter(header, "round").data() == nullptr;
-  const std::size_t round = of_all ? 0 : count_parameter(header, "round", 0, SIZE_MAX);
-  if (!of_all && round == 0)
-    return http_error(header, bad_request, "round is a whole number from 1");
+  const auto round = round_parameter(header, board);
+  if (!round) return http_error(header, bad_request, "round is a whole number from 1, or newest");
   const std::size_t max = at.limits.standings_max,
                     count = count_parameter(header, "limit", max, max);
   if (count == 0) return count_error(header, "limit", max);
-  auto standings = board.standings(round);
+  auto standings = board.standings(*round);
   if (!standings)
     return http_error(header, not_found, "there is no such round, or it is no longer kept");
   standings->resize(std::min(count, standings->size()));
   if (path_of(header) == "/api/leaderboard")
-    return json(header, leaderboard_json(*at.view, round, *standings, with_ids));
+    return json(header, leaderboard_json(*at.view, *round, *standings, with_ids));
   return respond(header, http::status::ok, "text/csv; charset=utf-8",
                  standings_csv(*standings, [&](AccountNumber number) {
                    return shown_account(*at.view, number, with_ids);
                  }));
+}
+
+// Of "Cache-Control: max-age=1" (RFC 9111, 5.2.1.1); 0 without.
+std::int64_t age_max_ns(const HttpHeader& header) {
+  constexpr std::string_view name = "max-age=";
+  std::string_view field = field_of(header, http::field::cache_control);
+  if (!field.starts_with(name)) return 0;
+  field.remove_prefix(name.size());
+  std::uint32_t seconds = 0;
+  std::from_chars(field.data(), field.data() + field.size(), seconds);
+  return std::int64_t(seconds) * 1'000'000'000;
+}
+
+// Viewers ask every second, each with the tag of what it has, and take what is a second old: so a
+// leaderboard is made once a second, however many there are.
+HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool with_ids) {
+  constexpr std::size_t kept_max = 16;  // each of a path with its parameters
+  const std::int64_t now_ns = monotonic_ns(), age_ns = age_max_ns(header);
+  const std::string newest = "W/\"" + at.run + '-' + std::to_string(at.view->board_batch()) + '"',
+                    target(header.target());
+  const std::string_view known = field_of(header, http::field::if_none_match);
+  const auto kept = at.leaderboards.find(target);
+  const bool is_young =
+      known != newest && kept != at.leaderboards.end() && now_ns - kept->second.made_ns < age_ns;
+  const std::string tag = is_young ? kept->second.tag : newest;
+  HttpResponse response;
+  if (known == tag) {
+    response = respond(header, http::status::not_modified, json_type, "");
+  } else if (is_young) {
+    response = kept->second.response;
+    response.version(header.version());
+  } else {
+    response = leaderboard_of(at, header, with_ids);
+    if (response.result() != http::status::ok) return response;
+    if (at.leaderboards.size() == kept_max) at.leaderboards.clear();
+    if (age_ns > 0) at.leaderboards[target] = {tag, now_ns, response};
+  }
+  response.set(http::field::etag, tag);
+  return response;
 }
 
 // --- what may wait ---
@@ -221,7 +267,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   }
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
   const Bursts::Work work(at.bursts, spread);
-  co_return leaderboard_of(at, request, with_ids);
+  co_return shared_leaderboard(at, request, with_ids);
 }
 
 Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {

@@ -5,7 +5,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <optional>
+#include <random>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/address_quota.hpp"
@@ -38,6 +41,13 @@ struct HttpRoutes {
   boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
   AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
   Bursts bursts{};                   // of making responses
+  const std::string run = std::to_string(std::random_device{}());  // no other run has its tags
+  struct Kept {
+    std::string tag;
+    std::int64_t made_ns = 0;
+    HttpResponse response;
+  };
+  std::unordered_map<std::string, Kept> leaderboards{};  // by target; thread of answers
   AddressQuota order_reads{limits.order_reads_max, per_address_max(0, limits.order_reads_max)};
 
   // The error response to a request whose header is not acceptable; nothing if its body may be

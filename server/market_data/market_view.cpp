@@ -20,7 +20,7 @@ void MarketView::load(const Rows& tables, std::uint64_t batch,
                       std::span<const ExecutionRow> trades) {
   returns_changes_ = false;
   put_rows(tables);
-  batch_ = batch;
+  batch_ = board_batch_ = batch;
   for (const RoundRow& row : tables.rounds) leaderboard_.add(row);
   for (const ExecutionRow& row : trades) add_trade(row);
   returns_changes_ = true;
@@ -39,6 +39,8 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   Bursts::each(rows.executions, [&](const ExecutionRow& row) {
     if (row.id > newest_execution_) add_trade(row);
   });
+  if (!rows.executions.empty() || !rows.rounds.empty() || !rows.account_rules.empty())
+    board_batch_ = batch;
   leaderboard_.add(rows, [](const auto& all, auto visit) { Bursts::each(all, visit); });
   for (Change& change : changes_) {
     Symbol& symbol = symbols_[change.symbol];

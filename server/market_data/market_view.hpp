@@ -112,6 +112,8 @@ class MarketView {
   const std::vector<Change>& apply(const Rows& rows, std::uint64_t batch);
 
   std::uint64_t batch() const { return batch_; }
+  // The newest that may have changed what a leaderboard shows.
+  std::uint64_t board_batch() const { return board_batch_; }
   const std::deque<Symbol>& symbols() const { return symbols_; }  // by number
   const Symbol* find_symbol(const SymbolName& name) const;
   std::optional<SymbolNumber> symbol_number(const SymbolName& name) const;
@@ -178,7 +180,7 @@ class MarketView {
   Change& change_of(SymbolNumber symbol);
 
   const std::size_t trades_kept_max_, trades_in_all_max_;
-  std::uint64_t batch_ = 0;
+  std::uint64_t batch_ = 0, board_batch_ = 0;
   ExecutionId newest_execution_ = 0;
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;

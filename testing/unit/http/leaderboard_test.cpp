@@ -48,7 +48,8 @@ TEST_CASE_METHOD(Board, "the leaderboard shows rounds and all of them, also afte
     CHECK(standings("?round=1") == first);
     CHECK(standings("?round=2") == second);
     CHECK(standings("?limit=1") == Json::array({all[0]}));
-    const Json board = get("/api/leaderboard?round=2").json();
+    CHECK(standings("?round=newest") == second);
+    const Json board = get("/api/leaderboard?round=newest").json();
     CHECK((board["round"] == 2 && board["rounds"].size() == 2));
     CHECK((board["rounds"][1]["round"] == 2 && board["rounds"][1]["name"] == "two"));
     CHECK(get("/api/leaderboard").json()["round"].is_null());
@@ -68,6 +69,7 @@ TEST_CASE_METHOD(Board, "the leaderboard shows rounds and all of them, also afte
 TEST_CASE_METHOD(Board, "a round that is not there, or no number, is an error") {
   start();
   CHECK(standings().empty());
+  CHECK(get("/api/leaderboard?round=newest").json()["round"].is_null());
   CHECK(get("/api/leaderboard?round=1").status == 404);
   CHECK(get("/api/leaderboard?round=0").status == 400);
   CHECK(get("/api/leaderboard?round=one").status == 400);
@@ -108,4 +110,67 @@ TEST_CASE_METHOD(Board, "an account that has a name is shown by it alone") {
   name("");
   CHECK(standings()[0]["account"] == "1");
   CHECK_FALSE(get("/api/accounts/1").json().contains("name"));
+}
+
+TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
+  start();
+  post(small_market);
+  begin("one");
+  trade(1, 5);
+  await_view();
+  const auto tag = [&](const std::string& path) {
+    return std::string(get(path).fields[http::field::etag]);
+  };
+  for (const std::string path : {"/api/leaderboard", "/api/leaderboard.csv?round=1"}) {
+    const std::string first = tag(path);
+    const std::vector<std::pair<std::string, std::string>> has_first{{"If-None-Match", first}};
+    const Exchanged unchanged = request(http::verb::get, path, "", has_first);
+    CHECK((unchanged.status == 304 && unchanged.body.empty()));
+    CHECK(unchanged.fields[http::field::etag] == first);
+    transact(1, "<order sym='SPY' amount='1' limit='1'/>");  // no trade: nothing has changed
+    await_view();
+    CHECK(request(http::verb::get, path, "", has_first).status == 304);
+    trade(1, 6);
+    await_view();
+    CHECK(request(http::verb::get, path, "", has_first).status == 200);
+    const std::string second = tag(path);
+    begin("another");
+    await_view();
+    const std::string third = tag(path);
+    post("<create><set-account id='1' name='Ada'/></create>");
+    await_view();
+    CHECK(std::set{first, second, third, tag(path)}.size() == 4);
+  }
+  const std::string before = tag("/api/leaderboard");
+  stop();
+  start();
+  CHECK(tag("/api/leaderboard") != before);  // the batch may be that of another store
+}
+
+TEST_CASE_METHOD(Board, "a leaderboard that may be some seconds old is made once for all viewers") {
+  start();
+  post(small_market);
+  begin("one");
+  trade(1, 5);
+  await_view();
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  const auto volume = [&](const std::string& path, const Fields& fields) {
+    const Exchanged got = request(http::verb::get, path, "", fields);
+    return got.status == 200 ? got.json()["standings"][0]["volume"].get<std::string>()
+                             : std::to_string(got.status);
+  };
+  const std::string path = "/api/leaderboard?round=newest";
+  const Fields patient{{"Cache-Control", "max-age=1000"}};
+  CHECK(volume(path, patient) == "1");
+  const std::string old(request(http::verb::get, path, "", patient).fields[http::field::etag]);
+  trade(1, 5);
+  await_view();
+  CHECK(volume(path, patient) == "1");
+  CHECK(volume(path, {{"Cache-Control", "max-age=1000"}, {"If-None-Match", old}}) == "304");
+  CHECK(volume(path, {}) == "2");
+  CHECK(volume(path, {{"If-None-Match", old}}) == "2");
+  CHECK(volume(path, {{"Cache-Control", "max-age=0"}}) == "2");
+  CHECK(volume(path + "&ids=true", patient) == "2");  // another document
+  const std::string newest(get(path).fields[http::field::etag]);
+  CHECK(volume(path, {{"Cache-Control", "max-age=1000"}, {"If-None-Match", newest}}) == "304");
 }
