@@ -35,6 +35,9 @@ struct SetRules {
   std::vector<Rule> rules;
   std::vector<std::string> trading = {};  // one after another, with no other command between them
 };
+struct NewRound {
+  std::string name;
+};
 struct NewDay {
   std::string day;       // the name of the one that ends
   std::string scenario;  // file of a <create> document for the next one; empty: none
@@ -92,6 +95,11 @@ struct ShowTrades {
   unsigned count = 20;
 };
 struct ShowSymbols {};
+struct ShowLeaderboard {
+  std::uint64_t round = 0;  // 0: all of them
+  unsigned count = 0;       // rows; 0: all
+  bool ids = false;         // of accounts that have a name, too; the operator's
+};
 struct Watch {
   std::vector<std::string> symbols;
   std::uint64_t count = 0;  // lines, or redraws on a terminal; 0: no end
@@ -118,9 +126,9 @@ struct Quit {};
 // In the order of the help. For each one CommandParser has add(), and Step what it does.
 using Command =
     std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange, Adjustment,
-                 NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
-                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols, Watch,
-                 WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
+                 NewRound, NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
+                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols,
+                 ShowLeaderboard, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {

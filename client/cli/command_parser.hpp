@@ -60,6 +60,7 @@ class CommandParser {
   void add(Of<RevokedKey>);
   void add(Of<AccountChange>);
   void add(Of<Adjustment>);
+  void add(Of<NewRound>);
   void add(Of<NewDay>);
   // The command with the account as its first word. `text` begins its help.
   CLI::App* command_of_account(const std::string& name, const std::string& words, const char* text,
@@ -84,6 +85,7 @@ class CommandParser {
   void add(Of<ShowBook>);
   void add(Of<ShowTrades>);
   void add(Of<ShowSymbols>);
+  void add(Of<ShowLeaderboard>);
   void add(Of<Watch>);
   void add(Of<WatchAccount>) {}  // watch account
   void add(Of<StartShell>);
@@ -105,6 +107,7 @@ class CommandParser {
   std::vector<std::string> list_;
   ShowBook book_;
   ShowTrades trades_;
+  ShowLeaderboard leaderboard_;
   Watch watch_;
   WatchAccount watch_account_;
   std::optional<Command> command_;

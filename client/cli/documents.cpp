@@ -147,6 +147,12 @@ std::string document_of(const AccountChange& change, const Sender& by) {
   return checked(document);
 }
 
+std::string document_of(const NewRound& round, const Sender& by) {
+  pugi::xml_document document;
+  set(creation(document, by).append_child("begin-round"), "name", round.name);
+  return checked(document);
+}
+
 std::string document_of(const Adjustment& adjustment, const Sender& by) {
   pugi::xml_document document;
   const char* const name = adjustment.symbol ? "adjust-shares" : "adjust-cash";

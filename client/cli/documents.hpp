@@ -22,6 +22,7 @@ std::string document_of(const SetRules& rules, const Sender& by = {});
 std::string document_of(const NewKey& change, const std::string& key, const Sender& by);
 std::string document_of(const RevokedKey& revoked, const Sender& by = {});
 std::string document_of(const AccountChange& change, const Sender& by = {});
+std::string document_of(const NewRound& round, const Sender& by = {});
 std::string document_of(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);

@@ -1,4 +1,4 @@
-// The operator's commands in words: creations, symbols, accounts, days.
+// The operator's commands in words: creations, symbols, accounts, rounds, days.
 
 #include "client/cli/command_parser.hpp"
 
@@ -159,6 +159,13 @@ void CommandParser::add(Of<AccountChange>) {
                            return AccountChange{words_[0], rules_};
                          }),
       limits);
+  command_of_account("admin name", "ID NAME",
+                     "what leaderboards show of an account in place of its id; '' ends it",
+                     [this] {
+                       return AccountChange{words_[0], {{"name", words_[1]}}};
+                     })
+      ->add_option("NAME", words_[1], "up to 40 bytes of UTF-8")
+      ->required();
 }
 
 void CommandParser::add(Of<Adjustment>) {
@@ -182,6 +189,13 @@ void CommandParser::add(Of<Adjustment>) {
                          });
   shares->add_option("SYM", words_[1], "symbol")->required();
   add_adjustment(shares, words_[2]);
+}
+
+void CommandParser::add(Of<NewRound>) {
+  command("admin round", "NAME", "Administer", "begin a round of the leaderboard",
+          [this] { return NewRound{words_[0]}; })
+      ->add_option("NAME", words_[0], "up to 64 characters of A-Z a-z 0-9 . _ : -")
+      ->required();
 }
 
 void CommandParser::add(Of<NewDay>) {

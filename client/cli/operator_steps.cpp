@@ -1,4 +1,4 @@
-// The operator's commands: creations, symbols, accounts, days.
+// The operator's commands: creations, symbols, accounts, rounds, days.
 
 #include <unistd.h>
 
@@ -134,6 +134,13 @@ void Runner::Step::operator()(const Adjustment& adjustment) {
   if (!accepted<Created>(results.front(), "account " + adjustment.account)) return;
   runner.accounts_seen_.insert(adjustment.account);
   say(sentence(adjustment));
+}
+
+void Runner::Step::operator()(const NewRound& round) {
+  shown_by = "leaderboard";
+  const Results results = change(document_of(round, sender()), 1);
+  if (accepted<Created>(results.front(), "round " + round.name))
+    say("round " + round.name + ": begun");
 }
 
 bool Runner::Step::day_has_begun() const {

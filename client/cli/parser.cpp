@@ -322,6 +322,15 @@ void CommandParser::add(Of<ShowSymbols>) {
           [] { return ShowSymbols(); });
 }
 
+void CommandParser::add(Of<ShowLeaderboard>) {
+  CLI::App* const app = command("leaderboard", "[--round N] [--limit N] [--ids]", "Look",
+                                "what accounts gained by trading", [this] { return leaderboard_; });
+  app->add_option("--round", leaderboard_.round, "in this round alone")->check(CLI::PositiveNumber);
+  app->add_option("--limit", leaderboard_.count, "so many")->check(CLI::Range(1, 10'000));
+  app->add_flag("--ids", leaderboard_.ids,
+                "also the ids of accounts that have a name; the operator's");
+}
+
 void CommandParser::add(Of<Watch>) {
   CLI::App* const app =
       command("watch", "SYM …|account", "Look",

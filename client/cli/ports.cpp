@@ -148,8 +148,9 @@ HttpReply http_ask(const std::string& address, const std::string& head, const st
 HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
                    const StopFlag& stop, const Access& access) {
   const std::string credentials =
-      access.key.empty()
-          ? ""
+      access.key.empty() ? ""
+      : access.account.empty()
+          ? "Authorization: Bearer " + access.key + "\r\n"
           : "Authorization: Basic " + base64(access.account + ":" + access.key) + "\r\n";
   return http_ask(address, "GET " + target, credentials, "", timeout_s, stop, access.security);
 }

@@ -45,8 +45,8 @@ struct HttpReply {
   unsigned status = 0;
   std::string body;
 };
-// Sent with a question: the account, if the exchange requires keys, and how the connection is
-// secured.
+// Sent with a question: the account, if the exchange requires keys, or the operator's key without
+// an account, and how the connection is secured.
 struct Access {
   std::string account, key;
   client::Security security;

@@ -249,8 +249,9 @@ void Runner::Step::operator()(const ShowOrders& query) {
 }
 
 HttpReply Runner::Step::get(const std::string& target) const {
+  const Sender by = as_operator ? sender() : Sender{settings.key, settings.account};
   return http_get(settings.http_address(), target, http_timeout_s, runner.stop_,
-                  {settings.account, settings.key, settings.security});
+                  {by.account, by.key, settings.security});
 }
 
 std::optional<std::uint64_t> Runner::Step::committed_batch() const {
@@ -365,6 +366,20 @@ void Runner::Step::operator()(const ShowTrades& trades) {
 
 void Runner::Step::operator()(const ShowSymbols&) {
   show("/api/symbols", symbols_view, {}, {symbols_list});
+}
+
+void Runner::Step::operator()(const ShowLeaderboard& wanted) {
+  catch_up();
+  as_operator = wanted.ids;
+  std::string target = "/api/leaderboard";
+  const auto add = [&](const std::string& parameter) {
+    target += (target.ends_with("board") ? "?" : "&") + parameter;
+  };
+  if (wanted.round > 0) add("round=" + std::to_string(wanted.round));
+  if (wanted.count > 0) add("limit=" + std::to_string(wanted.count));
+  if (wanted.ids) add("ids=true");
+  if (const std::optional<Json> json = answer(target))
+    out << leaderboard_view(*json, runner.console_.style);
 }
 
 void Runner::Step::operator()(const Watch& command) {

@@ -49,8 +49,10 @@ std::string in_words(const std::vector<Rule>& rules) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '-', ' ');
     const auto number = parse_shares(value, Rounding::towards_zero);  // prices have its form too
-    if (number && number.value == Shares())
+    if (value.empty() || (name != "name" && number && number.value == Shares()))
       words = "no " + words;
+    else if (name == "name")
+      words = "name " + printable(value);
     else if (name == "access")
       words = value;
     else if (name == "cancel-orders")

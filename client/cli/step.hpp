@@ -30,6 +30,7 @@ struct Runner::Step {
   std::string reference;            // of its order, if it has one
   std::string shown_by = "status";  // tells whether it was; empty: it may be sent again
   double http_timeout_s = settings.timeout_s;
+  bool as_operator = false;  // questions to the HTTP port carry the sender's key
 
   // The operator's.
   void operator()(const NewAccount& created);
@@ -39,6 +40,7 @@ struct Runner::Step {
   void operator()(const RevokedKey& revoked);
   void operator()(const AccountChange& wanted);
   void operator()(const Adjustment& adjustment);
+  void operator()(const NewRound& round);
   void operator()(const NewDay& ended);
 
   void operator()(const NewOrder& typed);
@@ -52,6 +54,7 @@ struct Runner::Step {
   void operator()(const ShowBook& command);
   void operator()(const ShowTrades& trades);
   void operator()(const ShowSymbols&);
+  void operator()(const ShowLeaderboard& wanted);
   void operator()(const Watch& command);
   void operator()(const WatchAccount& command);
   void operator()(const StartShell&) { throw UsageError("this is the shell"); }

@@ -66,8 +66,9 @@ std::string rules_text(const Json& account) {
 }  // namespace
 
 std::string account_view(const Json& account, Style style) {
-  std::string text = style.bold("account " + text_field(account, "account")) + "\nbalance " +
-                     text_field(account, "balance");
+  std::string text = style.bold("account " + text_field(account, "account"));
+  if (account.contains("name")) text += ", " + text_field(account, "name");
+  text += "\nbalance " + text_field(account, "balance");
   if (const std::string reserved = text_field(account, "reserved"); reserved != "0")
     text += " free, " + reserved + " reserved by open orders";
   text += "\n" + rules_text(account);
@@ -174,6 +175,46 @@ std::string trades_view(const Json& trades, Style style) {
     table.add({local_time(trade.time_us / 1'000'000), trade.shares, trade.price,
                side_text(trade.taker, style), trade.buy_order, trade.sell_order});
   return table.text();
+}
+
+std::string leaderboard_view(const Json& leaderboard, Style style) {
+  std::string text = "all rounds\n";
+  const std::vector<Json>& rounds = list_field(leaderboard, "rounds");
+  if (rounds.empty()) return "no round has begun\n";
+  if (leaderboard.contains("round") && leaderboard["round"].is_number())
+    for (const Json& round : rounds)
+      if (round.contains("round") && round["round"] == leaderboard["round"])
+        text = "round " + std::to_string(number_field(round, "round")) + ", " +
+               text_field(round, "name") + ", from " +
+               local_time(number_field(round, "began_at_us") / 1'000'000) + "\n";
+  const std::vector<Json>& standings = list_field(leaderboard, "standings");
+  if (standings.empty()) return text + "no trades yet\n";
+  const auto has = [&](const char* name) {
+    return std::any_of(standings.begin(), standings.end(),
+                       [&](const Json& one) { return one.contains(name); });
+  };
+  std::vector<std::string> headings{">RANK"};
+  const bool accounts = has("account"), names = has("name");
+  if (accounts) headings.push_back(">ACCOUNT");
+  if (names) headings.push_back("NAME");
+  for (const char* heading : {">PROFIT", ">VOLUME", ">TRADES", ">LARGEST POSITION"})
+    headings.push_back(heading);
+  Table table(headings, style);
+  for (const Json& one : standings) {
+    std::vector<std::string> row{std::to_string(number_field(one, "rank"))};
+    const auto cell = [&](const char* name) {
+      return one.contains(name) ? text_field(one, name) : std::string();
+    };
+    if (accounts) row.push_back(cell("account"));
+    if (names) row.push_back(cell("name"));
+    const std::string profit = text_field(one, "profit");
+    row.push_back(profit.starts_with('-') ? style.sell(profit) : style.buy(profit));
+    row.push_back(text_field(one, "volume"));
+    row.push_back(std::to_string(number_field(one, "trades")));
+    row.push_back(text_field(one, "largest_position"));
+    table.add(std::move(row));
+  }
+  return text + "\n" + table.text();
 }
 
 std::string symbols_view(const Json& symbols, Style style) {

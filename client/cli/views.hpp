@@ -15,6 +15,7 @@ std::string book_view(const Json& book, Style style);
 // With the shares of this account's own open orders at each price.
 std::string own_book_view(const Json& book, const Json& account, Style style);
 std::string trades_view(const Json& trades, Style style);
+std::string leaderboard_view(const Json& leaderboard, Style style);
 std::string symbols_view(const Json& symbols, Style style);
 
 // Bids to the left of asks, best first, at most so many levels a side.

@@ -2,11 +2,12 @@
 
 import asyncio
 import re
+import time
 import unittest
 from decimal import Decimal
 
 import support
-from exchange_client import AsyncExchange, Exchange, Refused
+from exchange_client import AsyncExchange, Exchange, Refused, Standing
 from exchange_server import OPERATOR_KEY
 from support import FakeServer, Served
 
@@ -38,6 +39,9 @@ class Requests(unittest.TestCase):
                 exchange.set_limits(
                     7, orders_max=0, orders_per_second_max=9, position_max=Decimal("1.5")
                 )
+                exchange.set_name(7, "Zo\u00eb & <Co>")
+                exchange.set_name(7, "")
+                exchange.begin_round("morning")
                 exchange.adjust_cash(7, "-0.5", "a:fine")
                 exchange.adjust_shares(7, "S", 5)
             asyncio.run(run(server.address))
@@ -50,6 +54,9 @@ class Requests(unittest.TestCase):
                 '<set-account id="7" access="active"/>',
                 '<set-account id="7"/>',
                 '<set-account id="7" orders-max="0" orders-per-second-max="9" position-max="1.5"/>',
+                '<set-account id="7" name="Zo\u00eb &amp; &lt;Co&gt;"/>',
+                '<set-account id="7" name=""/>',
+                '<begin-round name="morning"/>',
                 '<adjust-cash id="7" amount="-0.5" reason="a:fine"/>',
                 '<adjust-shares sym="S" id="7" amount="5"/>',
                 '<set-account id="7" access="frozen" cancel-orders="true"/>',
@@ -137,6 +144,36 @@ class Accounts(Served):
         self.assert_refused("too_many_orders_of_account", lambda: alice.buy("SPY", "0.5", 1))
         self.operator.set_limits(1, orders_max=0)
         alice.buy("SPY", "0.5", 1)
+
+    def test_a_leaderboard_in_rounds_shows_names(self):
+        self.operator.set_name(1, "Zo\u00eb")
+        self.operator.begin_round("morning")
+        self.trader(2).sell("SPY", 2, 3)
+        self.trader(1).buy("SPY", 2, 3)
+        self.operator.begin_round("noon")
+        alice = Exchange(self.address, 1, key="secret-of-1", http=self.http)
+        self.addCleanup(alice.close)
+
+        async def board():
+            async with AsyncExchange(self.address, http=self.http) as exchange:
+                return await exchange.leaderboard()
+
+        give_up = time.monotonic() + 30
+        while len(alice.leaderboard().rounds) < 2 and time.monotonic() < give_up:
+            time.sleep(0.01)
+        self.assertEqual(["morning", "noon"], [one.name for one in alice.leaderboard().rounds])
+        self.assertIsNone(alice.leaderboard().round)
+        zoe = Standing(1, None, "Zo\u00eb", Decimal(0), Decimal(2), 1, Decimal(2))
+        bob = Standing(1, "2", None, Decimal(0), Decimal(2), 1, Decimal(2))
+        for found in (alice.leaderboard(), asyncio.run(board()), alice.leaderboard(1)):
+            self.assertEqual((zoe, bob), found.standings)
+        self.assertEqual((zoe,), alice.leaderboard(1, limit=1).standings)
+        self.assertEqual([0, 0], [one.trades for one in alice.leaderboard(2).standings])
+        self.assertEqual("1", self.operator.leaderboard(ids=True).standings[0].account)
+        self.assert_refused("operator_key", lambda: alice.leaderboard(ids=True))
+        self.assert_refused("not_found", lambda: alice.leaderboard(3))
+        self.assert_refused("malformed_name", lambda: self.operator.set_name(1, " Zo"))
+        self.assert_refused("malformed_reference", lambda: self.operator.begin_round("a b"))
 
     def test_cash_and_shares_are_given_and_taken(self):
         with self.operator.pipeline() as pipeline:

@@ -9,7 +9,7 @@ from exchange_server import ExchangeServer
 from support import run, steps_of, text_of
 
 STEPS = steps_of("operator.md")
-KEY = re.compile(r"\b[0-9a-f]{48}\b")
+VARIES = re.compile(r"\b[0-9a-f]{48}\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")  # keys, times
 
 
 @unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make keys with")
@@ -25,4 +25,4 @@ class Operator(unittest.TestCase):
                 cwd=folder,
                 env={"EXCHANGE_OPERATOR_KEY_FILE": server.operator_key_file},
             )
-        self.assertEqual(KEY.sub("KEY", text_of(STEPS)), KEY.sub("KEY", text_of(printed)))
+        self.assertEqual(VARIES.sub("…", text_of(STEPS)), VARIES.sub("…", text_of(printed)))

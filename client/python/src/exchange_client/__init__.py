@@ -8,7 +8,7 @@
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, OpenOrder, Position
+from .http_port import Account, Leaderboard, OpenOrder, Position, Round, Standing
 from .market import Book, Level, MarketUpdate, Trade, market_data
 from .protocol import MARKET, Auction, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
@@ -28,6 +28,7 @@ __all__ = [
     "ExchangeError",
     "Execution",
     "InDoubt",
+    "Leaderboard",
     "Level",
     "Market",
     "MarketUpdate",
@@ -37,6 +38,8 @@ __all__ = [
     "Pipeline",
     "Position",
     "Refused",
+    "Round",
+    "Standing",
     "Status",
     "Terms",
     "Trade",

@@ -155,12 +155,15 @@ class AsyncExchange(Client):
     freeze = _awaited(client.freeze)
     unfreeze = _awaited(client.unfreeze)
     set_limits = _awaited(client.set_limits)
+    set_name = _awaited(client.set_name)
+    begin_round = _awaited(client.begin_round)
     adjust_cash = _awaited(client.adjust_cash)
     adjust_shares = _awaited(client.adjust_shares)
     account = _in_thread(client.account)
     open_orders = _in_thread(client.open_orders)
     fills = _in_thread(client.fills)
     book = _in_thread(client.book)
+    leaderboard = _in_thread(client.leaderboard)
     events = client.events
 
     async def new_day(self, day: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from . import protocol
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, HttpPort, OpenOrder
+from .http_port import Account, HttpPort, Leaderboard, OpenOrder
 from .market import Book
 from .protocol import (
     AccountId,
@@ -54,7 +54,7 @@ class Client:
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
     then get references, so that they can be sent again and are executed once.
     cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
-    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(), events() and market_data(). These two connect again for
+    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(), leaderboard(), events() and market_data(). These two connect again for
     `retry` seconds too, or for 30 without.
 
     Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
@@ -329,6 +329,16 @@ def set_limits(
     return _set_account(client, account, limits)
 
 
+def set_name(client: Client, account: AccountId, name: str) -> Operation[None]:
+    """What leaderboards show of an account in place of its id: at most 40 bytes of UTF-8. "" ends it."""
+    return _set_account(client, account, attribute("name", checked(name, str, "name")))
+
+
+def begin_round(client: Client, name: str) -> Operation[None]:
+    """Begins a round of the leaderboard. name: in the form of a reference."""
+    return protocol.begin_round(client._create_root(), name)
+
+
 def _set_account(client: Client, account: AccountId, attributes: str) -> Operation[None]:
     return protocol.set_account(client._create_root(), account, attributes)
 
@@ -369,6 +379,16 @@ def fills(client: Client, order: OrderId) -> list[Execution]:
 def book(client: Client, symbol: str, levels: int = 20) -> Book:
     """The best prices of a symbol, at most 1000 on each side."""
     return client._http_port().book(symbol, levels)
+
+
+def leaderboard(
+    client: Client, round: int | None = None, *, limit: int | None = None, ids: bool = False
+) -> Leaderboard:
+    """What accounts gained by trading, in all rounds or in the one with this number.
+
+    ids: also of accounts that have a name; the operator's, or of an account that is an operator.
+    """
+    return client._http_port().leaderboard(round, limit, ids, client._operator_key)
 
 
 def events(

@@ -51,6 +51,33 @@ class OpenOrder:
     ref: str | None = None
 
 
+@dataclass(frozen=True)
+class Round:
+    number: int
+    name: str
+    began: datetime
+
+
+@dataclass(frozen=True)
+class Standing:
+    rank: int  # from 1; equal profits have the same
+    account: str | None  # None: the leaderboard shows the name alone
+    name: str | None
+    profit: Decimal  # below 0: a loss
+    volume: Decimal
+    trades: int
+    largest_position: Decimal
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """What accounts gained by trading, the highest profit first."""
+
+    round: int | None  # None: all of them
+    rounds: tuple[Round, ...]
+    standings: tuple[Standing, ...]
+
+
 class HttpPort:
     """Asks the servers of one exchange over HTTP, one after another until one answers. Any thread."""
 
@@ -102,6 +129,22 @@ class HttpPort:
             found = json.loads(self._get(path))
             sides = (tuple(map(level, found[side])) for side in ("bids", "asks"))
             return Book(found["symbol"], int(found["sequence"]), *sides, **trading(found))
+
+    def leaderboard(
+        self, round: int | None, limit: int | None, ids: bool, operator_key: str | None
+    ) -> Leaderboard:
+        wanted = [] if round is None else [f"round={integer(round, 'round')}"]
+        wanted += [] if limit is None else [f"limit={integer(limit, 'limit')}"]
+        wanted += ["ids=true"] if checked(ids, bool, "ids") else []
+        path = "/api/leaderboard" + ("?" if wanted else "") + "&".join(wanted)
+        bearer = f"Bearer {operator_key}" if ids and operator_key is not None else None
+        with _reading(path):
+            found = json.loads(self._get(path, bearer))
+            return Leaderboard(
+                found["round"],
+                tuple(map(_round, found["rounds"])),
+                tuple(map(_standing, found["standings"])),
+            )
 
     def new_day(self, day: str, operator_key: str) -> str:
         """Asks until the day is closed; returns the URL of its store.
@@ -169,12 +212,15 @@ class HttpPort:
             if after == before:
                 raise BadReply(f"{path}: the page after {after!r} refers to itself")
 
-    def _get(self, path: str) -> bytes:
+    def _get(self, path: str, authorization: str | None = None) -> bytes:
         """The body of an answer 200. Raises Refused, ConnectionFailed, BadReply."""
+        if authorization is None and self._key is not None and self._account is not None:
+            pair = base64.b64encode(f"{self._own()}:{self._key}".encode()).decode()
+            authorization = f"Basic {pair}"
         reasons = []
         for host, port in self._addresses:
             try:
-                status, body = self._ask(host, port, path)
+                status, body = self._exchange(self._open(host, port), path, authorization)
             except (OSError, HTTPException) as error:
                 reasons.append(f"{host}:{port}: {error or 'no answer'}")
                 continue
@@ -189,13 +235,6 @@ class HttpPort:
                 raise Refused(sentence, code)
             reasons.append(f"{host}:{port}: {sentence}")
         raise ConnectionFailed("no answer of " + "; ".join(reasons))
-
-    def _ask(self, host: str, port: int, path: str) -> tuple[int, bytes]:
-        authorization = None
-        if self._key is not None and self._account is not None:
-            pair = base64.b64encode(f"{self._own()}:{self._key}".encode()).decode()
-            authorization = f"Basic {pair}"
-        return self._exchange(self._open(host, port), path, authorization)
 
     def _open(self, host: str, port: int) -> HTTPConnection:
         if self._tls:
@@ -264,3 +303,19 @@ def open_order(one: Any) -> OpenOrder:
 
 def _execution(one: Any) -> Execution:
     return Execution(Decimal(one["shares"]), Decimal(one["price"]), time_of(one["time_us"]))
+
+
+def _round(one: Any) -> Round:
+    return Round(int(one["round"]), one["name"], time_of(one["began_at_us"]))
+
+
+def _standing(one: Any) -> Standing:
+    return Standing(
+        int(one["rank"]),
+        one.get("account"),
+        one.get("name"),
+        Decimal(one["profit"]),
+        Decimal(one["volume"]),
+        int(one["trades"]),
+        Decimal(one["largest_position"]),
+    )

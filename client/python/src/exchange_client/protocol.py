@@ -318,6 +318,11 @@ def set_account(root: str, account: AccountId, attributes: str) -> Operation[Non
     return Operation(root, element, 1, _created, False)
 
 
+def begin_round(root: str, name: str) -> Operation[None]:
+    element = f"<begin-round{attribute('name', checked(name, str, 'name'))}/>"
+    return Operation(root, element, 1, _created, False)
+
+
 def adjust(
     root: str, account: AccountId, symbol: str | None, amount: Number, reason: str | None
 ) -> Operation[None]:

@@ -122,12 +122,15 @@ class Exchange(Client):
     freeze = _waiting(client.freeze)
     unfreeze = _waiting(client.unfreeze)
     set_limits = _waiting(client.set_limits)
+    set_name = _waiting(client.set_name)
+    begin_round = _waiting(client.begin_round)
     adjust_cash = _waiting(client.adjust_cash)
     adjust_shares = _waiting(client.adjust_shares)
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
     book = client.book
+    leaderboard = client.leaderboard
 
     def new_day(self, day: str) -> str:
         """Closes the store as a day, and begins the next one, as the operator. Returns the URL of the closed store, once it is closed.
@@ -326,5 +329,7 @@ class Pipeline:
     freeze = _collected(client.freeze)
     unfreeze = _collected(client.unfreeze)
     set_limits = _collected(client.set_limits)
+    set_name = _collected(client.set_name)
+    begin_round = _collected(client.begin_round)
     adjust_cash = _collected(client.adjust_cash)
     adjust_shares = _collected(client.adjust_shares)

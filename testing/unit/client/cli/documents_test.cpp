@@ -65,6 +65,13 @@ TEST_CASE("what the operator changes of accounts") {
         R"(<create><adjust-cash id="1" amount="-5" reason="fine"/></create>)");
   CHECK(document_of(Adjustment{"1", "S", "0.5", "gift"}) ==
         R"(<create><adjust-shares sym="S" id="1" amount="0.5" reason="gift"/></create>)");
+  CHECK(document_of(AccountChange{"1", {{"name", "Zo\u00eb & <\"Co\">"}}}) ==
+        "<create><set-account id=\"1\" name=\"Zo\u00eb &amp; &lt;&quot;Co&quot;&gt;\"/></create>");
+  CHECK(document_of(NewRound{"one"}) == R"(<create><begin-round name="one"/></create>)");
+  CHECK(error(NewRound{"two words"}) == "name must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+  CHECK(error(AccountChange{"1", {{"name", " Ada"}}}) ==
+        "name must have at most 40 bytes of UTF-8, no control characters, and no spaces at its "
+        "ends");
   CHECK(error(NewKey{"1", ""}, "short", Sender()) == "a key has 8 to 128 bytes");
   CHECK(error(NewKey{"1", ""}, "", Sender()) == "a key has 8 to 128 bytes");
   CHECK(error(NewKey{"one", ""}, "long enough", Sender()) == "account id must be 1 to 64 digits");

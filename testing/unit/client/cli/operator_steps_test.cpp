@@ -52,6 +52,11 @@ TEST_CASE("the operator freezes an account, limits it, and gives and takes cash 
   seat.run("admin role 2 operator --xml", exit_ok,
            "> <create><set-account id=\"2\" role=\"operator\"/></create>\n"
            "<results><created id=\"2\"/></results>\n");
+  seat.run("admin name 1 'Zo\u00eb 0'", exit_ok, "account 1: name Zo\u00eb 0\n");
+  seat.run("admin name 1 0", exit_ok, "account 1: name 0\n");
+  seat.run("admin name 1 ''", exit_ok, "account 1: no name\n");
+  seat.run("admin name 9 Eve", exit_refused, "", "account 9: unknown account\n");
+  seat.run("admin round morning", exit_ok, "round morning: begun\n");
   seat.run("admin role 9 trader", exit_refused, "", "account 9: unknown account\n");
   seat.run("admin cash 1 5 --reason 'a gift'", exit_usage, "",
            "reason must be 1 to 64 characters of A-Z a-z 0-9 . _ : -\n");

@@ -178,6 +178,11 @@ TEST_CASE("every command is read with its words") {
   CHECK(command<ShowBook>("book buy").symbol == "buy");
   CHECK(command<ShowBook>("book SPY --levels 3").levels == 3);
   CHECK(command<ShowTrades>("trades SPY -n 5").count == 5);
+  const auto board = command<ShowLeaderboard>("leaderboard");
+  CHECK((board.round == 0 && board.count == 0 && !board.ids));
+  const auto some = command<ShowLeaderboard>("leaderboard --round 2 --limit 5 --ids");
+  CHECK((some.round == 2 && some.count == 5 && some.ids));
+  CHECK(command<NewRound>("admin round one").name == "one");
   const auto watch = command<Watch>("watch SPY ABC --count 9");
   CHECK((watch.symbols == Words{"SPY", "ABC"} && watch.count == 9));
   const auto of_account = command<WatchAccount>("watch account --from 7 --json -n 2");

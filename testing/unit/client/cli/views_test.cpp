@@ -71,6 +71,8 @@ TEST_CASE("an account is shown with cash, positions and open orders") {
   CHECK(account_view(ruled, {}) ==
         "account 1\nbalance 85433.2\nfrozen: orders and replaces are refused\nrole operator\n"
         "at most 7 open orders\n\nno open orders\n");
+  ruled["name"] = "Ada";
+  CHECK_THAT(account_view(ruled, {}), contains_text("account 1, Ada\nbalance"));
   ruled = empty;
   ruled.update({{"orders_per_second_max", 3}, {"position_max", "99.5"}});
   CHECK_THAT(account_view(ruled, {}),
@@ -212,6 +214,33 @@ TEST_CASE(
                       {trade(3, "146", "10.5", "buy", 6, 1700000002000003)}));
   CHECK(change_lines("SPY", market, top) ==
         Lines{"trade SPY 146 10.5 buy 2023-11-14T22:13:22.000003Z", "top SPY 145.67 60 - -"});
+}
+
+TEST_CASE("a leaderboard is shown by names, or by ids where there are none") {
+  Json board = Json::parse(
+      R"({"batch": 9, "round": null, "standings": [],
+          "rounds": [{"round": 1, "name": "one", "began_at_us": 1700000000000000}]})");
+  CHECK(leaderboard_view(board, {}) == "all rounds\nno trades yet\n");
+  board["standings"] = Json::parse(
+      R"([{"rank": 1, "name": "Zo\u00eb", "profit": "12.5", "volume": "300", "trades": 4,
+           "largest_position": "100"},
+          {"rank": 2, "account": "77", "profit": "-12.5", "volume": "3", "trades": 1,
+           "largest_position": "3"}])");
+  board["round"] = 1;
+  CHECK(leaderboard_view(board, {}) ==
+        "round 1, one, from 2023-11-14 22:13:20\n"
+        "\n"
+        "RANK  ACCOUNT  NAME  PROFIT  VOLUME  TRADES  LARGEST POSITION\n"
+        "   1           Zo\u00eb     12.5     300       4               100\n"
+        "   2       77         -12.5       3       1                 3\n");
+  board["standings"].erase(1);
+  CHECK(leaderboard_view(board, {}) ==
+        "round 1, one, from 2023-11-14 22:13:20\n"
+        "\n"
+        "RANK  NAME  PROFIT  VOLUME  TRADES  LARGEST POSITION\n"
+        "   1  Zo\u00eb     12.5     300       4               100\n");
+  board["rounds"] = Json::array();
+  CHECK(leaderboard_view(board, {}) == "no round has begun\n");
 }
 
 TEST_CASE("the picture fits the terminal at every size") {
