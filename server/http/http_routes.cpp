@@ -27,8 +27,10 @@ const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 const EmbeddedFile* find_page_file(std::string_view path) {
-  if (!path.starts_with('/') || path == "/index.html") return nullptr;
-  return find_file(dashboard_files(), path == "/" ? "index.html" : path.substr(1));
+  if (!path.starts_with('/') || path.ends_with(".html")) return nullptr;
+  return find_file(dashboard_files(), path == "/"              ? "index.html"
+                                      : path == "/leaderboard" ? "leaderboard.html"
+                                                               : path.substr(1));
 }
 
 const char* content_type(std::string_view name) {

@@ -9,9 +9,9 @@ export class Poll {
   #asking = null;  // AbortController of the request under way
 
   // take(texts, response) gets each complete response, of any status, as the texts of its pages; failed(error) is called
-  // if none came. next(text): the path of the page after it, or null.
-  constructor({path, every_s, take, next = () => null, failed = () => {}}) {
-    Object.assign(this, {path, every_s, take, next, failed, failures: 0, next_s: null});
+  // if none came. next(text): the path of the page after it, or null. headers(): fields of each request.
+  constructor({path, every_s, take, next = () => null, failed = () => {}, headers = () => ({})}) {
+    Object.assign(this, {path, every_s, take, next, failed, headers, failures: 0, next_s: null});
   }
 
   get running() { return this.#timer !== null || this.#asking !== null; }
@@ -43,7 +43,7 @@ export class Poll {
     let response = null, error = null;
     try {
       for (let path = this.path; path !== null && texts.length < pages_max; path = response.ok ? this.next(texts.at(-1)) : null) {
-        response = await fetch(path, {signal: asking.signal, cache: "no-store"});
+        response = await fetch(path, {signal: asking.signal, cache: "no-store", headers: this.headers()});
         texts.push(await response.text());
       }
     } catch (failure) {

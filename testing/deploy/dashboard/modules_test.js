@@ -10,6 +10,7 @@ import {batchShares} from "/charts.js";
 import {Candles} from "/candles.js";
 import {Moments, holdings, readLink, timeOf} from "/moments.js";
 import {Requests, refusalOf} from "/requests.js";
+import {keysOf, pageStarts, placesOf, placesOn, rounded, rowsIn, signed} from "/standings.js";
 
 const printed = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
 
@@ -440,6 +441,24 @@ const tests = {
     equal(cumulated(book.bids).map(decimal), ["0.1", "0.3", "92233720000.3"]);
   },
 
+  "a profit is rounded exactly, with its sign"() {
+    equal([["1.005", 2], ["-1.005", 2], ["0.994999999999999999", 2], ["9.999", 2], ["-0.004", 2], ["7", 2], ["7.5", 0], ["123456789012345678.5", 0]].map(([text, places]) => rounded(text, places)),
+          ["1.01", "-1.01", "0.99", "10.00", "0.00", "7.00", "8", "123456789012345679"]);
+    equal([["12345.5", 2], ["-12345.5", 2], ["0", 0], ["-0.001", 2], ["5", 0]].map(([text, places]) => signed(text, places)), ["+12,345.50", "−12,345.50", "0", "0.00", "+5"]);
+    equal([placesOf(["1", "-2"]), placesOf(["1", "2.5"]), placesOf([])], [0, 2, 0]);
+  },
+  "a row stays with its account, also where names repeat"() {
+    equal(keysOf([{name: "A"}, {account: "7"}, {name: "A"}, {account: "7", name: "B"}]), ["name A", "account 7", "name A 1", "account 7 1"]);
+  },
+  "pages show each row once, below the leaders"() {
+    equal([pageStarts(0, 10), pageStarts(10, 10), pageStarts(11, 10), pageStarts(24, 10)], [[0], [0], [3, 10], [3, 10, 17]]);
+    equal([placesOn(0, 2, 10), placesOn(3, 11, 10), placesOn(10, 11, 10)], [[0, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 1, 2, 10]]);
+    for (const count of [12, 24, 200]) {
+      const seen = pageStarts(count, 11).flatMap((start) => placesOn(start, count, 11).slice(3));
+      equal(seen, Array.from({length: count - 3}, (_, i) => i + 3));
+    }
+    equal([rowsIn(100, 50), rowsIn(1200, 80), rowsIn(9999, 80)], [10, 15, 20]);
+  },
   "one is not several"() {
     equal([1, 0, 2, 1234, NaN].map((n) => counted(n, "batch", "batches")), ["1 batch", "0 batches", "2 batches", "1,234 batches", `${nothing} batches`]);
     equal([counted(1, "order"), counted(3, "order")], ["1 order", "3 orders"]);

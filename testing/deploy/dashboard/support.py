@@ -45,6 +45,7 @@ class Site:
         class Handler(SimpleHTTPRequestHandler):
             def translate_path(self, path):
                 name = path.split("?")[0].lstrip("/") or "index.html"
+                name = "leaderboard.html" if name == "leaderboard" else name
                 if name in missing or "/" in name.removeprefix("test/"):
                     return "/no/such/file"
                 if name == "chart.min.js" and charts:

@@ -1,0 +1,217 @@
+"""The leaderboard for a projector: by itself, and on a real server."""
+
+import json
+import time
+import unittest
+
+from exchange_server import BINARY, ExchangeServer
+from support import Site, browser
+
+# Answers as the server does: 304 to the tag of what the page has.
+FAKE = """
+window.asked = [];
+window.down = false;
+window.fetch = async (path, {headers}) => {
+  asked.push([String(path), headers["If-None-Match"] ?? null, headers["Cache-Control"]]);
+  if (down) throw new TypeError("Failed to fetch");
+  if (board.error) return new Response(JSON.stringify(board), {status: 404});
+  const tag = JSON.stringify(board);
+  const unchanged = headers["If-None-Match"] === `"${tag.length} ${tag.slice(0, 20)} ${board.batch}"`;
+  return new Response(unchanged ? null : tag, {status: unchanged ? 304 : 200, headers: {ETag: `"${tag.length} ${tag.slice(0, 20)} ${board.batch}"`}});
+};
+window.board = """
+NOON_US = 1795256991123456
+ROUNDS = [
+    {"round": 1, "name": "warm-up", "began_at_us": NOON_US},
+    {"round": 2, "name": "noon", "began_at_us": NOON_US + 3_600_000_000},
+]
+
+
+def standing(rank, name=None, account=None, profit="0", volume="1", trades=1):
+    who = {"name": name} if account is None else {"account": account}
+    return {"rank": rank, **who, "profit": profit, "volume": volume, "trades": trades}
+
+
+def leaderboard(*standings, batch=1, round=2, rounds=ROUNDS):
+    return {"batch": batch, "round": round, "rounds": rounds, "standings": standings}
+
+
+def crowd(count):
+    return leaderboard(*(standing(i + 1, f"n{i + 1}", profit=str(500 - i)) for i in range(count)))
+
+
+class PageAlone(unittest.TestCase):
+    def open(self, board, fragment="", **more):
+        site = Site()
+        self.addCleanup(site.close)
+        page = browser().open(
+            f"{site.address}/leaderboard{fragment}", before=FAKE + json.dumps(board), **more
+        )
+        self.addCleanup(page.close)
+        self.addCleanup(lambda: self.assertEqual(page.complaints(), []))
+        page.wait_for("document.querySelector('#state').dataset.state !== 'connecting'")
+        return page
+
+    def rows(self, page):
+        return [text.split("\t") for text in page.texts("#standings tbody tr")]
+
+    def test_rank_name_profit_volume_and_trades_are_shown(self):
+        page = self.open(
+            leaderboard(
+                standing(
+                    1, "Zoë & <b>Co</b>", profit="1234567.891", volume="92233720.5", trades=1234
+                ),
+                standing(2, account="77", profit="0.001"),
+                standing(3, "Bo", profit="-0.005"),
+            )
+        )
+        page.wait_for_count(3, "#standings tbody tr")
+        self.assertEqual(
+            self.rows(page),
+            [
+                ["1", "Zoë & <b>Co</b>", "+1,234,567.89", "92,233,720.50", "1,234"],
+                ["2", "77", "0.00", "1.00", "1"],
+                ["3", "Bo", "−0.01", "1.00", "1"],
+            ],
+        )
+        self.assertEqual(len(page.texts("#standings .gain")), 1)
+        self.assertEqual(page.texts("#standings .loss"), ["−0.01"])
+        self.assertEqual(page.text("#round-name"), "noon")
+        self.assertIn("Round 2, since", page.text("#round-time"))
+        self.assertEqual(page.text("#shown"), "3 in all")
+
+    def test_before_the_first_round_and_the_first_trade_it_says_so(self):
+        page = self.open(leaderboard(round=None, rounds=[]))
+        page.wait_for("document.querySelector('#nothing').innerText.includes('has not begun')")
+        page.evaluate(f"board = {json.dumps(leaderboard(batch=2))}")
+        page.wait_for("document.querySelector('#nothing').innerText.includes('No trades')")
+        self.assertEqual(page.text("#round-name"), "noon")
+
+    def test_a_leaderboard_that_is_the_same_is_not_sent_again(self):
+        page = self.open(leaderboard(standing(1, "Ada")))
+        page.wait_for("asked.length > 2")
+        asked = page.evaluate("asked")
+        self.assertEqual(asked[0], ["api/leaderboard?round=newest", None, "max-age=1"])
+        self.assertIsNotNone(asked[1][1])
+        self.assertEqual(page.text("#standings tbody .name"), "Ada")
+
+    def test_a_round_is_chosen_by_the_address_and_by_the_list(self):
+        page = self.open(leaderboard(standing(1, "Ada")), fragment="#1")
+        self.assertEqual(page.evaluate("asked[0][0]"), "api/leaderboard?round=1")
+        self.assertEqual(page.evaluate("document.querySelector('#rounds').value"), "1")
+        page.evaluate(f"board = {json.dumps(leaderboard(standing(1, 'Bo'), round=None))}")
+        page.evaluate(
+            "(() => { const list = document.querySelector('#rounds'); list.value = 'all';"
+            " list.dispatchEvent(new Event('change')); })()"
+        )
+        page.wait_for("document.querySelector('#standings tbody .name')?.innerText === 'Bo'")
+        self.assertEqual(page.evaluate("asked.at(-1)[0]"), "api/leaderboard")
+        self.assertEqual(page.evaluate("location.hash"), "#all")
+        self.assertEqual(page.text("#round-name"), "All rounds")
+
+    def test_a_lost_connection_is_said_and_a_new_one_found(self):
+        page = self.open(leaderboard(standing(1, "Ada")))
+        page.evaluate("down = true")
+        page.wait_for_state("away")
+        self.assertIn(
+            "Connection lost: the server cannot be reached. This is of", page.text("#notice")
+        )
+        self.assertEqual(page.text("#standings tbody .name"), "Ada")  # what is known stays
+        page.evaluate("down = false; dispatchEvent(new Event('online'))")
+        page.wait_for_state("live")
+        self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
+        page.evaluate("board = {error: 'there is no such round'}")
+        page.wait_for_state("away")
+        self.assertIn("there is no such round", page.text("#notice"))
+
+    def test_rows_glide_to_new_ranks_unless_motion_is_unwanted(self):
+        before = leaderboard(*(standing(i, name) for i, name in enumerate("ABC", 1)))
+        after = leaderboard(*(standing(i, name) for i, name in enumerate("CAB", 1)), batch=2)
+        for still in (False, True):
+            page = self.open(before, still=still)
+            page.wait_for_count(3, "#standings tbody tr")
+            page.evaluate(
+                "window.moved = []; const animate = Element.prototype.animate;"
+                "Element.prototype.animate = function (frames, options) {"
+                " moved.push([this.cells[1].innerText, frames[0].transform ?? 'new']);"
+                " return animate.call(this, frames, options); };"
+                f"board = {json.dumps(after)}"
+            )
+            page.wait_for("document.querySelector('#standings tbody .name').innerText === 'C'")
+            moved = dict(page.evaluate("moved"))
+            with self.subTest(still=still):
+                self.assertEqual(set(moved), set() if still else set("ABC"))
+                if not still:
+                    self.assertRegex(moved["C"], r"translateY\([1-9]")  # from below
+                    self.assertRegex(moved["A"], r"translateY\(-")
+
+    def test_rows_that_do_not_fit_are_paged_below_the_leaders(self):
+        for width, height in ((1920, 1080), (1280, 720), (800, 1200)):
+            with self.subTest(height=height):
+                page = self.open(crowd(200), width=width, height=height, still=True)
+                page.wait_for("document.querySelector('#standings tbody tr')")
+                names = page.texts("#standings tbody .name")
+                self.assertTrue(10 <= len(names) <= 20, names)
+                self.assertEqual(names, [f"n{i + 1}" for i in range(len(names))])
+                bottom = "[...document.querySelectorAll('#standings tbody tr')].at(-1).getBoundingClientRect().bottom"
+                self.assertLessEqual(
+                    page.evaluate(bottom),
+                    page.evaluate(
+                        "document.querySelector('footer').getBoundingClientRect().top + 1"
+                    ),
+                )
+                self.assertEqual(
+                    page.evaluate("[document.documentElement.scrollWidth, scrollY]"), [width, 0]
+                )
+                page.wait_for(
+                    f"document.querySelector('#standings tbody tr:nth-child(4) .name').innerText === 'n{len(names) + 1}'"
+                )
+                turned = page.texts("#standings tbody .name")
+                self.assertEqual(turned[:3], ["n1", "n2", "n3"])
+
+    def test_long_names_are_cut_and_numbers_are_not(self):
+        page = self.open(
+            leaderboard(standing(1, "W" * 40, profit="-123456789012.34", volume="92233720368")),
+            width=1280,
+            height=720,
+        )
+        page.wait_for_count(1, "#standings tbody tr")
+        cut = "(() => { const cell = document.querySelector('#standings tbody .{}'); return cell.scrollWidth > cell.clientWidth; })()"
+        self.assertEqual(
+            [page.evaluate(cut.replace("{}", name)) for name in ("name", "profit", "volume")],
+            [True, False, False],
+        )
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 1280)
+
+
+@unittest.skipUnless(BINARY.is_file(), f"{BINARY} is not built")
+class PageOfTheServer(unittest.TestCase):
+    def test_a_round_is_followed_live_without_a_key(self):
+        with ExchangeServer() as exchange:
+            page = browser().open(exchange.address + "/leaderboard")
+            self.addCleanup(page.close)
+            page.wait_for("document.querySelector('#nothing').innerText.includes('has not begun')")
+            exchange.request(
+                '<create><account id="1" balance="1000"/><account id="2" balance="0"/>'
+                '<symbol sym="SPY"><account id="2">50</account></symbol>'
+                '<set-account id="1" name="Ada"/><begin-round name="one"/></create>'
+            )
+            page.wait_for("document.querySelector('#nothing').innerText.includes('No trades')")
+
+            def trade(shares, limit):
+                for account, sign in (("1", ""), ("2", "-")):
+                    exchange.request(
+                        f'<transactions id="{account}"><order sym="SPY" amount="{sign}{shares}"'
+                        f' limit="{limit}"/></transactions>'
+                    )
+
+            trade(2, 3)
+            page.wait_for_count(2, "#standings tbody tr")
+            self.assertEqual(page.texts("#standings tbody .name"), ["Ada", "2"])
+            trade(1, 5)
+            page.wait_for("document.querySelector('#standings .gain')?.innerText === '+4'")
+            self.assertEqual(page.texts("#standings .loss"), ["−4"])
+            exchange.request('<create><begin-round name="two"/></create>')
+            page.wait_for("document.querySelector('#round-name').innerText === 'two'")
+            self.assertEqual(page.complaints(), [])
+            self.assertEqual(page.failed_requests(), [])
