@@ -1,5 +1,6 @@
 #include "http/core_client.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -30,7 +31,7 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, c
   pending.sink = this;
   pending.executed.clear();
   Authenticator* const authenticator = pending.needs_no_key ? nullptr : authenticator_;
-  if (authenticator != nullptr) co_await check_keys(pending.keys);
+  if (authenticator != nullptr) co_await check_keys(pending.keys, pending.proven);
   if (pending.keys.refused) {
     pending.refuse(Reason::key_unchecked);
     co_return "";
@@ -48,28 +49,35 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, c
 }
 
 // The authenticator calls back before it ends, and this waits for it.
-asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys) {
+asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys, Logins* proven) {
+  const auto has_key = [](const Credential& one) { return !one.key.empty(); };
+  const bool all_have_keys = std::all_of(keys.credentials.begin(), keys.credentials.end(), has_key);
+  if (proven != nullptr && all_have_keys) keys.logins = *proven;
   if (authenticator_->is_checked(keys)) co_return;
+  // Another key than the proven one: it is checked as if there were none.
+  if (proven != nullptr && keys.checked == 0) keys.logins.clear();
   Event checked(context_);
   keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
   authenticator_->check(keys);
   co_await checked.wait();
+  if (proven != nullptr && !keys.logins.empty()) *proven = keys.logins;
 }
 
 asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login,
-                                                         const PeerAddress& address) {
+                                                         const PeerAddress& address,
+                                                         Logins* proven) {
   if (authenticator_ == nullptr) co_return true;
   const AccountId account = login.account;
   KeyCheck keys(address);
   keys.begin_batch({&login, 1}, {});
-  co_await check_keys(keys);
+  co_await check_keys(keys, proven);
   if (keys.refused) co_return std::nullopt;
   co_return keys.is_logged_in(account);
 }
 
 asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId account,
                                                                 PeerAddress address) {
-  PendingRequest pending(context_, address);
+  PendingRequest pending(context_, HttpPeer{address});
   const Command command = RecordEvents{account};
   pending.commands = {&command, 1};
   pending.needs_no_key = true;

@@ -19,11 +19,23 @@
 
 namespace exchange {
 
+using Logins = std::vector<KeyCheck::Login>;
+
+// The other end of a connection, with the logins that its requests have proven: a later request
+// that carries the same key needs no hash. Each carries one still, so it may come from another user
+// of a proxy.
+struct HttpPeer {
+  PeerAddress address;
+  Logins* logins = nullptr;  // the connection's; null: none are kept
+  operator const PeerAddress&() const { return address; }
+};
+
 // One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
-  PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
-      : keys(address), executed(context) {}
+  PendingRequest(boost::asio::io_context& context, const HttpPeer& peer)
+      : keys(peer.address), proven(peer.logins), executed(context) {}
   KeyCheck keys;
+  Logins* const proven;  // as HttpPeer::logins
   bool needs_no_key = false;
   Event executed;
 };
@@ -66,7 +78,8 @@ class CoreClient final : public CompletionSink {
   KeyRing* keys() const { return has_keys() ? &authenticator_->keys() : nullptr; }
   // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
   // checked, since the server stops or has too much to check.
-  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const PeerAddress& address);
+  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const PeerAddress& address,
+                                                      Logins* proven = nullptr);
 
   // From the return on, the events of this account are recorded, if it exists.
   struct Recorded {
@@ -112,7 +125,7 @@ class CoreClient final : public CompletionSink {
     bool closed = false;
     std::size_t executing = 0;  // leases
   };
-  boost::asio::awaitable<void> check_keys(KeyCheck& keys);
+  boost::asio::awaitable<void> check_keys(KeyCheck& keys, Logins* proven);
   void completed(std::span<Submission* const> submissions) override;
 
   bool begin_confirmation();

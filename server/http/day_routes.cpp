@@ -63,8 +63,7 @@ std::string read_question(const HttpHeader& header, const HttpLimits& limits,
 // day, since today it may be another's, or with that of an operator of today. Nothing if its
 // response is there already.
 asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHeader& header,
-                                                    const MomentQuestion& question,
-                                                    PeerAddress peer) {
+                                                    const MomentQuestion& question, HttpPeer peer) {
   if (!question.account || !at.core.has_keys()) co_return std::nullopt;
   Credential login = operator_login(header);
   KeyHash key;
@@ -91,12 +90,12 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
 
 }  // namespace
 
-asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   Replayer::Question question = [](DayDesk& desk) { return desk.list(); };
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
-asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const std::string day(last_segment(request));
   if (!is_day_name(day)) co_return unknown_day(request, day);
   const std::string_view text = parameter(request, "sym");
@@ -112,7 +111,7 @@ asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, P
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
-asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   constexpr auto bad_request = http::status::bad_request;
   MomentQuestion asked;
   const std::string problem = read_question(request, at.limits, asked);

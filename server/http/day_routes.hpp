@@ -7,10 +7,9 @@
 namespace exchange {
 
 boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request,
-                                                 PeerAddress peer);
+                                                 HttpPeer peer);
 boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request,
-                                                PeerAddress peer);
-boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request,
-                                             PeerAddress peer);
+                                                HttpPeer peer);
+boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, HttpPeer peer);
 
 }  // namespace exchange

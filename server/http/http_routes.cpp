@@ -232,7 +232,7 @@ asio::awaitable<std::string> stale(HttpRoutes& at) {
   co_return reason;
 }
 
-Answer metrics(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer metrics(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const bool active =
       co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
@@ -243,19 +243,18 @@ Answer metrics(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
                     std::move(text));
 }
 
-// If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
-// the time of a refusal reveals nothing.
+// If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
+// always takes one hash, so that its time reveals nothing.
 asio::awaitable<std::optional<bool>> may_see(HttpRoutes& at, const HttpHeader& header,
-                                             const AccountId& account, PeerAddress peer) {
+                                             const AccountId& account, HttpPeer peer) {
   if (!at.core.has_keys()) co_return true;
-  auto given = read_basic_credentials(field_of(header, http::field::authorization));
-  Credential login{Credential::Use::login, account, {}};
-  if (given && given->account == account) login.key = std::move(given->key);
-  co_return co_await at.core.is_good(std::move(login), peer);
+  Credential login = operator_login(header);
+  if (login.account == account) login.use = Credential::Use::login;
+  co_return co_await at.core.is_good(std::move(login), peer, peer.logins);
 }
 
 // Ids of accounts that have a name are the operator's to see.
-Answer leaderboard(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const std::string_view ids = parameter(request, "ids");
   const bool with_ids = ids == "true";
   if (ids.data() != nullptr && !with_ids)
@@ -263,7 +262,8 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   const std::string reason = co_await stale(at);
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
   if (with_ids && at.core.has_keys()) {
-    const std::optional<bool> allowed = co_await at.core.is_good(operator_login(request), peer);
+    const std::optional<bool> allowed =
+        co_await at.core.is_good(operator_login(request), peer, peer.logins);
     if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
     if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
   }
@@ -272,7 +272,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return shared_leaderboard(at, request, with_ids);
 }
 
-Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const auto id = parse_account_id(last_segment(request));
   if (!id)
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
@@ -306,7 +306,7 @@ Answer account(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
 // The number of the order that the account calls so; 0 with the response that refuses it.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
-    HttpRoutes& at, const HttpRequest& request, PeerAddress peer) {
+    HttpRoutes& at, const HttpRequest& request, HttpPeer peer) {
   HttpJsonRequest asked = read_http_json(request, JsonVerb::query, at.protocol);
   if (!asked.request.problem)  // only its number is wanted
     std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
@@ -325,7 +325,7 @@ bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
 // The key is checked after the order's row is read, which names the account, but before its
 // executions are. The tables are ahead of the view by a moment: what is not in both is not shown
 // yet.
-Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const auto refuse = [&](std::string_view sentence) {
     return http_error(request, unavailable, sentence);
   };
@@ -383,7 +383,7 @@ Answer order(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
   co_return json(request, order_json(*at.view, *found.order, range));
 }
 
-Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer execute(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   AddressTurns::Turn parsing = co_await at.turns.take(peer);
   StageStamps stamps;
   stamps.begin();
@@ -432,7 +432,7 @@ Answer execute(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
 
 // Closes the store as a day, or says what has become of that: the client asks again until it is
 // closed.
-Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
+Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   if (!at.core.has_keys())
     co_return http_error(request, http::status::forbidden,
                          "this server has no operator: start it with --auth and "
@@ -442,7 +442,7 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, PeerAddress peer) {
     co_return http_error(request, http::status::forbidden,
                          "a new day needs the operator's key itself: accounts end with the day",
                          code_of(Reason::operator_key));
-  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer);
+  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer, peer.logins);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
   if (at.readiness.role() != Readiness::Role::active)
@@ -484,7 +484,7 @@ struct Route {
   HttpResponse (*at_once)(HttpRoutes&, const HttpHeader&) = nullptr;
   // From a view that is up to date, by a caller who has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
-  Answer (*answer)(HttpRoutes&, HttpRequest&, PeerAddress) = nullptr;
+  Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
   std::optional<JsonVerb> json = {};
   bool takes_body() const { return methods == posting || methods == patching; }
 };
@@ -610,12 +610,12 @@ bool HttpRoutes::executes_at_once(const HttpRequest& request) const {
   return find_route(request)->json && request.body().size() <= small_bytes_max;
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, PeerAddress peer) {
+asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, HttpPeer peer) {
   HttpJsonRequest asked = read_http_json(request, *find_route(request)->json, protocol);
   co_return co_await execute_http_json(entry, metrics, request, peer, std::move(asked));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
+asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, HttpPeer peer) {
   const Route& route = *find_route(request);
   if (route.json) {
     AddressTurns::Turn parsing = co_await turns.take(peer);

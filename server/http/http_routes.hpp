@@ -61,9 +61,9 @@ struct HttpRoutes {
   // thread of answers: small orders in JSON. Any thread.
   bool executes_at_once(const HttpRequest& request) const;
   // To such a request, from `peer`. Thread of connections.
-  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, PeerAddress peer);
+  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, HttpPeer peer);
   // The response to any other. Thread of answers.
-  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer);
 
   // Of each row of the table. A path that ends with a slash is followed by one more segment; those
   // of the dashboard are not among them.

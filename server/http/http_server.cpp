@@ -288,6 +288,8 @@ class HttpServer::State {
     if (secure && context == nullptr) co_return;  // closes it
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
+    Logins logins;
+    const HttpPeer with_logins{peer, &logins};
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
@@ -313,9 +315,9 @@ class HttpServer::State {
         stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
         if (routes_.executes_at_once(parser.get()))
-          response = co_await routes_.execute_at_once(parser.release(), peer);
+          response = co_await routes_.execute_at_once(parser.release(), with_logins);
         else
-          response = co_await asio::co_spawn(answers_, answer(parser.release(), peer),
+          response = co_await asio::co_spawn(answers_, answer(parser.release(), with_logins),
                                              asio::use_awaitable);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
@@ -479,7 +481,7 @@ class HttpServer::State {
   }
 
   // Thread of answers.
-  asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
+  asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer) {
     apply();
     if (view_lost_ && HttpRoutes::is_market_data(request))
       co_return http_error(request, http::status::service_unavailable,

@@ -90,7 +90,7 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
 }
 
 asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
-                                                const HttpHeader& header, PeerAddress peer,
+                                                const HttpHeader& header, HttpPeer peer,
                                                 HttpJsonRequest asked) {
   Metrics::add(metrics.requests);
   if (asked.request.problem) Metrics::add(metrics.client_errors);

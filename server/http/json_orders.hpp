@@ -24,7 +24,7 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
                                const ProtocolLimits& limits);
 // Executes it and makes the response. Thread: that of `core`.
 boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
-                                                       const HttpHeader& header, PeerAddress peer,
+                                                       const HttpHeader& header, HttpPeer peer,
                                                        HttpJsonRequest asked);
 // Of `Authorization`: the operator's key (Bearer), or an account that is an operator (Basic).
 Credential operator_login(const HttpHeader& header);

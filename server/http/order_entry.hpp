@@ -47,7 +47,7 @@ class OrderEntry {
         lease_(std::move(lease)),
         limits_(limits),
         metrics_(metrics),
-        pending_(core.context(), address) {}
+        pending_(core.context(), HttpPeer{address}) {}
 
   // Until few requests wait.
   boost::asio::awaitable<void> has_room();

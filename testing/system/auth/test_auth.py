@@ -1,6 +1,7 @@
 """A real server with --auth, with TLS and without: which keys log in, over both ports, and what a restart keeps."""
 
 import contextlib
+import http.client
 import json
 import select
 import signal
@@ -123,6 +124,8 @@ class Keys(unittest.TestCase):
                 status, _, body = http_request(port, "GET", path, headers=basic(1, KEY))
                 self.assertEqual(status, 200)
                 self.assertEqual(json.loads(body)["account"], "1")
+                as_operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
+                self.assertEqual(http_request(port, "GET", path, headers=as_operator)[2], body)
                 missing = http_request(port, "GET", own)
                 self.assertEqual(missing[0], 404)
                 others = [basic(1, WRONG), basic(2, WRONG), basic(2, KEY), basic(3, KEY)]
@@ -135,6 +138,51 @@ class Keys(unittest.TestCase):
             books = ["/api/symbols", "/api/books/S", "/api/trades?sym=S"]
             for path in ["/", "/healthz", "/readyz", "/metrics", *books]:
                 self.assertEqual(http_request(port, "GET", path)[0], 200, path)
+
+    def test_a_key_that_a_connection_of_http_sent_before_is_hashed_once(self):
+        """Each request must still carry it: connections of a proxy have many users."""
+        with ExchangeServer("--auth") as server, contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", server.http_port, timeout=PATIENCE_S)
+        ) as connection:
+            for name, key in ((1, KEY), (2, WRONG)):
+                http_request(server.http_port, "POST", "/api/xml", account(name, key))
+            hashed = lambda: metric(server.http_port, "exchange_key_hashes_total")
+
+            def check(status, hashes, method, path, body=None, headers=None):
+                before = hashed()
+                connection.request(method, path, body, headers or {})
+                answer = connection.getresponse()
+                answer.read()
+                self.assertEqual((answer.status, hashed() - before), (status, hashes))
+
+            def see(status, hashes, headers=None):
+                check(status, hashes, "GET", "/api/accounts/1", headers=headers)
+
+            order = json.dumps({"symbol": "S", "side": "buy", "shares": "1", "limit": "1"})
+            wait_until(
+                lambda: http_request(
+                    server.http_port, "GET", "/api/accounts/1", headers=basic(1, KEY)
+                )[0]
+                == 200,
+                "the account",
+            )
+            see(200, 1, basic(1, KEY))
+            see(200, 0, basic(1, KEY))
+            check(201, 0, "POST", "/api/orders", order, basic(1, KEY))
+            check(200, 0, "POST", "/api/xml", transactions(1, QUERY, KEY))
+            for headers in (None, basic(1, WRONG), basic(2, WRONG), basic(2, KEY)):
+                see(404, 1, headers)
+                see(200, 0, basic(1, KEY))
+            check(404, 1, "POST", "/api/orders", order, basic(1, WRONG))
+            check(404, 1, "POST", "/api/orders", order, basic(2, KEY))
+            check(201, 1, "POST", "/api/orders", order, basic(2, WRONG))
+            check(201, 0, "POST", "/api/orders", order, basic(2, WRONG))
+            # Another key ends what the one before has proven.
+            change = creation('<set-key id="1" key="another key"/>')
+            self.assertIn("created", http_request(server.http_port, "POST", "/api/xml", change)[2])
+            see(404, 1, basic(1, KEY))
+            see(200, 1, basic(1, "another key"))
+            see(200, 0, basic(1, "another key"))
 
     def test_keys_are_nowhere_in_what_the_server_says(self):
         key = "unmistakable-secret"
