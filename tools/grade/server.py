@@ -73,7 +73,8 @@ def protected(command, submission, work, limits, is_build=False):
         return [*made, "/bin/sh", "-c", command]
     readable = [Path(os.path.abspath(path)) for path in limits.readable]
     if not submission.top:  # from the command line of the grader
-        readable += sandbox.named_files(command, submission.folder)
+        named = sandbox.named_files(command, submission.folder)
+        readable += [path for path in named if not path.is_relative_to(work)]  # its data
     return made + sandbox.wrapped(
         command,
         submission.top or submission.folder,

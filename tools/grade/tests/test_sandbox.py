@@ -179,6 +179,11 @@ class Ends(Course):
             grader.kill()
         self.assertTrue(toys.waits_for(lambda: not toys.is_running(mark)))
 
+    def test_a_file_of_its_data_that_the_command_names_is_writable_after_a_kill(self):
+        arguments = ["--server", "toy=" + self.toy("{data}/orders"), "--parts", "durability"]
+        _, out, said = self.grade(*arguments, "--sandbox", "on")
+        self.assertRegex(out, r"1  toy +20.0 of 20", said)
+
     def test_replies_without_end(self):
         programs = toys.SERVER.parent
         for name in REAL:
