@@ -102,11 +102,11 @@ struct Follower {
       replace(own["orders"], order, "order", order["open"] != "0");
     }
   }
-  // Lists in the order of their names, and without what the operator lets the account do.
+  // Lists in the order of their names, and without what the operator has set.
   static Json sorted(Json state) {
     Json& own = state["account"];
     if (own.is_null()) return state;
-    for (const char* rule : {"role", "access", "orders_max", "position_max"}) own.erase(rule);
+    for (const char* set : {"role", "access", "orders_max", "position_max", "name"}) own.erase(set);
     for (const char* list : {"orders", "positions"}) {
       const char* name = list[0] == 'o' ? "order" : "symbol";
       std::sort(own[list].begin(), own[list].end(),
