@@ -10,7 +10,7 @@ ARG RUNTIME_IMAGE=debian:bookworm-slim
 
 FROM ${BUILD_IMAGE} AS build
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev \
+      cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev libtomlplusplus-dev \
       ninja-build nlohmann-json3-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src

@@ -42,6 +42,28 @@ struct NewDay {
   std::string day;       // the name of the one that ends
   std::string scenario;  // file of a <create> document for the next one; empty: none
 };
+// Of a class, which the teacher keeps in `folder`.
+struct InitClass {
+  std::string folder, roster, scenario;  // files: CSV, TOML
+};
+struct StartClass {
+  std::string folder, round;  // the name of a round that begins; empty: the first one begins
+};
+struct PauseClass {
+  std::string folder;
+};
+struct StopClass {
+  std::string folder;
+};
+struct NewClassDay {
+  std::string folder, day;  // the name of the one that ends
+};
+struct ShowClass {
+  std::string folder;
+};
+struct ExportClass {
+  std::string folder, to;
+};
 struct NewKey {
   std::optional<std::string> account;  // none: that of the settings, which changes its own
   std::string file;                    // "-": the user types it; empty: it is made, and shown once
@@ -124,11 +146,12 @@ struct Help {
 struct Quit {};
 
 // In the order of the help. For each one CommandParser has add(), and Step what it does.
-using Command =
-    std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange, Adjustment,
-                 NewRound, NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
-                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols,
-                 ShowLeaderboard, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange,
+                             Adjustment, NewRound, NewDay, InitClass, StartClass, PauseClass,
+                             StopClass, NewClassDay, ShowClass, ExportClass, NewOrder, Replacement,
+                             CancelOrders, CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders,
+                             ShowHistory, ShowBook, ShowTrades, ShowSymbols, ShowLeaderboard, Watch,
+                             WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // What the user typed is no valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {
@@ -176,6 +199,5 @@ inline constexpr std::chrono::milliseconds new_day_pause{50};
 // for what a command tells beside what it was asked for
 inline constexpr double aside_timeout_s = 2;
 inline constexpr std::size_t history_orders_max = 50, noticed_orders_max = 1'000;
-inline constexpr std::size_t http_body_bytes_max = 64u << 20;
 
 }  // namespace exchange::cli

@@ -72,6 +72,17 @@ class CommandParser {
   };
   void add_rules(CLI::App* app, std::span<const RuleOption> options);
 
+  // Of a class.
+  void add(Of<InitClass>);
+  void add(Of<StartClass>);
+  void add(Of<PauseClass>);
+  void add(Of<StopClass>);
+  void add(Of<NewClassDay>);
+  void add(Of<ShowClass>);
+  void add(Of<ExportClass>);
+  CLI::App* command_of_class(const std::string& name, const std::string& words, const char* text,
+                             std::function<Command()> make);
+
   void add(Of<NewOrder>);
   void add_order(Side side, const char* name, const char* text);
   void add_shares_and_price(CLI::App* app, const std::string& text);
@@ -101,7 +112,8 @@ class CommandParser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[3], reference_, tif_, stp_, at_band_, key_file_, reason_, scenario_;
+  std::string words_[3], reference_, tif_, stp_, at_band_, key_file_, reason_, scenario_, folder_,
+      round_, to_;
   bool post_ = false, all_ = false, cancel_orders_ = false;
   std::vector<Rule> rules_;
   std::vector<std::string> list_;

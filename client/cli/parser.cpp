@@ -119,6 +119,8 @@ CommandParser::CommandParser(Place place, Settings& settings) : place_(place), s
   command("admin", "COMMAND …", "Operate", "keys, roles, limits, cash and shares of accounts; days",
           {})
       ->require_subcommand(1);
+  command("class", "COMMAND …", "Operate", "a class of students and bots", {})
+      ->require_subcommand(1);
   boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
       [this](auto kind) { add(kind); });
   add_own_key();

@@ -1,12 +1,9 @@
 #include "client/cli/ports.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/error.hpp>
 #include <boost/beast/websocket.hpp>
 #include <chrono>
 #include <cstring>
@@ -25,6 +22,7 @@ using Error = boost::system::error_code;
 
 namespace {
 
+constexpr std::size_t message_bytes_max = 64u << 20;
 constexpr std::chrono::milliseconds retry_pause_min{50}, retry_pause_max{1'000};
 
 using client::StopFlag;
@@ -36,13 +34,6 @@ std::string advice(const char* option) {
   return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") +
          (http_port ? " (its --http-port must not be off); " : "; ") + option +
          " HOST:PORT names another.";
-}
-
-std::string base64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4, '\0');  // string's own end takes the final zero
-  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                    reinterpret_cast<const unsigned char*>(bytes.data()), int(bytes.size()));
-  return text;
 }
 
 }  // namespace
@@ -115,54 +106,35 @@ std::string XmlPort::ask_on_connection(std::string_view document) try {
 
 namespace {
 
-// `head`: method and target; `more`: the fields that not every request has, each with its line end.
-HttpReply http_ask(const std::string& address, const std::string& head, const std::string& more,
-                   const std::string& body, double timeout_s, const StopFlag& stop,
-                   const client::Security& security) {
+client::HttpReply http_ask(const std::string& address, const client::HttpRequest& request,
+                           double timeout_s, const StopFlag& stop,
+                           const client::Security& security) try {
   Stream stream = connect(address, "--http", timeout_s, stop, security);
-  const std::string request = head + " HTTP/1.1\r\nHost: " + stream.peer() +
-                              "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
-                              "Connection: close\r\n" +
-                              more + "\r\n" + body;
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(http_body_bytes_max);
-  parser.eager(true);
-  std::size_t parsed = 0;
-  Error error;
-  stream.send_and_receive(request, [&](std::string_view bytes) {
-    error = {};
-    while (parsed < bytes.size() && !parser.is_done() && !error)
-      parsed += parser.put(boost::asio::const_buffer(bytes.data() + parsed, bytes.size() - parsed),
-                           error);
-    if (error == http::error::need_more) error = {};
-    return error || parser.is_done();
-  });
-  if (error)
-    throw client::BadReply(address + " does not speak HTTP (" + error.message() +
-                           "); --http HOST:PORT names the HTTP port, which is not the XML port");
-  return {parser.get().result_int(), std::move(parser.get().body())};
+  return client::ask(stream, request);
+} catch (const client::BadReply& error) {
+  throw client::BadReply(std::string(error.what()) +
+                         "; --http HOST:PORT names the HTTP port, which is not the XML port");
 }
 
 }  // namespace
 
 HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
                    const StopFlag& stop, const Access& access) {
-  const std::string credentials =
-      access.key.empty() ? ""
-      : access.account.empty()
-          ? "Authorization: Bearer " + access.key + "\r\n"
-          : "Authorization: Basic " + base64(access.account + ":" + access.key) + "\r\n";
-  return http_ask(address, "GET " + target, credentials, "", timeout_s, stop, access.security);
+  return http_ask(
+      address,
+      {.head = "GET " + target, .fields = client::authorization(access.account, access.key)},
+      timeout_s, stop, access.security);
 }
 
 HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
                     const std::string& operator_key, double timeout_s, const StopFlag& stop,
                     const client::Security& security) {
-  return http_ask(address, "POST " + target,
-                  "Authorization: Bearer " + operator_key +
-                      "\r\nContent-Type: application/json\r\nContent-Length: " +
-                      std::to_string(json.size()) + "\r\n",
-                  json, timeout_s, stop, security);
+  return http_ask(
+      address,
+      {.head = "POST " + target,
+       .fields = client::authorization({}, operator_key) + "Content-Type: application/json\r\n",
+       .body = json},
+      timeout_s, stop, security);
 }
 
 struct Feed::Socket {
@@ -189,7 +161,7 @@ Feed::Feed(const std::string& address, double timeout_s, const client::StopFlag&
   socket.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
     request.set(http::field::user_agent, "exchange-cli");
   }));
-  socket.read_message_max(http_body_bytes_max);
+  socket.read_message_max(message_bytes_max);
 
   bool done = false;
   Error error;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "client/cli/command.hpp"
-#include "client/connection/stream.hpp"
+#include "client/connection/http.hpp"
 
 namespace exchange::cli {
 
@@ -41,10 +41,7 @@ class XmlPort {
   std::optional<client::Stream> stream_;
 };
 
-struct HttpReply {
-  unsigned status = 0;
-  std::string body;
-};
+using client::HttpReply;
 // Sent with a question: the account, if the exchange requires keys, or the operator's key without
 // an account, and how the connection is secured.
 struct Access {

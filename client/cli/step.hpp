@@ -43,6 +43,14 @@ struct Runner::Step {
   void operator()(const NewRound& round);
   void operator()(const NewDay& ended);
 
+  void operator()(const InitClass& wanted);
+  void operator()(const StartClass& wanted);
+  void operator()(const PauseClass& wanted);
+  void operator()(const StopClass& wanted);
+  void operator()(const NewClassDay& wanted);
+  void operator()(const ShowClass& wanted);
+  void operator()(const ExportClass& wanted);
+
   void operator()(const NewOrder& typed);
   void operator()(const Replacement& replacement);
   void operator()(const CancelOrders& cancel);
@@ -64,6 +72,7 @@ struct Runner::Step {
   void operator()(const Quit&) { runner.has_quit_ = true; }
 
  private:
+  class OfClass;  // what the commands of a class share
   // Of the operator's commands: the operator if there is its key, which is read again each time,
   // since a shell may be older than the file. Else the account, if there is its key.
   Sender sender() const;

@@ -1,0 +1,84 @@
+#pragma once
+// Characters decide what a bot does at each of its turns: from what everybody sees of one symbol,
+// and what its account has. They keep little, so a bot goes on after a lost reply, a restart of the
+// server or of the bots. Pure: the same seed and sights always give the same commands.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/described.hpp"
+#include "engine/commands.hpp"
+
+namespace exchange::classroom {
+
+BOOST_DEFINE_FIXED_ENUM_CLASS(
+    CharacterKind, std::uint8_t,
+    maker,     // quotes on both sides, close to the market; lower, the more shares it has
+    thin,      // a maker far from the market, with small quotes that come and go
+    noise,     // buys and sells at random
+    momentum,  // buys what rises, sells what falls
+    informed,  // knows what a share is worth, and trades where the market is wrong
+    bear,      // sells for minutes whatever comes, then buys back
+    breaker    // sends what the rules forbid
+)
+
+// What everybody sees, in the price's own money.
+struct MarketSight {
+  std::optional<double> bid, ask, last;
+  bool is_open = true;       // orders execute
+  bool takes_orders = true;  // or are collected
+};
+struct OwnOrder {
+  OrderId id = 0;
+  Side side = Side::buy;
+  Price limit;
+  bool operator==(const OwnOrder&) const = default;
+};
+struct Sight {
+  double time_s = 0;  // since the bots began
+  double value = 0;   // what a share is worth, for those that know it
+  MarketSight market;
+  double cash = 0, shares = 0;   // free
+  double shares_in_orders = 0;   // of open sells
+  std::vector<OwnOrder> orders;  // open
+};
+
+struct CharacterOptions {
+  AccountId account;
+  SymbolName symbol;
+  double price = 100;          // where the market begins, if there is none yet
+  double tick = 0.01;          // above zero
+  double shares = 10;          // of an order
+  double shares_at_start = 0;  // which it wants to come back to
+  std::uint64_t seed = 0;
+};
+
+class Character {
+ public:
+  virtual ~Character() = default;
+  // The commands of one request; none: nothing to do. Cancels name orders of the sight.
+  virtual std::vector<Command> turn(const Sight& sight) = 0;
+  // Whether its requests are to be refused.
+  virtual bool breaks_rules() const { return false; }
+};
+std::unique_ptr<Character> make_character(CharacterKind kind, const CharacterOptions& options);
+
+// What a share is worth: a price that walks at random, with news now and then that moves it by some
+// percent. Goes back to where it began in the long run, and stays above zero.
+class FairValue {
+ public:
+  FairValue(double price, std::uint64_t seed) : random_(seed), begin_(price), value_(price) {}
+  // Times do not descend.
+  double at(double time_s);
+
+ private:
+  std::mt19937_64 random_;
+  const double begin_;
+  double value_, time_s_ = 0;
+};
+
+}  // namespace exchange::classroom

@@ -1,0 +1,181 @@
+"""Classes with real bots: the lesson of docs/class.md prints what the page shows; what is interrupted goes on."""
+
+import base64
+import csv
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+from exchange_server import BIN, PATIENCE_S, ROOT, free_ports, wait_until
+from support import run, steps_of, text_of
+
+STEPS = steps_of("class.md")
+EXAMPLE = ROOT / "client/classroom/example"
+CHANGING = re.compile(r"(?<=process )\d+|127\.0\.0\.1:\d+")
+
+
+class Class(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        for file in EXAMPLE.iterdir():
+            shutil.copy(file, self.folder)
+        self.port, self.http_port = free_ports(2)
+        self.server = None
+        self.addCleanup(self.end)
+
+    def end(self):
+        self.cli("class stop")
+        if self.server:
+            self.server.terminate()
+            self.server.wait(PATIENCE_S)
+            self.server.stdout.close()
+
+    def start_server(self):
+        """As the page starts it, on free ports."""
+        (command,) = (words for words, _ in STEPS if words.startswith("exchange-server"))
+        ports = ["--port", str(self.port), "--http-port", str(self.http_port)]
+        self.server = subprocess.Popen(
+            [
+                BIN / "server",
+                *shlex.split(command.rstrip("& "))[1:],
+                *ports,
+                "--log-level",
+                "error",
+            ],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.assertIn("ready", self.server.stdout.readline())
+
+    def kill_server(self):
+        self.server.kill()
+        self.server.wait()
+        self.server.stdout.close()
+
+    def cli(self, words):
+        ((_, text),) = run([f"exchange-cli {words}"], self, cwd=self.folder)
+        return text
+
+    def write_roster(self, count):
+        rows = "".join(f"student {i},s{i}@x.org\n" for i in range(count))
+        (self.folder / "roster.csv").write_text("name,email\n" + rows)
+
+    def students(self):
+        with open(self.folder / "class/keys.csv", encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def account_of(self, student):
+        login = base64.b64encode(f"{student['account']}:{student['key']}".encode()).decode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.http_port}/api/accounts/{student['account']}",
+            headers={"Authorization": f"Basic {login}"},
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+            return json.load(response)
+
+    def trades(self):
+        rows = re.findall(r"^\w+ +open .* (\d+) +\d+$", self.cli("class status"), re.M)
+        return sum(map(int, rows))
+
+    def wait_for_trades(self, more_than=0):
+        wait_until(lambda: self.trades() > more_than, "the bots to trade")
+
+    def check_begin(self):
+        """Each student has what the scenario gives, once."""
+        for student in self.students():
+            account = self.account_of(student)
+            self.assertEqual(account["balance"], "100000")
+            held = {one["symbol"]: one["shares"] for one in account["positions"]}
+            self.assertEqual(held, {"ABC": "100", "XYZ": "100"})
+            self.assertEqual(account["name"], student["shown as"])
+            self.assertEqual(account["orders_max"], 50)
+
+    def test_each_command_prints_what_the_page_shows(self):
+        printed = []
+        for command, _ in STEPS:
+            if command.startswith("exchange-server"):
+                self.start_server()
+                printed.append((command, ""))
+                continue
+            printed += run([command], self, cwd=self.folder)
+            if " start" in command:
+                self.wait_for_trades()
+        shown, real = (CHANGING.sub("N", text_of(steps)) for steps in (STEPS, printed))
+        self.assertEqual(shown, real)
+
+    def test_who_joins_gets_an_account_and_the_others_keep_theirs(self):
+        self.write_roster(2)
+        self.cli("class init roster.csv scenario.toml")
+        before = self.students()
+        self.start_server()
+        self.cli("class start")
+        self.write_roster(3)
+        self.assertIn("1 student new", self.cli("class init roster.csv scenario.toml"))
+        after = self.students()
+        self.assertEqual(after[:2], before)
+        self.assertEqual(len(after), 3)
+        self.check_begin()
+        self.assertEqual(len({student["account"] for student in after}), 3)
+
+    def test_a_start_that_is_killed_goes_on(self):
+        self.write_roster(60)
+        self.cli("class init roster.csv scenario.toml")
+        self.start_server()
+        environment = {
+            "EXCHANGE_CONNECT": f"127.0.0.1:{self.port}",
+            "EXCHANGE_HTTP": f"127.0.0.1:{self.http_port}",
+        }
+        with subprocess.Popen(
+            [BIN / "exchange-cli", "class", "start"],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        ) as start:
+            time.sleep(1)  # some of the accounts
+            start.kill()
+        self.cli("class start")
+        self.check_begin()
+
+    def test_bots_go_on_after_the_server_was_killed(self):
+        self.cli("class init roster.csv scenario.toml")
+        self.start_server()
+        self.cli("class start")
+        self.wait_for_trades()
+        before = self.trades()
+        self.kill_server()
+        self.start_server()
+        self.wait_for_trades(before)
+        self.assertIn("the bots trade already", self.cli("class start"))
+        self.assertIn("the bots have ended", self.cli("class stop"))
+        log = (self.folder / "class/bots.log").read_text()
+        self.assertRegex(log, r"breaker 1: \d+ sent, [1-9]\d* refused")
+
+    def test_accounts_of_another_class_are_not_taken(self):
+        self.cli("class init roster.csv scenario.toml")
+        self.start_server()
+        self.cli("class start")
+        self.cli("class stop")
+        self.cli("class init roster.csv scenario.toml --folder other")
+        shutil.copy(self.folder / "class/operator.key", self.folder / "other")
+        self.assertRegex(
+            self.cli("class start --folder other"),
+            r"^exchange-cli: account \d+ exists already, with a key that other does not have: ",
+        )
+
+    def test_without_a_class_there_is_a_sentence(self):
+        self.assertEqual(
+            self.cli("class status"),
+            "exchange-cli: there is no class in class: 'class init ROSTER SCENARIO' makes one\n",
+        )

@@ -1,0 +1,154 @@
+// What a teacher keeps of a class.
+#include "client/classroom/class_folder.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "catch.hpp"
+#include "support/folder.hpp"
+
+using namespace exchange::classroom;
+using namespace exchange::testing;
+
+namespace {
+
+struct Place {
+  Place() { write("scenario", scenario); }
+  std::string path(const std::string& name) const { return folder / name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+  }
+  std::size_t init() const { return made.write(path("roster"), path("scenario"), "http://x"); }
+  std::string error() const {
+    try {
+      init();
+      return "";
+    } catch (const std::invalid_argument& error) {
+      const std::string text = error.what();
+      return text.substr(text.rfind('/') + 1);
+    }
+  }
+
+  const TemporaryFolder folder;
+  const std::string scenario =
+      "[student]\ncash = 5\nshares = { ABC = 7 }\n[[instrument]]\nsymbol = \"ABC\"\n"
+      "[[bots]]\ncharacter = \"bear\"\ncount = 2\n";
+  mutable ClassFolder made{folder / "class"};
+};
+
+}  // namespace
+
+TEST_CASE("a roster becomes accounts, names, keys and links") {
+  const Place place;
+  place.write("roster", "Last name;First name;Email\nLovelace;Ada;ada@x\nTuring;Alan;alan@x\n");
+  CHECK(place.init() == 2);
+  const Scenario scenario = place.made.scenario();
+  const auto students = place.made.students(scenario);
+  REQUIRE(students.size() == 2);
+  CHECK(students[0].account == "1001");
+  CHECK(students[0].shown_as == "Ada Lovelace");
+  CHECK(students[0].key.size() == 48);
+  CHECK(students[1].account == "1002");
+  CHECK(students[0].key != students[1].key);
+  const CsvTable table = place.made.students_table();
+  CHECK(table.heading ==
+        CsvRow{"Last name", "First name", "Email", "account", "shown as", "key", "link"});
+  CHECK(table.rows[0].back() == "http://x/#sign-in=1001:" + students[0].key);
+  const auto bots = place.made.bots(scenario);
+  REQUIRE(bots.size() == 2);
+  CHECK(bots[1].shown_as == "bear 2");
+  CHECK(bots[0].account == "6001");
+  for (const char* file : {"keys.csv", "bots.csv", "operator.key"}) {
+    struct stat status {};
+    REQUIRE(::stat(place.made.file(file).c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+  }
+}
+
+TEST_CASE("another roster keeps accounts and keys, also of those who left") {
+  const Place place;
+  place.write("roster", "name,email\nAda,ada@x\nAlan,alan@x\n");
+  place.init();
+  const auto before = place.made.students(place.made.scenario());
+  place.write("roster", "group,email,name\nA,grace@x,Grace\nB,ada@x,Ada L.\n");
+  CHECK(place.init() == 1);
+  const auto after = place.made.students(place.made.scenario());
+  REQUIRE(after.size() == 3);
+  CHECK(after[0].account == "1003");
+  CHECK(after[1].account == before[0].account);
+  CHECK(after[1].key == before[0].key);
+  CHECK(after[2].key == before[1].key);
+  CHECK(place.made.students_table().rows[2][1] == "alan@x");
+  CHECK(place.init() == 0);
+}
+
+TEST_CASE("invented names are different, and accounts follow no order") {
+  const Place place;
+  std::string roster = "name\n";
+  for (int i = 0; i < 1'000; ++i) roster += "student " + std::to_string(i) + "\n";
+  place.write("roster", roster);
+  place.write("scenario", "anonymous = true\n" + place.scenario);
+  CHECK(place.init() == 1'000);
+  std::set<std::string> names, accounts;
+  bool in_order = true;
+  std::string last;
+  for (const Member& one : place.made.students(place.made.scenario())) {
+    names.insert(one.shown_as);
+    accounts.insert(one.account);
+    in_order &= last < one.account;
+    last = one.account;
+    CHECK(one.shown_as.find("student") == std::string::npos);
+  }
+  CHECK(names.size() == 1'000);
+  CHECK(accounts.size() == 1'000);
+  CHECK_FALSE(in_order);
+}
+
+TEST_CASE("long names are cut between characters, and empty ones are accounts") {
+  const Place place;
+  place.write("roster", "email,name\na@x, " + std::string(39, 'x') + "\u00e9\nb@x,\n");
+  place.init();
+  const auto students = place.made.students(place.made.scenario());
+  CHECK(students[0].shown_as == std::string(39, 'x'));
+  CHECK(students[1].shown_as == "1002");
+}
+
+TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") {
+  const Place place;
+  place.write("roster", "name,email\nAda,ada@x\nAda,ada@x\n");
+  CHECK(place.error() == "roster: two students have the email 'ada@x'");
+  place.write("roster", "name\nAda,ada@x\n");
+  CHECK(place.error() == "roster, line 2: 2 cells, but the heading has 1");
+  CHECK_FALSE(place.made.exists());
+  place.write("roster", "name,email\nAda,ada@x\n");
+  place.init();
+  place.write("scenario", "nonsense");
+  CHECK_FALSE(place.error().empty());
+  place.write("scenario", place.scenario);
+  place.write("roster", "name\nAda\n");
+  CHECK(place.error() == "");  // told apart by the name, which the class has too
+  place.write("roster", "id\n7\n");
+  CHECK_THAT(place.error(), Catch::Matchers::Contains("has no column 'id'"));
+  CHECK(place.made.students(place.made.scenario()).size() == 1);
+}
+
+TEST_CASE("what members begin with, as documents") {
+  const Member one{.account = "1001",
+                   .key = "a key of 1001",
+                   .shown_as = "Blue & Co",
+                   .start = {.cash = "5", .shares = {{"ABC", "7"}}},
+                   .limits = {{"orders-max", "9"}}};
+  const Member* const members[]{&one};
+  CHECK(accounts_of(members) ==
+        R"(<create><account id="1001" balance="5" key="a key of 1001"/></create>)");
+  CHECK(shares_of(members) ==
+        R"(<create><set-account id="1001" name="Blue &amp; Co" orders-max="9"/>)"
+        R"(<symbol sym="ABC"><account id="1001">7</account></symbol></create>)");
+  const Scenario scenario{.instruments = {{.symbol = "ABC", .rules = {{"tick", "0.05"}}}}};
+  CHECK(
+      instruments_of(scenario) ==
+      R"(<create><symbol sym="ABC"/><instrument sym="ABC" tick="0.05" trading="halted"/></create>)");
+}

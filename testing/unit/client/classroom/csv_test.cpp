@@ -1,0 +1,44 @@
+// Tables of spreadsheets and course systems.
+#include "client/classroom/csv.hpp"
+
+#include <stdexcept>
+
+#include "catch.hpp"
+
+using namespace exchange::classroom;
+
+namespace {
+
+std::string error(const std::string& text) {
+  try {
+    parse_csv(text);
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tables as spreadsheets write them") {
+  const CsvRow heading{"name", "email"};
+  const std::vector<CsvRow> rows{{"Ada, Countess", "ada@x.org"}, {"Alan \"T\"", ""}};
+  for (const std::string text :
+       {"name,email\n\"Ada, Countess\",ada@x.org\n\"Alan \"\"T\"\"\",\n",
+        "\xef\xbb\xbfname,email\r\n\r\n\"Ada, Countess\",ada@x.org\r\n,\r\n\"Alan \"\"T\"\"\"",
+        "name;email\nAda, Countess;ada@x.org\n\"Alan \"\"T\"\"\";\n",
+        "name\temail\nAda, Countess\tada@x.org\n\"Alan \"\"T\"\"\"\t"}) {
+    INFO(text);
+    const CsvTable table = parse_csv(text);
+    CHECK(table.heading == heading);
+    CHECK(table.rows == rows);
+    CHECK(parse_csv(to_csv(table)).rows == rows);
+  }
+  CHECK(parse_csv("a,b\n\"two\nlines\",x").rows == std::vector<CsvRow>{{"two\nlines", "x"}});
+}
+
+TEST_CASE("what is no table is reported with its line") {
+  CHECK(error("") == "line 1: a heading with the names of the columns is missing");
+  CHECK(error("a,b\n1,2\n\n1,2,3\n") == "line 4: 3 cells, but the heading has 2");
+  CHECK(error("a,b\n\"1,2\n3,4\n") == "line 2: a quote that does not end");
+}
