@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "base/bursts.hpp"
+
 namespace exchange {
 namespace {
 
@@ -71,6 +73,7 @@ const Command& DayReplay::advance() {
   const bool there = next_time().has_value();
   ENSURE(there);
   if (exchange_.changed_rows() > changed_rows_max) take_changes();
+  Bursts::rest_if_due();
   const Command& command = record_.commands[command_];
   if (!changed_state(exchange_.apply(command, record_.time)))
     throw StoreCorrupt(where(batch_) + ": a command that was accepted is refused in the replay");

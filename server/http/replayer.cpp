@@ -15,6 +15,8 @@ namespace http = boost::beast::http;
 namespace {
 
 struct Stopped {};
+// A short answer takes so long at least; a replay then gives way after each 0.4 ms.
+constexpr auto spread = std::chrono::milliseconds(20);
 constexpr const char* stopping_sentence = "the server is stopping";
 
 DayAnswer unavailable(std::string sentence) {
@@ -94,6 +96,7 @@ void Replayer::run() {
 }
 
 DayAnswer Replayer::work(const Job& job) try {
+  const Bursts::Work bursts(bursts_, spread);
   if (!desk_) desk_.emplace(make_days_(), limits_, [this] { go_on(); });
   return job.question(*desk_);
 } catch (const Stopped&) {

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/address_quota.hpp"
+#include "base/bursts.hpp"
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "http/day_desk.hpp"
@@ -55,7 +56,8 @@ class Replayer {
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_
   std::atomic<bool> stopping_ = false;
-  std::optional<DayDesk> desk_;  // of the thread
+  std::optional<DayDesk> desk_;  // of the thread, as is the next
+  Bursts bursts_;
   const OnFatal on_fatal_;
   Thread thread_;
 };
