@@ -123,9 +123,8 @@ Echo echo_of(const Element& element, std::initializer_list<const char*> names) {
 // A cancel with any other attribute means one order (docs/protocol.md, E17).
 bool is_cancel_of_all(const Element& element) {
   return element.name == "cancel" && !element.attributes.empty() &&
-         std::all_of(element.attributes.begin(), element.attributes.end(), [](const auto& one) {
-           return one.first == "all" || one.first == "sym";
-         });
+         std::all_of(element.attributes.begin(), element.attributes.end(),
+                     [](const auto& one) { return one.first == "all" || one.first == "sym"; });
 }
 
 // The tables of docs/protocol.md: for each element of the reply, the attributes that it repeats.
