@@ -147,6 +147,9 @@ TEST_CASE("new-day closes the store as a day, and the same process goes on with 
   TcpClient next(server.port());
   check_second_day(next);
   CHECK_THAT(get(server.http_port(), "/api/symbols"), !contains_text("OLD"));
+  CHECK_THAT(get(server.http_port(), "/api/days"), contains_text("\"whole\":true"));
+  CHECK_THAT(get(server.http_port(), "/api/moments?day=2026-11-26&sym=OLD&from=4"),
+             contains_text("\"asks\":[[\"9\",\"4\",1]]"));
 
   check_closed(place);  // beside the server of the new day
   const RunResult again = place.new_day_with_scenario(server);
