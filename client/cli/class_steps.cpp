@@ -155,7 +155,7 @@ class Runner::Step::OfClass {
       if (!board) return false;
       if (!list_field(*board, "rounds").empty()) return true;
     }
-    step_(NewRound{name.empty() ? "1" : name});
+    step_(NewRound{name.empty() ? "first" : name});
     return step_.status == exit_ok;
   }
 
