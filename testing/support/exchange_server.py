@@ -33,12 +33,18 @@ class ServerError(RuntimeError):
     pass
 
 
+_reserved = []
+
+
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
+    """Ports for servers that are started later. Sockets that are bound and do not listen keep them from clients of other tests, as the ports that
+    these connect from, until this process ends; a server that sets SO_REUSEADDR, as most do, can listen there."""
+    sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
-        one.close()
-    return ports
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(("127.0.0.1", 0))
+    _reserved.extend(sockets)
+    return [one.getsockname()[1] for one in sockets]
 
 
 def wait_until(condition, what, seconds=PATIENCE_S):
