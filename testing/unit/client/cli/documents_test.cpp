@@ -65,8 +65,8 @@ TEST_CASE("what the operator changes of accounts") {
         R"(<create><adjust-cash id="1" amount="-5" reason="fine"/></create>)");
   CHECK(document_of(Adjustment{"1", "S", "0.5", "gift"}) ==
         R"(<create><adjust-shares sym="S" id="1" amount="0.5" reason="gift"/></create>)");
-  CHECK(document_of(AccountChange{"1", {{"name", "Zo\u00eb & <\"Co\">"}}}) ==
-        "<create><set-account id=\"1\" name=\"Zo\u00eb &amp; &lt;&quot;Co&quot;&gt;\"/></create>");
+  CHECK(document_of(AccountChange{"1", {{"name", "Zo\u00eb & <\"Co\""}}}) ==
+        "<create><set-account id=\"1\" name=\"Zo\u00eb &amp; &lt;&quot;Co&quot;\"/></create>");
   CHECK(document_of(NewRound{"one"}) == R"(<create><begin-round name="one"/></create>)");
   CHECK(error(NewRound{"two words"}) == "name must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
   CHECK(error(AccountChange{"1", {{"name", " Ada"}}}) ==
