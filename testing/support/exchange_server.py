@@ -38,7 +38,8 @@ _reserved = []
 
 def free_ports(count):
     """Ports for servers that are started later. Sockets that are bound and do not listen keep them from clients of other tests, as the ports that
-    these connect from, until this process ends; a server that sets SO_REUSEADDR, as most do, can listen there."""
+    these connect from, until this process ends; a server that sets SO_REUSEADDR, as most do, can listen there.
+    """
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
