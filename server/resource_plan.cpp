@@ -19,6 +19,7 @@ constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes =
 constexpr std::uint64_t unprojected_row_bytes = 256, unread_row_bytes = 128;
 constexpr std::uint64_t held_execution_bytes = 24;
 constexpr std::uint64_t connection_bytes = 16 * 1'024;  // with its sockets in the kernel
+constexpr std::size_t http_connections_max = 2'048;
 // So that few large requests never take all.
 constexpr std::size_t least = 1'000;
 
@@ -51,6 +52,10 @@ void plan_memory(Options& options, std::uint64_t memory) {
     lower(options.net.limits.connections_max, memory / 16, connection_bytes);
   }
   lower(options.http.buffered_bytes_max, memory / 16, 1);
+  // Half of them are subscribers, each of which may be so far behind.
+  const std::uint64_t http_connections = memory / 8 / options.http.websocket_backlog_bytes_max * 2;
+  if (http_connections > options.http.connections_max)
+    options.http.connections_max = std::min<std::uint64_t>(http_connections, http_connections_max);
   if (options.net.limits.buffered_bytes_max == 0)
     options.net.limits.buffered_bytes_max = std::min<std::size_t>(memory / 8, 1u << 30);
 }

@@ -11,7 +11,8 @@
 namespace exchange {
 
 struct HttpLimits {
-  // trading clients need the descriptors; half for requests under way, half for WebSockets
+  // trading clients need the descriptors; half for requests under way, half for WebSockets. With
+  // more memory more, so that a class of students behind one address has room (resource_plan.hpp).
   std::size_t connections_max = 512;
   // of one address; 0: three quarters of connections_max
   std::size_t connections_per_address = 0;

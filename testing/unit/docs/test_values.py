@@ -65,6 +65,7 @@ CLAIMS = [
     ("http-api", "or over # KiB on a path", HTTP, "body_bytes_max = #", KIB),
     ("http-api", "header over # KiB", HTTP, "header_bytes_max = #", KIB),
     ("http-api", "Limits: # connections", HTTP, "connections_max = #", 1),
+    ("http-api", "up to # (fewer", "server/resource_plan.cpp", "http_connections_max = #", 1),
     ("http-api", "must arrive within # s", HTTP, "idle_ms = #", 1000),
     ("http-api", "share # MiB", HTTP, "buffered_bytes_max = #", MIB),
     ("http-api", "at most # levels per side", HTTP, "book_levels_max = #", 1),
