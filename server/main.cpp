@@ -172,8 +172,9 @@ void check_port(const NetOptions& options) try {
   spdlog::warn("{}; this server needs it when it takes over", error.what());
 }
 
-// Keeps its ports from other programs as long as the process lives, also between two days, when
-// nothing listens there. Where an option says 0, it becomes the port that is reserved.
+// Keeps its ports from programs that ask for any free one as long as the process lives, also
+// between two days, when nothing listens there. Where an option says 0, it becomes the port that is
+// reserved.
 class ReservedPorts {
  public:
   void reserve_http(Options& options) {

@@ -12,8 +12,7 @@
 #include <exception>
 #include <system_error>
 #include <thread>
-
-#include "client/connection/socket.hpp"
+#include <utility>
 
 namespace exchange::classroom {
 namespace {
@@ -30,44 +29,42 @@ Descriptor open_file(const std::string& file, int flags) {
   return opened;
 }
 
-// False: another process has it.
-bool lock(const Descriptor& file, const std::string& name) {
-  if (::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return true;
-  check(errno == EWOULDBLOCK, name);
-  return false;
-}
-
 }  // namespace
+
+Descriptor lock(const std::string& file) {
+  Descriptor opened = open_file(file, O_RDWR);
+  if (::flock(opened.number(), LOCK_EX | LOCK_NB) == 0) return opened;
+  check(errno == EWOULDBLOCK, file);
+  return {};
+}
 
 std::optional<pid_t> background_process(const std::string& lock_file) {
   const Descriptor file(::open(lock_file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || lock(file, lock_file)) return {};
+  if (!file || ::flock(file.number(), LOCK_SH | LOCK_NB) == 0) return {};
   char text[32] = {};
   const ssize_t bytes = ::read(file.number(), text, sizeof text - 1);
-  const pid_t process = bytes > 0 ? pid_t(std::strtol(text, nullptr, 10)) : 0;
-  if (process > 0) return process;
-  return {};  // it has just begun
+  return bytes > 0 ? pid_t(std::strtol(text, nullptr, 10)) : 0;
 }
 
 std::optional<pid_t> start_in_background(const std::string& lock_file, const std::string& log_file,
                                          const std::function<void()>& work) {
-  const Descriptor held = open_file(lock_file, O_RDWR);
-  if (!lock(held, lock_file)) return {};
+  const Descriptor held = lock(lock_file);
+  if (!held) return {};
+  check(::ftruncate(held.number(), 0) == 0, lock_file);
   const Descriptor log = open_file(log_file, O_WRONLY | O_APPEND),
                    nothing = open_file("/dev/null", O_RDONLY);
   const pid_t process = ::fork();
   check(process >= 0, "fork");
-  if (process > 0) {
-    const std::string text = std::to_string(process) + "\n";
-    check(::ftruncate(held.number(), 0) == 0 &&
-              ::pwrite(held.number(), text.data(), text.size(), 0) == ssize_t(text.size()),
-          lock_file);
-    return process;
-  }
+  if (process > 0) return process;
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::write(held.number(), text.data(), text.size()) != ssize_t(text.size())) ::_exit(1);
   ::setsid();
   ::dup2(nothing.number(), STDIN_FILENO);
   ::dup2(log.number(), STDOUT_FILENO);
   ::dup2(log.number(), STDERR_FILENO);
+  constexpr int kept = STDERR_FILENO + 1;  // of the descriptors of the parent, the lock alone
+  ::dup2(held.number(), kept);
+  ::close_range(kept + 1, ~0u, 0);
   try {
     work();
   } catch (const std::exception& error) {
@@ -81,10 +78,10 @@ bool stop_background(const std::string& lock_file, double timeout_s) {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(timeout_s));
-  for (bool asked = false;; asked = true) {
+  for (bool asked = false;;) {
     const std::optional<pid_t> process = background_process(lock_file);
     if (!process) return true;
-    if (!asked) ::kill(*process, SIGTERM);
+    if (*process > 0 && !std::exchange(asked, true)) ::kill(*process, SIGTERM);
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -8,9 +8,15 @@
 #include <optional>
 #include <string>
 
+#include "client/connection/socket.hpp"
+
 namespace exchange::classroom {
 
-// The process that holds the lock.
+// A lock file, held until the descriptor is closed; none if another process holds it. Throws
+// std::system_error.
+client::Descriptor lock(const std::string& file);
+
+// The process that holds the lock; 0 if it has only begun.
 std::optional<pid_t> background_process(const std::string& lock_file);
 
 // Forks: `work` runs in a session of its own, and writes to `log_file`. Returns its process id;

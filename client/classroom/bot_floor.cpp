@@ -48,7 +48,13 @@ CharacterOptions options_of(const Bot& bot, std::uint64_t seed) {
   options.account = parse_account_id(bot.account).value();
   options.symbol = parse_symbol_name(bot.instrument.symbol).value();
   options.price = bot.instrument.price;
-  options.tick = number(bot.instrument.rules, "tick", 0.01);
+  const auto rule = [&](const char* name, double otherwise) {  // 0: there is none
+    const double value = number(bot.instrument.rules, name, 0);
+    return value > 0 ? value : otherwise;
+  };
+  options.tick = rule("tick", 0.01);
+  options.lot = rule("lot", 1);
+  options.shares_max = rule("order-max", options.shares_max);
   options.shares = bot.character.shares;
   options.shares_at_start = number(bot.start.shares, bot.instrument.symbol, 0);
   options.seed = seed;
@@ -73,22 +79,18 @@ BotFloor::BotFloor(std::vector<Bot> bots, FloorOptions options, const client::St
 
 void BotFloor::run() {
   report_due_ = Clock::now() + report_interval;
-  try {
-    while (!stop_) {
-      const auto next = std::min_element(
-          seats_.begin(), seats_.end(), [](auto& one, auto& other) { return one.due < other.due; });
-      if (next == seats_.end()) break;
-      wait(next->due);
-      if (stop_) break;
-      serve(*next);
-      next->due = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(next->bot.character.pause_s));
-      if (Clock::now() >= report_due_) report_refusals();
-    }
-    wind_up();
-  } catch (const client::Interrupted&) {
-    wind_up();
+  while (!stop_) {
+    const auto next = std::min_element(seats_.begin(), seats_.end(),
+                                       [](auto& one, auto& other) { return one.due < other.due; });
+    if (next == seats_.end()) break;
+    wait(next->due);
+    if (stop_) break;
+    serve(*next);
+    next->due = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(next->bot.character.pause_s));
+    if (Clock::now() >= report_due_) report_refusals();
   }
+  wind_up();
 }
 
 // A server that is gone, or a new day whose accounts are not there yet, ends one turn.
@@ -100,13 +102,16 @@ void BotFloor::serve(Seat& seat) try {
   std::string elements;
   for (const Command& command : commands) elements += client::element_of(command);
   send(seat, elements, commands.size());
-  problem_.clear();
-} catch (const std::runtime_error& error) {  // Unreachable, BadReply
+  seat.problem.clear();
+} catch (const client::Unreachable& error) {
   seat.connection.reset();
   connection_.reset();
   market_.clear();
-  report(error.what());
+  report(seats_.front(), error.what());  // it is that of all
   wait(Clock::now() + retry_pause);
+} catch (const std::exception& error) {  // of this bot alone: a key, an answer that it cannot read
+  seat.connection.reset();
+  report(seat, error.what());
 }
 
 std::optional<Sight> BotFloor::sight_of(Seat& seat) {
@@ -127,7 +132,8 @@ std::optional<Sight> BotFloor::sight_of(Seat& seat) {
       sight.shares_in_orders = amount(one, "reserved").value_or(0);
     }
   for (const Json& one : account.value("orders", Json::array())) {
-    const auto limit = parse_price(one.value("limit", "0"));
+    const Json text = one.value("limit", Json());  // null: of a market order
+    const auto limit = parse_price(text.is_string() ? text.get<std::string>() : "0");
     sight.orders.push_back({.id = one.value("order", OrderId()),
                             .side = one.value("side", "") == "buy" ? Side::buy : Side::sell,
                             .limit = limit ? limit.value : Price()});
@@ -190,9 +196,9 @@ void BotFloor::wait(Clock::time_point until) const {
 }
 
 // Each new one at once.
-void BotFloor::report(const std::string& problem) {
-  if (problem == problem_) return;
-  problem_ = problem;
+void BotFloor::report(Seat& seat, const std::string& problem) {
+  if (problem == seat.problem) return;
+  seat.problem = problem;
   options_.log(problem + "; trying again");
 }
 
@@ -206,11 +212,14 @@ void BotFloor::report_refusals() {
 
 void BotFloor::wind_up() {
   for (Seat& seat : seats_) try {
+      if (seat.requests == 0) continue;
       send(seat, client::element_of(CancelAll{parse_account_id(seat.bot.account).value(), {}}),
            client::any_number);
-    } catch (const std::runtime_error& error) {
+    } catch (const client::Unreachable& error) {
       options_.log(std::string(error.what()) + "; the bots' orders may be open");
       break;
+    } catch (const std::exception& error) {
+      options_.log(seat.bot.shown_as + ": " + error.what() + "; its orders may be open");
     }
   report_refusals();
 }

@@ -1,6 +1,6 @@
 #pragma once
 // BotFloor lets the bots of a class trade, over the HTTP port: each has its account, key and
-// connection, reads what everybody sees and what its account has, and sends what its character
+// connection, reads the market data and what its account has, and sends what its character
 // decides. It asks the exchange instead of remembering, so it goes on after a lost reply, a restart
 // or a new day. Thread: one, the caller's.
 
@@ -40,6 +40,7 @@ class BotFloor {
     std::optional<client::Stream> connection;
     std::uint64_t requests = 0, refused = 0;
     std::string refusal;  // the last one
+    std::string problem;  // that was reported, since the server was reached last
   };
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -50,7 +51,7 @@ class BotFloor {
   client::HttpReply ask(Seat& seat, const std::string& head, const std::string& body = {});
   client::Stream connect() const;
   void wait(Clock::time_point until) const;
-  void report(const std::string& problem);
+  void report(Seat& seat, const std::string& problem);
   void report_refusals();
   void wind_up();
 
@@ -62,7 +63,6 @@ class BotFloor {
   std::optional<client::Stream> connection_;
   std::map<std::string, MarketSight> market_;
   Clock::time_point market_read_{}, report_due_{};
-  std::string problem_;  // since the server was reached last
 };
 
 }  // namespace exchange::classroom

@@ -35,17 +35,24 @@ class Trader : public Character {
     return std::max<std::int64_t>(1, std::llround(options_.tick * double(Price::whole(1).units())));
   }
   Command order(Side side, double price, double shares, Lifetime lifetime) const {
-    return PlaceOrder(options_.account, options_.symbol, side,
-                      Shares::from_units(std::llround(shares * double(Shares::whole(1).units()))),
-                      price_of(price), {}, lifetime);
+    return PlaceOrder(options_.account, options_.symbol, side, shares_of(shares), price_of(price),
+                      {}, lifetime);
+  }
+  static Shares shares_of(double shares) {
+    return Shares::from_units(std::llround(shares * double(Shares::whole(1).units())));
+  }
+  // At least one lot.
+  double rounded(double shares) const {
+    const double most = std::min(shares, options_.shares_max);
+    return std::max(1.0, std::floor(most / options_.lot + 1e-9)) * options_.lot;
   }
   // Takes what the other side offers now, as far as the account can pay for it.
   std::vector<Command> take(const Sight& sight, Side side, double shares) const {
     const auto& price = side == Side::buy ? sight.market.ask : sight.market.bid;
     if (!price || !sight.market.is_open) return {};
     const double most = side == Side::buy ? sight.cash / *price : sight.shares;
-    shares = std::floor(std::min(shares, most));
-    if (shares < 1) return {};
+    shares = rounded(std::min(shares, most));
+    if (shares > most) return {};
     return {order(side, *price, shares, Lifetime::immediate_or_cancel)};
   }
   Command cancel(OrderId id) const { return CancelOrder{options_.account, id}; }
@@ -78,11 +85,10 @@ class Maker : public Trader {
       else
         wanted.erase(found);
     }
-    const double shares = std::max(1.0, std::round(options_.shares * ladder_.shares));
+    const double shares = rounded(options_.shares * ladder_.shares);
     for (const OwnOrder& quote : wanted)
-      commands.push_back(PlaceOrder(
-          options_.account, options_.symbol, quote.side,
-          Shares::from_units(std::int64_t(shares) * Shares::whole(1).units()), quote.limit));
+      commands.push_back(PlaceOrder(options_.account, options_.symbol, quote.side,
+                                    shares_of(shares), quote.limit));
     return commands;
   }
 
@@ -159,7 +165,6 @@ class Bear final : public Trader {
 // Each request breaks one rule. Where the class has no such rule, what is accepted is canceled.
 class Breaker final : public Trader {
   using Trader::Trader;
-  bool breaks_rules() const override { return true; }
   std::vector<Command> turn(const Sight& sight) override {
     std::vector<Command> commands;
     for (const OwnOrder& one : sight.orders) commands.push_back(cancel(one.id));
@@ -176,10 +181,10 @@ class Breaker final : public Trader {
         return order(Side::buy, price, std::ceil(sight.cash / price) + options_.shares,
                      Lifetime::until_canceled);
       case 2:  // between two ticks
-        return PlaceOrder(options_.account, options_.symbol, Side::buy, Shares::whole(1),
+        return PlaceOrder(options_.account, options_.symbol, Side::buy, shares_of(options_.lot),
                           Price::from_units(price_of(price / 2).units() + 1));
       case 3:  // far from the market
-        return order(Side::buy, price / 100, 1, Lifetime::until_canceled);
+        return order(Side::buy, price / 100, options_.lot, Lifetime::until_canceled);
       default:  // an order of another
         return cancel(1);
     }

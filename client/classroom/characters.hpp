@@ -1,7 +1,7 @@
 #pragma once
-// Characters decide what a bot does at each of its turns: from what everybody sees of one symbol,
-// and what its account has. They keep little, so a bot goes on after a lost reply, a restart of the
-// server or of the bots. Pure: the same seed and sights always give the same commands.
+// Characters decide what a bot does at each of its turns: from the market data of one symbol, and
+// from what its account has. They keep little, so a bot goes on after a lost reply, a restart of
+// the server or of the bots. Pure: the same seed and sights always give the same commands.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
     breaker    // sends what the rules forbid
 )
 
-// What everybody sees, in the price's own money.
+// The market data.
 struct MarketSight {
   std::optional<double> bid, ask, last;
   bool is_open = true;       // orders execute
@@ -52,6 +52,8 @@ struct CharacterOptions {
   SymbolName symbol;
   double price = 100;          // where the market begins, if there is none yet
   double tick = 0.01;          // above zero
+  double lot = 1;              // numbers of shares are multiples of it; above zero
+  double shares_max = 1e9;     // of an order
   double shares = 10;          // of an order
   double shares_at_start = 0;  // which it wants to come back to
   std::uint64_t seed = 0;
@@ -62,8 +64,6 @@ class Character {
   virtual ~Character() = default;
   // The commands of one request; none: nothing to do. Cancels name orders of the sight.
   virtual std::vector<Command> turn(const Sight& sight) = 0;
-  // Whether its requests are to be refused.
-  virtual bool breaks_rules() const { return false; }
 };
 std::unique_ptr<Character> make_character(CharacterKind kind, const CharacterOptions& options);
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <pugixml.hpp>
 #include <random>
 #include <set>
@@ -18,6 +20,7 @@
 
 #include "client/classroom/pseudonyms.hpp"
 #include "client/connection/socket.hpp"
+#include "engine/ids.hpp"
 
 namespace exchange::classroom {
 namespace {
@@ -46,23 +49,6 @@ CsvTable read_table(const std::string& file) try {
   throw std::invalid_argument(why.starts_with(file) ? why : file + ", " + why);
 }
 
-// The old file or the new one, whatever happens in between.
-void write(const std::string& file, const std::string& text) {
-  const std::string draft = file + ".new";
-  const auto check = [&](bool done) {
-    if (!done) throw std::system_error(errno, std::generic_category(), "cannot write " + file);
-  };
-  const client::Descriptor out(
-      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  check(bool(out));
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t written = ::write(out.number(), text.data() + at, text.size() - at);
-    check(written > 0);
-    at += std::size_t(written);
-  }
-  check(::fsync(out.number()) == 0 && std::rename(draft.c_str(), file.c_str()) == 0);
-}
-
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char one) { return char(std::tolower(one)); });
@@ -86,12 +72,13 @@ std::size_t identity_column(const CsvRow& heading) {
   return at == nowhere ? 0 : at;
 }
 
-std::string name_of(const CsvRow& heading, const CsvRow& row) {
-  const std::size_t whole = column(heading, {"name", "full name", "student"});
+// Nothing if no column has names: then nothing else of the roster may go on a leaderboard.
+std::optional<std::string> name_of(const CsvRow& heading, const CsvRow& row) {
+  const std::size_t whole = column(heading, {"name", "full name", "student", "student name"});
   if (whole != nowhere) return row[whole];
-  const std::size_t first = column(heading, {"first name", "firstname", "given name"}),
+  const std::size_t first = column(heading, {"first name", "firstname", "forename", "given name"}),
                     last = column(heading, {"last name", "lastname", "surname", "family name"});
-  if (first == nowhere || last == nowhere) return row[identity_column(heading)];
+  if (first == nowhere || last == nowhere) return {};
   return row[first] + " " + row[last];
 }
 
@@ -107,8 +94,12 @@ std::string clipped(std::string name) {
   return begin == std::string::npos ? "" : name.substr(begin, end - begin + 1);
 }
 
-CsvTable read_roster(const std::string& file) {
+CsvTable read_roster(const std::string& file, bool with_names) {
   CsvTable roster = read_table(file);
+  if (with_names && !name_of(roster.heading, roster.heading))
+    throw std::invalid_argument(file +
+                                " has no column 'name', and none of 'first name' and 'last name', "
+                                "for the leaderboard; 'anonymous = true' needs none");
   const std::size_t identity = identity_column(roster.heading);
   std::set<std::string> seen;
   for (const CsvRow& row : roster.rows)
@@ -118,6 +109,36 @@ CsvTable read_roster(const std::string& file) {
   if (roster.rows.size() > students_max)
     throw std::invalid_argument(file + ": more than " + std::to_string(students_max) + " students");
   return roster;
+}
+
+// Of columns that write() has written, and a teacher may have moved.
+struct OwnColumns {
+  std::size_t account, shown_as, key, link;
+};
+OwnColumns own_columns_of(const CsvTable& table, const std::string& file) {
+  const auto at = [&](const std::string& name) {
+    const auto found = std::find(table.heading.rbegin(), table.heading.rend(), name);
+    if (found == table.heading.rend())
+      throw std::invalid_argument(file + " has no column '" + name + "'");
+    return std::size_t(table.heading.rend() - found - 1);
+  };
+  return {at(own_columns[0]), at(own_columns[1]), at(own_columns[2]), at(own_columns[3])};
+}
+
+std::uint64_t number_of(const std::string& account, const std::string& file) {
+  std::uint64_t number = 0;
+  const char* const end = account.data() + account.size();
+  if (const auto read = std::from_chars(account.data(), end, number);
+      read.ec != std::errc() || read.ptr != end)
+    throw std::invalid_argument(file + ": '" + account + "' is not the number of an account");
+  return number;
+}
+
+std::vector<CsvRow> rows_of_bots(const std::string& file) {
+  CsvTable table = read_table(file);
+  if (table.heading != CsvRow{"name", "account", "key"})
+    throw std::invalid_argument(file + " has not the columns name, account and key");
+  return std::move(table.rows);
 }
 
 // The columns that a class before has of its own; of students who left the roster the rest too.
@@ -133,29 +154,29 @@ Before read_before(const std::string& file, const CsvTable& roster, std::uint64_
   if (!fs::exists(file)) return before;
   const CsvTable table = read_table(file);
   const std::string& wanted = roster.heading[identity_column(roster.heading)];
-  const auto of = [&](const std::string& name) {
-    return std::size_t(std::find(table.heading.begin(), table.heading.end(), name) -
-                       table.heading.begin());
-  };
-  if (table.heading.size() <= own_columns.size() || of(wanted) == table.heading.size())
+  const OwnColumns own = own_columns_of(table, file);
+  const auto of = [&](const std::string& name) { return column(table.heading, {name.c_str()}); };
+  const std::size_t identity = of(lower(wanted));
+  if (identity == nowhere)
     throw std::invalid_argument(file + " has no column '" + wanted +
                                 "', so its keys cannot be found again; another --folder begins a "
                                 "new class");
   for (const CsvRow& row : table.rows) {
-    const CsvRow own(row.end() - std::ptrdiff_t(own_columns.size()), row.end());
     CsvRow of_roster;
     for (const std::string& name : roster.heading)
-      of_roster.push_back(of(name) == table.heading.size() ? "" : row[of(name)]);
-    before.names.insert(own[1]);
-    before.next_account = std::max<std::uint64_t>(before.next_account, std::stoull(own[0]) + 1);
-    before.own[row[of(wanted)]] = own;
-    before.rosters[row[of(wanted)]] = std::move(of_roster);
+      of_roster.push_back(of(lower(name)) == nowhere ? "" : row[of(lower(name))]);
+    before.names.insert(row[own.shown_as]);
+    before.next_account = std::max(before.next_account, number_of(row[own.account], file) + 1);
+    before.own[row[identity]] = {row[own.account], row[own.shown_as], row[own.key], ""};
+    before.rosters[row[identity]] = std::move(of_roster);
   }
   return before;
 }
 
+// `taken`: accounts of bots.
 CsvTable with_keys(const CsvTable& roster, Before before, const Scenario& scenario,
-                   const std::string& page, std::size_t& added) {
+                   const std::set<std::string>& taken, const std::string& page,
+                   std::size_t& added) {
   CsvTable table = roster;
   table.heading.insert(table.heading.end(), own_columns.begin(), own_columns.end());
   const std::size_t identity = identity_column(roster.heading);
@@ -169,9 +190,13 @@ CsvTable with_keys(const CsvTable& roster, Before before, const Scenario& scenar
   for (const std::size_t i : fresh) {
     const CsvRow& row = roster.rows[i];
     std::string shown_as = scenario.anonymous ? new_pseudonym(before.names, random)
-                                              : clipped(name_of(roster.heading, row));
+                                              : clipped(name_of(roster.heading, row).value_or(""));
+    while (taken.contains(std::to_string(before.next_account))) ++before.next_account;
     const std::string account = std::to_string(before.next_account++), key = made_key();
     if (shown_as.empty()) shown_as = account;
+    if (!parse_account_name(shown_as))
+      throw std::invalid_argument("the roster has the name '" + shown_as +
+                                  "', which is not UTF-8: save it as \"CSV UTF-8\"");
     before.own[row[identity]] = {account, shown_as, key, ""};
     before.rosters[row[identity]] = row;
   }
@@ -199,16 +224,18 @@ CsvTable table_of_bots(const std::string& file, const Scenario& scenario) {
   CsvTable table{.heading = {"name", "account", "key"}};
   std::map<std::string, CsvRow> before;
   if (fs::exists(file))
-    for (const CsvRow& row : read_table(file).rows) before[row.at(0)] = row;
+    for (const CsvRow& row : rows_of_bots(file)) before[row[0]] = row;
   // Students may still come.
   std::uint64_t next = scenario.first_account + students_max;
-  for (const auto& [name, row] : before)
-    next = std::max<std::uint64_t>(next, std::stoull(row.at(1)) + 1);
+  for (const auto& [name, row] : before) next = std::max(next, number_of(row[1], file) + 1);
   for (const std::string& name : names_of_bots(scenario)) {
     const auto found = before.find(name);
     table.rows.push_back(found != before.end() ? found->second
                                                : CsvRow{name, std::to_string(next++), made_key()});
+    if (found != before.end()) before.erase(found);
   }
+  // Bots of another scenario may come back.
+  for (auto& [name, row] : before) table.rows.push_back(std::move(row));
   return table;
 }
 
@@ -222,27 +249,42 @@ std::string text_of(const pugi::xml_document& document) {
   return out.str();
 }
 
+std::string creation_of(const std::vector<Scenario::Instrument>& instruments, bool is_new) {
+  pugi::xml_document document;
+  pugi::xml_node root = document.append_child("create");
+  for (const Scenario::Instrument& one : instruments) {
+    if (!is_new && one.rules.empty()) continue;
+    if (is_new) set(root.append_child("symbol"), "sym", one.symbol);
+    pugi::xml_node rules = root.append_child("instrument");
+    set(rules, "sym", one.symbol);
+    for (const auto& [name, value] : one.rules) set(rules, name, value);
+    if (is_new) set(rules, "trading", "halted");
+  }
+  return text_of(document);
+}
+
 }  // namespace
 
 bool ClassFolder::exists() const { return fs::exists(file(students_name)); }
 
 std::size_t ClassFolder::write(const std::string& roster_file, const std::string& scenario_file,
                                const std::string& page) {
-  const CsvTable roster = read_roster(roster_file);
   const std::string scenario_text = read(scenario_file);
   const Scenario scenario = parse_scenario(scenario_text, scenario_file);
+  const CsvTable roster = read_roster(roster_file, !scenario.anonymous);
   const Before before = read_before(file(students_name), roster, scenario.first_account);
   std::size_t added = 0;
-  const CsvTable students =
-      with_keys(roster, before, scenario, scenario.page.empty() ? page : scenario.page, added);
   const CsvTable bots = table_of_bots(file(bots_name), scenario);
-  fs::create_directories(path_);
-  fs::permissions(path_, fs::perms::owner_all);
-  if (!fs::exists(operator_key_file())) classroom::write(operator_key_file(), made_key() + "\n");
-  classroom::write(file(bots_name), to_csv(bots));
-  classroom::write(file(timetable_name), scenario.timetable);
-  classroom::write(file(scenario_name), scenario_text);
-  classroom::write(file(students_name), to_csv(students));
+  std::set<std::string> taken;
+  for (const CsvRow& row : bots.rows) taken.insert(row[1]);
+  const CsvTable students = with_keys(roster, before, scenario, taken,
+                                      scenario.page.empty() ? page : scenario.page, added);
+  if (fs::create_directories(path_)) fs::permissions(path_, fs::perms::owner_all);
+  if (!fs::exists(operator_key_file())) write_private(operator_key_file(), made_key() + "\n");
+  write_private(file(bots_name), to_csv(bots));
+  write_private(file(timetable_name), scenario.timetable);
+  write_private(file(scenario_name), scenario_text);
+  write_private(file(students_name), to_csv(students));
   return added;
 }
 
@@ -255,27 +297,41 @@ Scenario ClassFolder::scenario() const {
   return parse_scenario(read(file(scenario_name)), file(scenario_name));
 }
 
-CsvTable ClassFolder::students_table() const { return read_table(file(students_name)); }
+CsvTable ClassFolder::students_table(std::size_t& account) const {
+  CsvTable table = read_table(file(students_name));
+  const OwnColumns own = own_columns_of(table, file(students_name));
+  const auto erase = [&](CsvRow& row) {
+    for (const std::size_t at : {std::max(own.key, own.link), std::min(own.key, own.link)})
+      row.erase(row.begin() + std::ptrdiff_t(at));
+  };
+  erase(table.heading);
+  for (CsvRow& row : table.rows) erase(row);
+  account = own.account - (own.key < own.account) - (own.link < own.account);
+  return table;
+}
 
 std::vector<Member> ClassFolder::students(const Scenario& scenario) const {
+  const CsvTable table = read_table(file(students_name));
+  const OwnColumns own = own_columns_of(table, file(students_name));
   std::vector<Member> students;
-  for (const CsvRow& row : students_table().rows) {
-    const auto own = row.end() - std::ptrdiff_t(own_columns.size());
-    students.push_back({.account = own[0],
-                        .key = own[2],
-                        .shown_as = own[1],
+  for (const CsvRow& row : table.rows)
+    students.push_back({.account = row[own.account],
+                        .key = row[own.key],
+                        .shown_as = row[own.shown_as],
                         .start = scenario.student,
                         .limits = scenario.limits});
-  }
   return students;
 }
 
 std::vector<Bot> ClassFolder::bots(const Scenario& scenario) const {
-  const CsvTable table = read_table(file(bots_name));
+  const std::vector<CsvRow> rows = rows_of_bots(file(bots_name));
+  if (rows.size() < names_of_bots(scenario).size())
+    throw std::invalid_argument(file(bots_name) + " has fewer bots than " + file(scenario_name) +
+                                ": 'class init' makes them");
   std::vector<Bot> bots;
   for (const Scenario::Bots& kind : scenario.bots)
     for (unsigned i = 0; i < kind.count; ++i) {
-      const CsvRow& row = table.rows.at(bots.size());
+      const CsvRow& row = rows[bots.size()];
       const auto& all = scenario.instruments;
       const auto named = std::find_if(all.begin(), all.end(),
                                       [&](const auto& one) { return one.symbol == kind.symbol; });
@@ -288,17 +344,11 @@ std::vector<Bot> ClassFolder::bots(const Scenario& scenario) const {
   return bots;
 }
 
-std::string instruments_of(const Scenario& scenario) {
-  pugi::xml_document document;
-  pugi::xml_node root = document.append_child("create");
-  for (const Scenario::Instrument& one : scenario.instruments) {
-    set(root.append_child("symbol"), "sym", one.symbol);
-    pugi::xml_node rules = root.append_child("instrument");
-    set(rules, "sym", one.symbol);
-    for (const auto& [name, value] : one.rules) set(rules, name, value);
-    set(rules, "trading", "halted");
-  }
-  return text_of(document);
+std::string instruments_of(const std::vector<Scenario::Instrument>& instruments) {
+  return creation_of(instruments, true);
+}
+std::string rules_of(const std::vector<Scenario::Instrument>& instruments) {
+  return creation_of(instruments, false);
 }
 
 std::string accounts_of(Members members) {
@@ -331,6 +381,22 @@ std::string shares_of(Members members) {
     }
   }
   return text_of(document);
+}
+
+void write_private(const std::string& file, const std::string& text) {
+  const std::string draft = file + ".new";
+  const auto check = [&](bool done) {
+    if (!done) throw std::system_error(errno, std::generic_category(), "cannot write " + file);
+  };
+  const client::Descriptor out(
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  check(bool(out));
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = ::write(out.number(), text.data() + at, text.size() - at);
+    check(written > 0);
+    at += std::size_t(written);
+  }
+  check(::fsync(out.number()) == 0 && std::rename(draft.c_str(), file.c_str()) == 0);
 }
 
 std::string made_key() {

@@ -26,6 +26,22 @@ bool is_blank(const CsvRow& row) {
   });
 }
 
+// With commas, quotes where they are needed, and the end of the line.
+std::string csv_line(const CsvRow& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) line += ',';
+    if (cell.find_first_of(",;\"\t\r\n") == std::string::npos) {
+      line += cell;
+      continue;
+    }
+    line += '"';
+    for (const char one : cell) line += one == '"' ? "\"\"" : std::string(1, one);
+    line += '"';
+  }
+  return line + "\n";
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text), separator_(separator_of(text)) {}
@@ -37,8 +53,11 @@ class Reader {
     CsvRow cells;
     do cells.push_back(cell());
     while (take(separator_));
-    take('\r');
-    if (take('\n')) ++line_;
+    const bool ends = take('\r') | at_end();
+    if (take('\n'))
+      ++line_;
+    else if (!ends)
+      fail(line_, "text behind a closing quote");
     return cells;
   }
 
@@ -93,21 +112,6 @@ CsvTable parse_csv(std::string_view text) {
   }
   if (table.heading.empty()) fail(1, "a heading with the names of the columns is missing");
   return table;
-}
-
-std::string csv_line(const CsvRow& cells) {
-  std::string line;
-  for (const std::string& cell : cells) {
-    if (&cell != &cells.front()) line += ',';
-    if (cell.find_first_of(",;\"\t\r\n") == std::string::npos) {
-      line += cell;
-      continue;
-    }
-    line += '"';
-    for (const char one : cell) line += one == '"' ? "\"\"" : std::string(1, one);
-    line += '"';
-  }
-  return line + "\n";
 }
 
 std::string to_csv(const CsvTable& table) {

@@ -16,11 +16,10 @@ struct CsvTable {
 
 // Commas, semicolons or tabs, whichever the heading has most of; a byte order mark and empty lines
 // do not count. Throws std::invalid_argument, with the line: a row is longer than the heading, a
-// quote does not end, there is no heading.
+// quote does not end, text follows its end, or there is no heading.
 CsvTable parse_csv(std::string_view text);
 
-// With commas, quotes where they are needed, and the end of the line.
-std::string csv_line(const CsvRow& cells);
+// With commas.
 std::string to_csv(const CsvTable& table);
 
 }  // namespace exchange::classroom

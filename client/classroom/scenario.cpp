@@ -111,7 +111,10 @@ class Section {
     const auto number = node.value_exact<double>();
     if (!number) fail(node, "'" + key + "' must be a text or a number");
     char digits[64];
-    return {digits, std::to_chars(digits, std::end(digits), *number, std::chars_format::fixed).ptr};
+    const auto [end, problem] =
+        std::to_chars(digits, std::end(digits), *number, std::chars_format::fixed);
+    if (problem != std::errc()) fail(node, "'" + key + "' is too large");
+    return {digits, end};
   }
 
   const toml::table& table_;
@@ -153,6 +156,9 @@ Scenario parse_scenario(std::string_view text, const std::string& file) try {
     from.read("symbol", one.symbol);
     if (one.symbol.empty()) from.fail_missing("symbol");
     from.read("price", one.price);
+    if (std::any_of(scenario.instruments.begin(), scenario.instruments.end(),
+                    [&](const auto& other) { return other.symbol == one.symbol; }))
+      from.fail(*from.find("symbol"), "there is an [[instrument]] " + one.symbol + " already");
     from.read({"tick", "lot", "order-max", "price-min", "price-max", "band", "at-band"}, one.rules);
     scenario.instruments.push_back(std::move(one));
   });

@@ -1,28 +1,30 @@
 // The commands of a class. Its state is in the exchange, and the folder has its keys, so each
 // command asks what is done already, and does the rest: after an interruption, run it again.
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
-#include <set>
+#include <sstream>
 
 #include "client/classroom/background.hpp"
 #include "client/classroom/bot_floor.hpp"
 #include "client/cli/step.hpp"
+#include "client/connection/command_line.hpp"
 
 namespace exchange::cli {
 namespace {
 
 using namespace classroom;
 
-constexpr double bots_stop_s = 15;
-constexpr std::size_t accounts_per_request = 16;  // each takes the server a hash, some 50 ms
-constexpr std::size_t names_per_request = 500;    // some 200 bytes each, of at most 1 MiB
-constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log";
+constexpr double bots_stop_s = 30;  // longer than a reply that does not come, and then a cancel
+constexpr std::size_t accounts_per_request = 16;     // each takes the server a hash, some 50 ms
+constexpr std::size_t elements_per_request = 2'000;  // some 200 bytes each, of at most 1 MiB
+constexpr std::size_t keys_tried_max = 10;
+constexpr std::size_t rounds_kept = 100;  // by the server, of those that are over
+constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log", *class_lock = "class.lock";
 
 // With the key that the folder has, unless another one is given.
 Settings with_operator(Settings settings, const ClassFolder& folder) {
@@ -49,7 +51,7 @@ void check_scenario(const std::string& file) {
     document_of_scenario(shares_of(members), {});
   };
   try {
-    document_of_scenario(instruments_of(scenario), {});
+    document_of_scenario(instruments_of(scenario.instruments), {});
     check(scenario.student, scenario.limits);
     for (const Scenario::Bots& bots : scenario.bots) check(bots.start, {});
   } catch (const UsageError& error) {
@@ -65,7 +67,8 @@ std::string trading_of(const Json& symbol) {
 
 class Runner::Step::OfClass {
  public:
-  OfClass(Step& of, const std::string& folder) try
+  enum class Does { look, change };
+  OfClass(Step& of, const std::string& folder, Does does = Does::change) try
       : of_(of),
         folder_(folder),
         scenario_(folder_.scenario()),
@@ -73,6 +76,8 @@ class Runner::Step::OfClass {
         bots_(folder_.bots(scenario_)),
         settings_(with_operator(of.settings, folder_)) {
     step_.as_operator = true;
+    if (does == Does::change && !(lock_ = lock(folder_.file(class_lock))))
+      throw UsageError("another command changes the class in " + folder + " now");
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
@@ -96,14 +101,14 @@ class Runner::Step::OfClass {
   // Instruments and accounts that the exchange does not have, and what they begin with. False after
   // an error, which was shown.
   bool populate() {
-    if (trading().empty() && !change(instruments_of(scenario_))) return false;
-    std::vector<const Member*> unknown, unnamed;
+    if (!create_instruments()) return false;
+    std::vector<const Member*> known, unknown, unnamed;
     for_each_member([&](const Member& one) {
       const std::optional<Json> account = account_of(one);
-      if (!account) unknown.push_back(&one);
+      (account ? known : unknown).push_back(&one);
       if (!account || !account->contains("name")) unnamed.push_back(&one);
     });
-    if (unknown.size() < size_ && !has_keys_of_accounts()) return false;
+    if (!known.empty() && !has_key_of_one(known)) return false;
     std::size_t done = 0;
     const bool created = in_parts(unknown, accounts_per_request, [&](Members part) {
       done += part.size();
@@ -112,6 +117,8 @@ class Runner::Step::OfClass {
                   << (done < unknown.size() ? "" : "\n") << std::flush;
       return change(accounts_of(part));
     });
+    const std::size_t names_per_request =
+        elements_per_request / (1 + scenario_.instruments.size()) + 1;
     if (!created || !in_parts(unnamed, names_per_request,
                               [&](Members part) { return change(shares_of(part)); }))
       return false;
@@ -119,27 +126,19 @@ class Runner::Step::OfClass {
     return true;
   }
 
-  // Of each instrument that trades otherwise. False after an error.
+  // Of each instrument that trades otherwise. False after an error, which was shown.
   bool set_trading(const std::string& wanted) {
-    for (const auto& [symbol, now] : trading()) {
-      if (now == wanted) continue;
-      step_(SetRules{symbol, {}, {wanted}});
+    const std::optional<Json> json = symbols();
+    if (!json) return false;
+    for (const auto& instrument : scenario_.instruments) {
+      const Json* const symbol = find(*json, instrument.symbol);
+      if (symbol == nullptr || trading_of(*symbol) == wanted) continue;
+      step_(SetRules{instrument.symbol, {}, {wanted}});
       if (step_.status != exit_ok) return false;
     }
     return true;
   }
-
-  // How the instruments of the class trade; those that the exchange has.
-  std::vector<std::pair<std::string, std::string>> trading() {
-    std::vector<std::pair<std::string, std::string>> all;
-    const std::optional<Json> json = symbols();
-    if (!json) return all;
-    for (const Json& one : list_field(*json, "symbols"))
-      for (const auto& instrument : scenario_.instruments)
-        if (text_field(one, "symbol") == instrument.symbol)
-          all.emplace_back(instrument.symbol, trading_of(one));
-    return all;
-  }
+  // Nothing after an error, which was shown.
   std::optional<Json> symbols() {
     step_.catch_up();
     return step_.answer("/api/symbols", {}, {{"symbols", "next", "after"}});
@@ -149,14 +148,28 @@ class Runner::Step::OfClass {
     return step_.answer("/api/leaderboard?ids=true" +
                         (round == 0 ? "" : "&round=" + std::to_string(round)));
   }
+  // The newest goes on if it has this name, or if none is given.
   bool begin_round(const std::string& name) {
-    if (name.empty()) {
-      const std::optional<Json> board = leaderboard(0);
-      if (!board) return false;
-      if (!list_field(*board, "rounds").empty()) return true;
-    }
+    const std::optional<Json> board = leaderboard(0);
+    if (!board) return false;
+    const std::vector<Json>& rounds = list_field(*board, "rounds");
+    if (!rounds.empty() && (name.empty() || text_field(rounds.back(), "name") == name)) return true;
     step_(NewRound{name.empty() ? "first" : name});
     return step_.status == exit_ok;
+  }
+  // Nothing after an error, which was shown.
+  std::optional<bool> has_begun() {
+    const std::optional<Json> board = leaderboard(0);
+    if (!board) return {};
+    return !list_field(*board, "rounds").empty();
+  }
+  // Whether the exchange has a closed day of this name.
+  bool has_day(const std::string& day) {
+    const std::optional<Json> days = step_.answer("/api/days");
+    if (!days) return false;
+    const std::vector<Json>& all = list_field(*days, "days");
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Json& one) { return text_field(one, "day") == day; });
   }
 
   void start_bots() {
@@ -171,7 +184,8 @@ class Runner::Step::OfClass {
                                               local_time(std::time(nullptr)).c_str(), line.c_str());
                                }};
     const auto process = start_in_background(folder_.file(bots_lock), folder_.file(bots_log), [&] {
-      BotFloor(bots_, options, of_.runner.stop_).run();
+      client::stop_on_signals();
+      BotFloor(bots_, options, client::stop_flag()).run();
     });
     say(process ? count(bots_.size(), "bot") + " trade, as process " + std::to_string(*process) +
                       ": " + folder_.file(bots_log)
@@ -190,8 +204,9 @@ class Runner::Step::OfClass {
   std::string bots_text() const {
     if (bots_.empty()) return "none";
     const auto process = background_process(folder_.file(bots_lock));
-    return process ? count(bots_.size(), "bot") + ", process " + std::to_string(*process)
-                   : "not running; 'class start' starts them";
+    if (!process) return "not running; 'class start' starts them";
+    return count(bots_.size(), "bot") +
+           (*process > 0 ? ", process " + std::to_string(*process) : "");
   }
   // Whether this account is a student's.
   bool is_student(const std::string& account) const {
@@ -243,22 +258,46 @@ class Runner::Step::OfClass {
                              member.account);
     return parse_json(reply.body);
   }
-  // Whether those that exist are of this class: the first one is asked for.
-  bool has_keys_of_accounts() {
-    const Member* found = nullptr;
-    for_each_member([&](const Member& one) {
-      if (found == nullptr && account_of(one)) found = &one;
-    });
-    if (http_get(settings_.http_address(), "/api/accounts/" + found->account, settings_.timeout_s,
-                 of_.runner.stop_, {found->account, found->key, settings_.security})
-            .status == 200)
-      return true;
+  // Whether they are of this class. A student may have changed the key of one.
+  bool has_key_of_one(const std::vector<const Member*>& known) {
+    for (std::size_t i = 0; i < std::min(known.size(), keys_tried_max); ++i) {
+      const Member& one = *known[i];
+      const unsigned status =
+          http_get(settings_.http_address(), "/api/accounts/" + one.account, settings_.timeout_s,
+                   of_.runner.stop_, {one.account, one.key, settings_.security})
+              .status;
+      if (status == 200) return true;
+      if (status != 404)
+        throw client::BadReply("HTTP status " + std::to_string(status) + " of account " +
+                               one.account);
+    }
     step_.status = of_.runner.fail(
-        "account " + found->account + " exists already, with a key that " + folder_.path() +
+        "account " + known.front()->account + " exists already, with a key that " + folder_.path() +
             " does not have: 'admin new-day' closes the day of another class, or 'first-account' "
             "in the scenario leaves its accounts alone",
         exit_refused);
     return false;
+  }
+  static const Json* find(const Json& symbols, const std::string& symbol) {
+    for (const Json& one : list_field(symbols, "symbols"))
+      if (text_field(one, "symbol") == symbol) return &one;
+    return nullptr;
+  }
+  // Those that are missing; and the rules of those that were not traded yet, which may have been
+  // refused when the symbols were created.
+  bool create_instruments() {
+    const std::optional<Json> json = symbols();
+    if (!json) return false;
+    std::vector<Scenario::Instrument> missing, unused;
+    for (const auto& one : scenario_.instruments) {
+      const Json* const symbol = find(*json, one.symbol);
+      if (symbol == nullptr)
+        missing.push_back(one);
+      else if (number_field(*symbol, "trades") == 0 && !one.rules.empty())
+        unused.push_back(one);
+    }
+    return (missing.empty() || change(instruments_of(missing))) &&
+           (unused.empty() || change(rules_of(unused)));
   }
 
   Step& of_;
@@ -266,9 +305,9 @@ class Runner::Step::OfClass {
   const Scenario scenario_;
   const std::vector<Member> students_;
   const std::vector<Bot> bots_;
-  const std::size_t size_ = students_.size() + bots_.size();
   const Settings settings_;
   Step step_{of_.runner, settings_, of_.out};
+  client::Descriptor lock_;                   // while the command changes the class
   std::optional<client::Stream> connection_;  // to the HTTP port
 };
 
@@ -290,8 +329,10 @@ void Runner::Step::operator()(const InitClass& wanted) {
     if (all.populate()) say("the exchange is ready: 'exchange-cli class start' opens it");
   } catch (const client::NoReply&) {
     throw;
-  } catch (const client::Unreachable&) {
-    say("no server at " + settings.connect + " yet. Start it:\n  " + all.start_of_server() +
+  } catch (const client::Unreachable& error) {
+    const std::string why = error.what();
+    say(why.substr(0, why.find('\n')) + "\nIf the server does not run yet, start it:\n  " +
+        all.start_of_server() +
         "\nthen 'exchange-cli class start' creates the accounts, and opens trading");
   }
 }
@@ -319,6 +360,13 @@ void Runner::Step::operator()(const StopClass& wanted) {
 
 void Runner::Step::operator()(const NewClassDay& wanted) {
   OfClass all(*this, wanted.folder);
+  if (all.has_day(wanted.day) && all.has_begun().value_or(true)) {
+    if (status == exit_ok)
+      status = runner.fail("day " + wanted.day + " was closed before, and the next one has begun",
+                           exit_refused);
+    all.step().status = status;
+    return;
+  }
   if (!all.stop_bots()) return;
   const std::optional<ClosedDay> closed = all.close(wanted.day);
   if (!closed) return;
@@ -328,7 +376,7 @@ void Runner::Step::operator()(const NewClassDay& wanted) {
 }
 
 void Runner::Step::operator()(const ShowClass& wanted) {
-  OfClass all(*this, wanted.folder);
+  OfClass all(*this, wanted.folder, OfClass::Does::look);
   const std::optional<Json> symbols = all.symbols();
   const std::optional<Json> board = symbols ? all.leaderboard(0) : std::nullopt;
   if (!board) return;
@@ -353,19 +401,12 @@ void Runner::Step::operator()(const ShowClass& wanted) {
 
 // One row for each student, as in the roster, with the results of all rounds and of each.
 void Runner::Step::operator()(const ExportClass& wanted) {
-  OfClass all(*this, wanted.folder);
+  OfClass all(*this, wanted.folder, OfClass::Does::look);
   catch_up();
   const std::optional<Json> board = all.leaderboard(0);
   if (!board) return;
-  CsvTable table = all.folder().students_table();
-  const std::size_t account = table.heading.size() - 4;  // as ClassFolder writes it
-  // The keys stay in the folder.
-  const auto without_keys = [](CsvRow row) {
-    row.resize(row.size() - 2);
-    return row;
-  };
-  table.heading = without_keys(table.heading);
-  for (CsvRow& row : table.rows) row = without_keys(row);
+  std::size_t account = 0;
+  CsvTable table = all.folder().students_table(account);
   const auto add = [&](const Json& standings, const std::string& name,
                        std::initializer_list<const char*> fields) {
     std::map<std::string, const Json*> of;
@@ -381,14 +422,17 @@ void Runner::Step::operator()(const ExportClass& wanted) {
       }
   };
   add(*board, "", {"rank", "profit", "volume", "trades", "largest_position"});
-  for (const Json& round : list_field(*board, "rounds")) {
-    const std::optional<Json> one = all.leaderboard(std::uint64_t(number_field(round, "round")));
+  const std::vector<Json>& rounds = list_field(*board, "rounds");
+  for (std::size_t i = rounds.size() - std::min(rounds.size(), rounds_kept); i < rounds.size();
+       ++i) {
+    const std::optional<Json> one =
+        all.leaderboard(std::uint64_t(number_field(rounds[i], "round")));
     if (!one) return;
-    add(*one, "round " + text_field(round, "name") + " ", {"profit"});
+    add(*one, "round " + text_field(rounds[i], "name") + " ", {"profit"});
   }
   std::filesystem::create_directories(wanted.to);
   const std::string file = wanted.to + "/students.csv";
-  std::ofstream(file) << to_csv(table);
+  write_private(file, to_csv(table));
   say(count(table.rows.size(), "student") + ": " + file);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // One command under way: what it asks the server, and what it prints of the reply. For runner.cpp,
-// and operator_steps.cpp, which has the operator's commands. Thread: the caller's.
+// operator_steps.cpp, which has the operator's commands, and class_steps.cpp, those of a class.
+// Thread: the caller's.
 
 #include "client/cli/documents.hpp"
 #include "client/cli/messages.hpp"

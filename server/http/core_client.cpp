@@ -54,13 +54,12 @@ asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys, Logins* proven) {
   const bool all_have_keys = std::all_of(keys.credentials.begin(), keys.credentials.end(), has_key);
   if (proven != nullptr && all_have_keys) keys.logins = *proven;
   if (authenticator_->is_checked(keys)) co_return;
-  // Another key than the proven one: it is checked as if there were none.
-  if (proven != nullptr && keys.checked == 0) keys.logins.clear();
   Event checked(context_);
   keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
   authenticator_->check(keys);
   co_await checked.wait();
-  if (proven != nullptr && !keys.logins.empty()) *proven = keys.logins;
+  // As on the XML port: of several accounts the newest, and none whose key was wrong since.
+  if (proven != nullptr && all_have_keys && !keys.refused) *proven = keys.logins;
 }
 
 asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login,

@@ -48,11 +48,10 @@ std::string read_question(const HttpHeader& header, const HttpLimits& limits,
   question.day = parameter(header, "day");
   const bool has_position = is_given(header, "from"), has_time = is_given(header, "at");
   const auto position = number_parameter(header, "from"), time = number_parameter(header, "at");
-  if (has_position && has_time) return "from and at are two places: give one";
   if (has_position && !position) return "from is a whole number from 0, of a command of the day";
   if (has_time && !time) return "at is a time, in microseconds since the Unix epoch";
   if (position) question.position = *position;
-  if (time) question.time = Timestamp{std::int64_t(*time)};
+  if (time && !position) question.time = Timestamp{std::int64_t(*time)};
   question.changes = count_parameter(header, "limit", 100, limits.moments_max);
   if (question.changes == 0)
     return "limit is a whole number from 1 to " + std::to_string(limits.moments_max);

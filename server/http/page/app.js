@@ -202,10 +202,10 @@ function showNav() {
 
 // "#SPY", in the Trade view "#trade/SPY", in the Replay view "#replay/DAY/SPY@812". A link that signs in, "#sign-in=7:KEY", leaves no key in the address.
 function followAddress() {
-  const [, account, key] = /^#sign-in=(\d+):(.+)$/s.exec(location.hash) ?? [];
-  if (account) {
+  if (location.hash.startsWith("#sign-in")) {
+    const [, account, key] = /^#sign-in=(\d+)(?::|%3A)(.+)$/i.exec(location.hash) ?? [];
     window.history.replaceState(null, "", "#trade/");
-    trade.signInAs(account, key);
+    if (account) trade.signInAs(account, key);
   }
   const [, trading, name] = /^#(trade\/)?(.*)$/s.exec(location.hash || "#");
   const replaying = location.hash.startsWith("#replay");

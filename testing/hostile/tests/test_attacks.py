@@ -29,6 +29,7 @@ NO_DIGITS = (
     "<results><error>bad framing: a request begins with its length in digits</error></results>\n"
 )
 CONNECTIONS_MAX, BUFFERED_MIB, RSS_MIB_MAX = 400, 8, 250
+ADDRESS_SPACE = 4 << 30  # half of it counts as the memory: 512 connections over HTTP
 FULL = (
     "<results><error>the server takes no more connections now "
     f"(limit {CONNECTIONS_MAX}, --connections-max)</error></results>\n"
@@ -59,11 +60,24 @@ LIMITS = (
 )
 
 
+@contextlib.contextmanager
+def address_space(most):
+    """What is started here has no more, and so the limits of a small machine."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 class Attacks:
     @classmethod
     def setUpClass(cls):
         raise_descriptor_limit()
-        cls.server = cls.enterClassContext(ExchangeServer("--policy", cls.policy, *LIMITS))
+        with address_space(ADDRESS_SPACE):
+            cls.server = cls.enterClassContext(ExchangeServer("--policy", cls.policy, *LIMITS))
         cls.order = make_long_order(cls.server, 60_000)  # a reply of some 4 MB
 
     def setUp(self):
@@ -117,11 +131,12 @@ class Attacks:
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)
         self.assertEqual(without_counts(kinds["slow-senders"].result["replies"]), {MISSING: 60})
-        self.assertEqual(
-            self.http_refused() - refused,
-            450 - 384,
-            "one address has three quarters of the HTTP connections at most",
-        )
+        if not SANITIZED:  # else more, by the memory of the machine
+            self.assertEqual(
+                self.http_refused() - refused,
+                450 - 384,
+                "one address has three quarters of the HTTP connections at most",
+            )
 
     def test_those_that_ask_for_the_largest_answers_fail_no_health_check(self):
         make_symbols(self.server, 2_000)

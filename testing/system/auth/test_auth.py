@@ -170,13 +170,23 @@ class Keys(unittest.TestCase):
             see(200, 0, basic(1, KEY))
             check(201, 0, "POST", "/api/orders", order, basic(1, KEY))
             check(200, 0, "POST", "/api/xml", transactions(1, QUERY, KEY))
-            for headers in (None, basic(1, WRONG), basic(2, WRONG), basic(2, KEY)):
+            for headers in (None, basic(2, WRONG), basic(2, KEY), basic(3, KEY)):
                 see(404, 1, headers)
                 see(200, 0, basic(1, KEY))
+            see(404, 1, basic(1, WRONG))
+            see(200, 1, basic(1, KEY))
             check(404, 1, "POST", "/api/orders", order, basic(1, WRONG))
             check(404, 1, "POST", "/api/orders", order, basic(2, KEY))
             check(201, 1, "POST", "/api/orders", order, basic(2, WRONG))
             check(201, 0, "POST", "/api/orders", order, basic(2, WRONG))
+            see(200, 1, basic(1, KEY))
+            check(201, 0, "POST", "/api/orders", order, basic(2, WRONG))
+            # An operator reads each account, until it is none.
+            role = '<set-account id="2" role="{}"/>'
+            for name, status, hashes in (("operator", 200, 0), ("trader", 404, 1)):
+                document = creation(role.format(name))
+                http_request(server.http_port, "POST", "/api/xml", document)
+                see(status, hashes, basic(2, WRONG))
             # Another key ends what the one before has proven.
             change = creation('<set-key id="1" key="another key"/>')
             self.assertIn("created", http_request(server.http_port, "POST", "/api/xml", change)[2])

@@ -13,7 +13,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from exchange_server import BIN, PATIENCE_S, ROOT, free_ports, wait_until
+from exchange_server import BIN, PATIENCE_S, ROOT, free_ports, read_metrics, wait_until
 from support import run, steps_of, text_of
 
 STEPS = steps_of("class.md")
@@ -92,6 +92,14 @@ class Class(unittest.TestCase):
     def wait_for_trades(self, more_than=0):
         wait_until(lambda: self.trades() > more_than, "the bots to trade")
 
+    def any_refused(self):
+        """A command of the breaker: those of other bots are refused for other reasons."""
+        return any(
+            value > 0 and re.search("unknown_order|insufficient|tick|band", name)
+            for name, value in read_metrics(self.http_port).items()
+            if name.startswith("exchange_commands_total")
+        )
+
     def check_begin(self):
         """Each student has what the scenario gives, once."""
         for student in self.students():
@@ -157,6 +165,7 @@ class Class(unittest.TestCase):
         self.kill_server()
         self.start_server()
         self.wait_for_trades(before)
+        wait_until(self.any_refused, "the breaker of rules")
         self.assertIn("the bots trade already", self.cli("class start"))
         self.assertIn("the bots have ended", self.cli("class stop"))
         log = (self.folder / "class/bots.log").read_text()

@@ -117,7 +117,7 @@ TEST_CASE_METHOD(Closed,
            {moments + "&from=-1", "400 {\"error\":\"from is a whole number from 0"},
            {moments + "&from=99999999999999999999", "400 {\"error\":\"from is a whole number"},
            {moments + "&at=now", "400 {\"error\":\"at is a time"},
-           {moments + "&from=1&at=1", "400 {\"error\":\"from and at are two places"},
+           {moments + "&from=1&at=now", "400 {\"error\":\"at is a time"},
            {moments + "&limit=1001", "400 {\"error\":\"limit is a whole number from 1 to 1000"},
            {moments + "&account=x", "400 {\"error\":\"an account id is 1 to 64 digits"}}) {
     INFO(target);

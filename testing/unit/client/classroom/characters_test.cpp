@@ -157,7 +157,7 @@ TEST_CASE("a bear sells for minutes, then buys back what it sold") {
   CHECK_FALSE(taken(*bear, now));
 }
 
-TEST_CASE("nobody takes what it cannot pay for") {
+TEST_CASE("no bot takes what it cannot pay for") {
   Sight poor = sight(99, 101, 100);
   poor.cash = 250;
   poor.shares = 1;
@@ -165,6 +165,27 @@ TEST_CASE("nobody takes what it cannot pay for") {
   for (int turn = 0; turn < 200; ++turn)
     if (const auto order = taken(*noise, poor))
       CHECK(order->shares <= Shares::whole(order->side == Side::buy ? 2 : 1));
+}
+
+TEST_CASE("bots keep the lot and the largest order of a symbol") {
+  CharacterOptions in_lots = options();
+  in_lots.lot = 25;
+  in_lots.shares_max = 60;
+  in_lots.shares = 100;
+  for (const CharacterKind kind :
+       {CharacterKind::maker, CharacterKind::thin, CharacterKind::noise, CharacterKind::bear}) {
+    const auto bot = make_character(kind, in_lots);
+    Sight now = sight(99, 101, 100);
+    now.cash = 3'000;
+    for (int turn = 0; turn < 50; ++turn)
+      for (const PlaceOrder& order : orders_in(bot->turn(now))) {
+        CHECK(order.shares.units() % Shares::whole(25).units() == 0);
+        CHECK(order.shares >= Shares::whole(25));
+        CHECK(order.shares <= Shares::whole(50));
+      }
+    now.cash = now.shares = 20;  // less than a lot
+    if (kind == CharacterKind::noise) CHECK_FALSE(taken(*bot, now));
+  }
 }
 
 TEST_CASE("a breaker of rules cancels what was accepted") {

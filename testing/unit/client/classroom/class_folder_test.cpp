@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "catch.hpp"
 #include "support/folder.hpp"
@@ -20,6 +21,11 @@ struct Place {
   std::string path(const std::string& name) const { return folder / name; }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(made.file(name.c_str())).rdbuf();
+    return text.str();
   }
   std::size_t init() const { return made.write(path("roster"), path("scenario"), "http://x"); }
   std::string error() const {
@@ -53,10 +59,13 @@ TEST_CASE("a roster becomes accounts, names, keys and links") {
   CHECK(students[0].key.size() == 48);
   CHECK(students[1].account == "1002");
   CHECK(students[0].key != students[1].key);
-  const CsvTable table = place.made.students_table();
-  CHECK(table.heading ==
-        CsvRow{"Last name", "First name", "Email", "account", "shown as", "key", "link"});
-  CHECK(table.rows[0].back() == "http://x/#sign-in=1001:" + students[0].key);
+  std::size_t account = 0;
+  const CsvTable table = place.made.students_table(account);
+  CHECK(table.heading == CsvRow{"Last name", "First name", "Email", "account", "shown as"});
+  CHECK(account == 3);
+  CHECK(table.rows[1][account] == "1002");
+  CHECK_THAT(place.read("keys.csv"),
+             Catch::Matchers::Contains(",http://x/#sign-in=1001:" + students[0].key + "\n"));
   const auto bots = place.made.bots(scenario);
   REQUIRE(bots.size() == 2);
   CHECK(bots[1].shown_as == "bear 2");
@@ -81,8 +90,50 @@ TEST_CASE("another roster keeps accounts and keys, also of those who left") {
   CHECK(after[1].account == before[0].account);
   CHECK(after[1].key == before[0].key);
   CHECK(after[2].key == before[1].key);
-  CHECK(place.made.students_table().rows[2][1] == "alan@x");
+  std::size_t account = 0;
+  CHECK(place.made.students_table(account).rows[2][1] == "alan@x");
   CHECK(place.init() == 0);
+}
+
+TEST_CASE("columns that a teacher adds and moves do not matter") {
+  const Place place;
+  place.write("roster", "name,email\nAda,ada@x\n");
+  place.init();
+  const auto before = place.made.students(place.made.scenario());
+  std::ofstream(place.made.file("keys.csv")) << "sent,key,Email,name,account,link,shown as\nyes,"
+                                             << before[0].key << ",ada@x,Ada,1001,,Ada\n";
+  CHECK(place.init() == 0);
+  const auto after = place.made.students(place.made.scenario());
+  REQUIRE(after.size() == 1);
+  CHECK(after[0].key == before[0].key);
+  CHECK(after[0].account == "1001");
+  place.write("roster", "name,email\nAda,ada@x\nAlan,alan@x\n");
+  std::ofstream(place.made.file("keys.csv")) << "name,email,account\nAda,ada@x,1001\n";
+  CHECK(place.error() == "keys.csv has no column 'shown as'");
+}
+
+TEST_CASE("bots keep accounts and keys while a scenario is without them") {
+  const Place place;
+  place.write("roster", "name\nAda\n");
+  place.init();
+  const std::string all = place.read("bots.csv");
+  place.write("scenario", place.scenario.substr(0, place.scenario.find("[[bots]]")));
+  place.init();
+  CHECK(place.made.bots(place.made.scenario()).empty());
+  place.write("scenario", place.scenario);
+  place.init();
+  CHECK(place.read("bots.csv") == all);
+}
+
+TEST_CASE("a leaderboard shows nothing of a roster but names") {
+  const Place place;
+  place.write("roster", "email\nada@x\n");
+  CHECK_THAT(place.error(), Catch::Matchers::Contains("roster has no column 'name'"));
+  place.write("scenario", "anonymous = true\n" + place.scenario);
+  CHECK(place.error() == "");
+  const Place other;
+  other.write("roster", "name\nJos\xe9\n");
+  CHECK_THAT(other.error(), Catch::Matchers::Contains("which is not UTF-8"));
 }
 
 TEST_CASE("invented names are different, and accounts follow no order") {
@@ -130,7 +181,7 @@ TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") 
   place.write("scenario", place.scenario);
   place.write("roster", "name\nAda\n");
   CHECK(place.error() == "");  // told apart by the name, which the class has too
-  place.write("roster", "id\n7\n");
+  place.write("roster", "name,id\nAda,7\n");
   CHECK_THAT(place.error(), Catch::Matchers::Contains("has no column 'id'"));
   CHECK(place.made.students(place.made.scenario()).size() == 1);
 }
@@ -149,6 +200,8 @@ TEST_CASE("what members begin with, as documents") {
         R"(<symbol sym="ABC"><account id="1001">7</account></symbol></create>)");
   const Scenario scenario{.instruments = {{.symbol = "ABC", .rules = {{"tick", "0.05"}}}}};
   CHECK(
-      instruments_of(scenario) ==
+      instruments_of(scenario.instruments) ==
       R"(<create><symbol sym="ABC"/><instrument sym="ABC" tick="0.05" trading="halted"/></create>)");
+  CHECK(rules_of(scenario.instruments) ==
+        R"(<create><instrument sym="ABC" tick="0.05"/></create>)");
 }

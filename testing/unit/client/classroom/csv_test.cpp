@@ -41,4 +41,5 @@ TEST_CASE("what is no table is reported with its line") {
   CHECK(error("") == "line 1: a heading with the names of the columns is missing");
   CHECK(error("a,b\n1,2\n\n1,2,3\n") == "line 4: 3 cells, but the heading has 2");
   CHECK(error("a,b\n\"1,2\n3,4\n") == "line 2: a quote that does not end");
+  CHECK(error("a,b\n\"Ada\" L,2\n") == "line 2: text behind a closing quote");
 }

@@ -99,5 +99,9 @@ TEST_CASE("errors of a scenario have file and line") {
         "s.toml:2: 'shares' must be a table, such as { ABC = 100 }");
   CHECK(error("[instrument]\nsymbol = \"A\"\n[student]\n") ==
         "s.toml:1: write [[instrument]], once for each");
+  CHECK(error(least + "[[instrument]]\nsymbol = \"ABC\"\n") ==
+        "s.toml:5: there is an [[instrument]] ABC already");
+  CHECK(error("[student]\ncash = 1e100\n[[instrument]]\nsymbol = \"A\"\n") ==
+        "s.toml:2: 'cash' is too large");
   CHECK_THAT(error("name = \n"), Catch::Matchers::StartsWith("s.toml:1: "));
 }
