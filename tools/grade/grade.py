@@ -19,6 +19,7 @@ import apart  # noqa: E402
 import bundle  # noqa: E402
 import figures  # noqa: E402
 import gradebook  # noqa: E402
+import moments  # noqa: E402
 import pages  # noqa: E402
 import processes  # noqa: E402
 import sandbox  # noqa: E402
@@ -252,6 +253,8 @@ def run(every, shared, fresh, only=()):
             shared.progress.say(f"throughput on {count} is not measured: {why}")
     others = [recall(one, shared) for one in every if not is_chosen(one, only)]
     others = [made for made in others if made]
+    for made in others:
+        moments.find(made, shared)
     grades, reference = [], None
     for one in queue:
         made = grade_apart(one, shared)
@@ -260,6 +263,7 @@ def run(every, shared, fresh, only=()):
             if made.problem:
                 raise found.BadInput(f"the reference server cannot be run: {made.problem}")
         else:
+            moments.find(made, shared)
             grades.append(made)
             pages.write_all(others + grades, reference, shared, every)
     return grades, reference, others

@@ -29,6 +29,7 @@ class Grade:
     last_lines: str = ""
     silent: str = ""  # why it gave no reply to a first request
     style: Style = Style()
+    moments: dict = field(default_factory=dict)  # of broken rules, as moments.find() sets them
 
 
 @dataclass

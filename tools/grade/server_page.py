@@ -1,6 +1,7 @@
 """The page of one server: what was found, with the words of its replies. All of them become text nodes of the page, never markup."""
 
 import figures
+import moments
 import summary
 import weights as weighing
 from report import code, details, listed, section, table, text
@@ -16,7 +17,7 @@ def model(grade, given, got, of, reference, shared):
     one, measured = grade.submission, reference.parts.get("throughput") if reference else None
     sections = []
     blocks = {
-        "conformance": lambda result: conformance_blocks(result, shared.weights),
+        "conformance": lambda result: conformance_blocks(result, grade.moments, shared),
         "audit": lambda result: audit_blocks(result, shared.weights),
         "durability": durability_blocks,
         "throughput": lambda result: throughput_blocks(result, measured, shared.weights),
@@ -88,21 +89,26 @@ def counts_blocks(result):
     return blocks
 
 
-def conformance_blocks(result, weights):
+def conformance_blocks(result, found, shared):
+    """`found`: moments of its rules."""
     rules = result.get("rules", [])
     if not rules:
         return []
     blocks = counts_blocks(result)
+    if found:
+        words = "This project's own server got the same requests, with other ids; "
+        blocks.append(text(words, code(moments.serving(shared)), " shows what its book was."))
     broken = [rule for rule in rules if rule.get("result") in ("broken", "blocked")]
-    losses = weighing.rule_losses(result, weights)
+    losses = weighing.rule_losses(result, shared.weights)
     counting = [rule for rule, _ in losses]
     if counting:
-        blocks.append(losses_table(losses, result, weights))
-        blocks += first_broken(counting[0])
-        blocks += [folded(rule) for rule in counting[1:QUOTED_RULES]]
+        blocks.append(losses_table(losses, result, shared.weights))
+        blocks += first_broken(counting[0], found)
+        blocks += [folded(rule, found) for rule in counting[1:QUOTED_RULES]]
     if others := [rule for rule in broken if rule not in counting]:
         title = f"Decisions of this project that it does not share, without loss of points ({len(others)})"
-        blocks.append(details(title, *map(folded, others[:QUOTED_RULES])))
+        quotes = [folded(rule, found) for rule in others[:QUOTED_RULES]]
+        blocks.append(details(title, *quotes))
     if result.get("form"):
         title = "Differs in form alone, without loss of points"
         blocks.append(details(title, listed(result["form"])))
@@ -151,14 +157,22 @@ def quoted(rule):
     return blocks + ([pre("\n".join(lines))] if lines else [])
 
 
-def first_broken(rule):
+def moment_blocks(rule, found):
+    one = found.get(rule.get("rule"))
+    if not one:
+        return []
+    names = f" ({one['named']} is {one['symbol']} there)"
+    return [text("See the moment: ", code(moments.PAGE + one["link"]), names)]
+
+
+def first_broken(rule, found):
     title = f"The first rule that is {rule.get('result')}: {rule.get('rule')}"
-    return [text({"text": title, "kind": "strong"}), *quoted(rule)]
+    return [text({"text": title, "kind": "strong"}), *quoted(rule), *moment_blocks(rule, found)]
 
 
-def folded(rule):
+def folded(rule, found):
     title = f"{rule.get('rule')} is {outcome(rule)}: {rule.get('why', '')}"
-    return details(title[:160], *quoted(rule))
+    return details(title[:160], *quoted(rule), *moment_blocks(rule, found))
 
 
 def audit_blocks(result, weights):

@@ -1,0 +1,150 @@
+"""Links from broken rules to moments in days of this project's own server."""
+
+import http.client
+import json
+import os
+import re
+import select
+import subprocess
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import moments
+import processes
+import settings as plan
+import toys
+import weights as weighing
+
+PROGRAMS = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
+A_BUY = '<transactions id="{}"><order sym="{}" amount="5" limit="2"/></transactions>'
+A_QUERY = '<transactions id="{}"><query id="{}"/></transactions>'
+
+
+class Matching(unittest.TestCase):
+    DAY = {
+        "name": "m4",
+        "turns": [
+            ['49\n<create><account id="1" balance="9"/></create>', 1],
+            [A_BUY.format(1, "A"), 2],
+            [A_QUERY.format(1, 7), 2],
+            [A_BUY.format(1, "B"), 3],
+            [A_BUY.format(1, "B"), 4],
+        ],
+        "symbols": {"A": 2, "B": 4},
+    }
+
+    def link(self, *turns):
+        found = moments.moment_of(turns, self.DAY)
+        return found and (found["link"], found["named"])
+
+    def test_ids_and_symbols_may_differ(self):
+        account = '<create><account id="22" balance="9"/></create>'
+        self.assertEqual(("m4/A@2", "X"), self.link(account, A_BUY.format(22, "X")))
+
+    def test_a_query_is_of_the_symbol_before_and_may_be_repeated(self):
+        turns = [A_BUY.format(22, "X"), A_QUERY.format(22, 1), A_QUERY.format(22, 1)]
+        self.assertEqual(("m4/A@2", "X"), self.link(*turns))
+
+    def test_orders_that_are_repeated_are_several(self):
+        turns = [A_QUERY.format(22, 1), A_BUY.format(22, "X"), A_BUY.format(22, "X")]
+        self.assertEqual(("m4/B@4", "X"), self.link(*turns))
+
+    def test_other_requests_have_no_moment(self):
+        self.assertIsNone(self.link(A_BUY.format(22, "X").replace("5", "6")))
+        self.assertIsNone(self.link(A_QUERY.format(22, 1), A_QUERY.format(22, 1)))
+
+    def test_a_symbol_that_is_not_there_yet_has_no_moment(self):
+        self.assertIsNone(self.link(A_QUERY.format(22, 1), A_BUY.format(22, "X")))
+
+
+class WithoutAServer(toys.TestCase):
+    def find(self):
+        """(moments, what was said) of a server that breaks M4."""
+        self.write("bin/server", "#!/bin/sh\nexit 1\n", executable=True)
+        said, turn = [], {"sent": A_BUY.format(1, "A"), "got": ""}
+        rule = {"rule": "M4", "level": "must", "result": "broken", "conversation": [turn]}
+        grade = SimpleNamespace(
+            parts={"conformance": {"rules": [rule], "points_max": 3}},
+            submission=SimpleNamespace(name="toy"),
+        )
+        moments.find(grade, shared(self.folder, self.folder / "bin", said.append))
+        return grade.moments, said
+
+    def test_a_failure_leaves_links_out_and_is_said(self):
+        found = self.find()
+        self.assertEqual(({}, ["toy: no more links to moments: our server did not start"]), found)
+
+    def test_a_bundle_runs_nothing(self):
+        self.write("bundle.json", "[]")
+        with mock.patch.object(moments, "ROOT", self.folder):
+            self.assertEqual(({}, []), self.find())
+
+
+class WithTheRealPrograms(toys.TestCase):
+    def setUp(self):
+        for name in ("server", "conformance"):
+            if not os.access(PROGRAMS / name, os.X_OK):
+                raise unittest.SkipTest(f"there is no {PROGRAMS / name}")
+        super().setUp()
+
+    def test_the_link_shows_the_book_that_was_right(self):
+        toy = f"toy={self.toy(fault='newest-first')}"
+        arguments = ["--server", toy, "--parts", "conformance", "--bin", str(PROGRAMS)]
+        status, _, log = self.grade(*arguments)
+        self.assertEqual(0, status, log)
+        self.assertNotIn("no more links", log)
+        out = self.folder / "out"
+        page = (out / "toy.html").read_text()
+        self.assertIn(f"{PROGRAMS}/server --store sqlite:{out}/moments.db", page)
+        link = re.search(r"http://127\.0\.0\.1:8080/#replay/m4/(S\d+)@(\d+)", page)
+        for name in ("gradescope.json", "classroom.json", "junit.xml"):
+            self.assertNotIn("replay", (out / "toy" / name).read_text())
+        # Of three equal sells the first was executed: the other two are left.
+        saved = json.loads((out / "toy/conformance.json").read_text())["result"]
+        (rule,) = (one for one in saved["rules"] if one["rule"] == "M4")
+        self.assertEqual("the oldest first", rule["case"])
+        sells = [turn["sent"] for turn in rule["conversation"] if 'amount="-' in turn["sent"]]
+        self.assertEqual(3, len(sells))
+        amount, limit = re.search(r'amount="-(\d+)" limit="([\d.]+)"', sells[0]).groups()
+        state = moment(out, "m4", *link.groups())["state"]
+        self.assertEqual([[limit, str(2 * int(amount)), 2]], state["asks"])
+        self.assertEqual([], state["bids"])
+        self.assertEqual(int(link[2]), state["position"])
+        self.is_made_once(saved, out, link[0])
+
+    def is_made_once(self, saved, out, link):
+        file = out / "moments.db.days/m4/requests.json"
+        before = file.stat().st_ino
+        name = SimpleNamespace(name="another")
+        grade = SimpleNamespace(parts={"conformance": saved}, submission=name)
+        moments.find(grade, shared(self.folder, PROGRAMS, self.fail))
+        self.assertEqual(link, moments.PAGE + grade.moments["M4"]["link"])
+        self.assertEqual(before, file.stat().st_ino)
+
+
+def shared(folder, programs, say):
+    """What the program shares."""
+    return SimpleNamespace(
+        settings=plan.quick(1),
+        bin=programs,
+        output=folder / "out",
+        weights=weighing.read(Path(moments.__file__).with_name("weights.toml")),
+        progress=SimpleNamespace(say=say),
+        fingerprints={},
+    )
+
+
+def moment(out, day, symbol, position):
+    """As a server on the results shows it."""
+    command = [PROGRAMS / "server", "--port", "0", "--http-port", "0", "--log-level", "off"]
+    command += ["--store", f"sqlite:{out}/moments.db"]
+    with processes.Tool(command, stdout=subprocess.PIPE) as server, server.stdout as output:
+        assert select.select([output], [], [], toys.PATIENCE_S)[0]
+        port = int(re.search(rb"http-port=(\d+)", output.readline())[1])
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=toys.PATIENCE_S)
+        client.request("GET", f"/api/moments?day={day}&sym={symbol}&from={position}")
+        found = json.loads(client.getresponse().read())
+        client.close()
+        return found
