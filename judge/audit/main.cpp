@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "base/process.hpp"
 #include "base/version.hpp"
@@ -15,7 +16,28 @@ using namespace exchange::audit;
 
 namespace {
 enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
+
+// Whether a leaderboard as a page showed it is that of the journal; prints the first difference.
+bool is_leaderboard(const std::string& file, const std::string& of_journal, std::FILE* out) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("cannot read " + file);
+  std::istringstream wanted(of_journal);
+  for (std::size_t line = 1;; ++line) {
+    std::string shown, right;
+    const bool more = bool(std::getline(in, shown)),
+               more_wanted = bool(std::getline(wanted, right));
+    if (shown.ends_with('\r')) shown.pop_back();
+    if (more != more_wanted || shown != right) {
+      std::fprintf(out, "leaderboard: line %zu of %s is '%s', but the journal leads to '%s'\n",
+                   line, file.c_str(), shown.c_str(), right.c_str());
+      return false;
+    }
+    if (!more) break;
+  }
+  std::fprintf(out, "leaderboard: %s is that of the journal\n", file.c_str());
+  return true;
 }
+}  // namespace
 
 int main(int argc, char** argv) {
   exchange::prepare_process("exchange-audit");
@@ -42,16 +64,19 @@ int main(int argc, char** argv) {
                  "audit the copy; a server may run meanwhile");
   app.add_option("--violations-max", options.violations_kept,
                  "violations reported one by one; all are counted");
-  std::string leaderboard_file;
+  std::string leaderboard_file, shown_file;
   std::uint64_t round = 0;
-  CLI::Option* const wants_board = app.add_option(
+  CLI::Option* const writes_board = app.add_option(
       "--leaderboard", leaderboard_file,
       "write the leaderboard that the journal alone leads to into this file, as CSV: "
       "what /api/leaderboard.csv shows");
+  CLI::Option* const compares_board = app.add_option(
+      "--compare-leaderboard", shown_file,
+      "compare this file, such as /api/leaderboard.csv, with the leaderboard that the journal "
+      "alone leads to, and say where they differ");
   app.add_flag("--ids", options.leaderboard_ids,
-               "with the ids of accounts that have a name, as ?ids=true")
-      ->needs(wants_board);
-  app.add_option("--round", round, "of one round; 0: of all")->needs(wants_board);
+               "leaderboards with the ids of accounts that have a name, as ?ids=true");
+  app.add_option("--round", round, "leaderboards of one round; 0: of all");
   app.add_flag("--json", json, "the result as one JSON document");
   try {
     app.parse(argc, argv);
@@ -60,14 +85,17 @@ int main(int argc, char** argv) {
   }
   try {
     if (!backup_folder.empty()) options.store = back_up(options.store, backup_folder);
-    if (*wants_board) options.leaderboard = round;
+    const bool wants_board = *writes_board || *compares_board;
+    if (wants_board) options.leaderboard = round;
     const Audit result = audit(options);
     std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
-    if (*wants_board && result.leaderboard.empty())
+    if (wants_board && result.leaderboard.empty())
       throw std::runtime_error("no leaderboard: see 'not checked'");
-    if (*wants_board && !(std::ofstream(leaderboard_file) << result.leaderboard << std::flush))
+    if (*writes_board && !(std::ofstream(leaderboard_file) << result.leaderboard << std::flush))
       throw std::runtime_error("cannot write " + leaderboard_file);
-    return result.findings.violations() == 0 ? exit_clean : exit_violations;
+    const bool same =
+        !*compares_board || is_leaderboard(shown_file, result.leaderboard, json ? stderr : stdout);
+    return same && result.findings.violations() == 0 ? exit_clean : exit_violations;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "exchange-audit: %s\n", error.what());
     return exit_unusable;

@@ -123,6 +123,42 @@ class Class(unittest.TestCase):
         shown, real = (CHANGING.sub("N", text_of(steps)) for steps in (STEPS, printed))
         self.assertEqual(shown, real)
 
+    def test_the_leaderboard_of_a_day_is_that_of_its_journal(self):
+        self.cli("class init roster.csv scenario.toml")
+        self.start_server()
+        self.cli("class start")
+        self.wait_for_trades()
+        self.cli("class stop")
+        wait_until(
+            lambda: read_metrics(self.http_port)["exchange_projection_lag_batches"] == 0,
+            "the tables",
+        )
+        path = f"http://127.0.0.1:{self.http_port}/api/leaderboard.csv"
+        with urllib.request.urlopen(path, timeout=PATIENCE_S) as response:
+            shown = response.read().decode()
+        self.assertIn("maker", shown)
+        self.cli("class new-day monday")
+
+        def audit(text):
+            (self.folder / "shown.csv").write_text(text)
+            store = "sqlite:class/exchange.db.days/monday/exchange.db"
+            return subprocess.run(
+                [BIN / "exchange-audit", store, "--compare-leaderboard", "shown.csv"],
+                cwd=self.folder,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+
+        same = audit(shown)
+        self.assertEqual(same.returncode, 0, same.stdout)
+        self.assertIn("leaderboard: shown.csv is that of the journal\n", same.stdout)
+        first, second, *rest = shown.splitlines(keepends=True)
+        other = audit(first + second.replace("1,", "1,x", 1) + "".join(rest))
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("leaderboard: line 2 of shown.csv is '1,x", other.stdout)
+        self.assertEqual(audit(shown + second).returncode, 1)
+        self.assertEqual(audit(first).returncode, 1)
+
     def test_who_joins_gets_an_account_and_the_others_keep_theirs(self):
         self.write_roster(2)
         self.cli("class init roster.csv scenario.toml")
