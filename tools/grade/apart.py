@@ -18,12 +18,23 @@ class Died(Exception):
 
 def run(work):
     """The result of work(). Raises Died, or KeyboardInterrupt if a signal ended it."""
+    return finish(start(work))
+
+
+def start(work):
+    """Begins work(), for finish()."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         _child(work, writer)
     os.close(writer)
+    return pid, reader
+
+
+def finish(begun):
+    """As run()."""
+    pid, reader = begun
     try:
         with open(reader, "rb") as file:
             data = file.read()

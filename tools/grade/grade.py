@@ -119,6 +119,8 @@ def parser():
     only = f"only these parts, of {','.join(plan.PARTS)}"
     add("--parts", type=part_list, default=plan.PARTS, metavar="LIST", help=only)
     add("--quick", action="store_true", help="a look of about 20 seconds each, for no grades")
+    text = "grade so many submissions at once, each on all CPUs, but for their throughput (1)"
+    add("--jobs", type=count, default=1, metavar="N", help=text)
     add("--seed", type=int, default=1, help="of requests and pauses (1)")
     add("--list", action="store_true", help="print what would be run, and run nothing")
     again = made.add_mutually_exclusive_group()
@@ -182,7 +184,7 @@ def grading_of(chosen):
     folders, weights = (chosen.bin.resolve(), chosen.output.resolve()), weighing.read(
         chosen.weights
     )
-    return Grading(settings, limits, *folders, weights, chosen.parts)
+    return Grading(settings, limits, *folders, weights, chosen.parts, chosen.jobs)
 
 
 def list_all(every, shared):
@@ -237,6 +239,34 @@ def is_chosen(one, only):
     return not only or one.name in only
 
 
+def grade_at_once(queue, shared):
+    """So many submissions at once as shared.jobs says, but for the throughput: run() finds the results. Only in sandboxes, as each has
+    its own ports there."""
+    wanted = tuple(part for part in shared.wanted if part != "throughput")
+    queue = [one for one in queue if not one.is_compose and not is_reference(one)]
+    jobs = min(shared.jobs, len(queue), len(os.sched_getaffinity(0)))
+    if jobs < 2 or not wanted:
+        return
+    if not shared.limits.sandbox:
+        shared.progress.say(
+            "one after another: without a sandbox servers could take each other's ports"
+        )
+        return
+
+    def grade_all(mine):
+        own = replace(shared, wanted=wanted)
+        own.progress = Progress([step for one in mine for step in own.steps(one)])
+        for one in mine:
+            grade_apart(one, own)
+
+    begun = [apart.start(lambda mine=queue[nth::jobs]: grade_all(mine)) for nth in range(jobs)]
+    while begun:
+        try:
+            apart.finish(begun.pop())
+        except apart.Died as error:
+            shared.progress.say(str(error))  # what is missing is run below
+
+
 def run(every, shared, fresh, only=()):
     """Grades of those that are chosen, and the reference's. Earlier grades of the others stay in the table."""
     queue = [one for one in every if is_chosen(one, only)]
@@ -255,6 +285,7 @@ def run(every, shared, fresh, only=()):
     others = [made for made in others if made]
     for made in others:
         moments.find(made, shared)
+    grade_at_once(gradable, shared)
     grades, reference = [], None
     for one in queue:
         made = grade_apart(one, shared)

@@ -42,6 +42,7 @@ class Grading:
     output: Path
     weights: dict
     wanted: tuple  # parts
+    jobs: int = 1  # submissions at once
     progress: object = None
 
     def __post_init__(self):

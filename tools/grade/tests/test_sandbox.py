@@ -245,3 +245,37 @@ class Apart(toys.TestCase):
         with self.assertRaises(apart.Died) as caught:
             apart.run(lambda: os.kill(os.getpid(), 9))
         self.assertIn("signal 9", str(caught.exception))
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+@unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one CPU")
+class AtOnce(toys.TestCase):
+    def grade_all(self, *more):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        arguments = ["--submissions", str(self.folder / "all"), "--parts", "conformance"]
+        _, _, log = self.grade(*arguments, *more, env={"HOME": HOME})
+        file = self.folder / "out/grades.json"
+        self.assertTrue(file.exists(), log)
+        found = {one["name"]: one["points"] for one in json.loads(file.read_text())["servers"]}
+        return found, log
+
+    def test_several_at_once_get_the_grades_that_they_get_alone(self):
+        self.tools()
+        times = "date +%s%N > began; sleep 2; date +%s%N > ended"
+        for name in ("ada", "bob", "cyd"):
+            command = json.dumps(self.toy("{data}/orders"))
+            self.write(f"all/{name}/grade.toml", f"command = {command}\nbuild = '{times}'")
+        self.write("all/eve/grade.toml", "command = 'exit 1 # {port}'")
+        alone, _ = self.grade_all("--sandbox", "on")
+        self.assertEqual(set(alone), {"ada", "bob", "cyd", "eve"})
+        at_once, log = self.grade_all("--sandbox", "on", "--jobs", "2")
+        self.assertEqual(at_once, alone, log)
+        self.assertEqual(log.count("reused from before"), 3, log)
+        # Those of ada and of bob; cyd came after ada.
+        began, ended = (
+            [int((self.folder / f"all/{name}/{what}").read_text()) for name in ("ada", "bob")]
+            for what in ("began", "ended")
+        )
+        self.assertLess(max(began), min(ended), log)
+        _, log = self.grade_all("--sandbox", "off", "--jobs", "2")
+        self.assertIn("one after another: without a sandbox", log)
