@@ -107,6 +107,8 @@ void BotFloor::serve(Seat& seat) try {
   seat.connection.reset();
   connection_.reset();
   market_.clear();
+  for (Seat& other : seats_) other.connection.reset();
+  ++tried_;
   report(seats_.front(), error.what());  // it is that of all
   wait(Clock::now() + retry_pause);
 } catch (const std::exception& error) {  // of this bot alone: a key, an answer that it cannot read
@@ -174,16 +176,23 @@ void BotFloor::send(Seat& seat, const std::string& elements, std::size_t asked) 
 
 client::HttpReply BotFloor::ask(Seat& seat, const std::string& head, const std::string& body) {
   if (!seat.connection || seat.connection->has_ended()) seat.connection.emplace(connect());
-  return client::ask(*seat.connection,
-                     {.head = head,
-                      .fields = client::authorization(seat.bot.account, seat.bot.key),
-                      .body = body,
-                      .keep_alive = true});
+  const client::HttpReply reply = client::ask(
+      *seat.connection, {.head = head,
+                         .fields = client::authorization(seat.bot.account, seat.bot.key),
+                         .body = body,
+                         .keep_alive = true});
+  // A server that executes nothing: a standby, or one that was replaced.
+  if (reply.status == 503) throw client::Unreachable(seat.connection->peer() + ": " + reply.body);
+  return reply;
 }
 
 client::Stream BotFloor::connect() const {
   static const client::StopFlag never{false};  // a request that was begun is finished
-  client::Servers servers(options_.http);
+  std::vector<std::string> all = client::split_addresses(options_.http);
+  std::rotate(all.begin(), all.begin() + std::ptrdiff_t(tried_ % all.size()), all.end());
+  std::string list;
+  for (const std::string& one : all) list += (list.empty() ? "" : ",") + one;
+  client::Servers servers(list);
   client::Descriptor connected = client::connect_to(servers, reply_timeout_s, never);
   return {std::move(connected), servers.current().text, reply_timeout_s, never, options_.security};
 }

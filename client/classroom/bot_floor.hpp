@@ -60,6 +60,7 @@ class BotFloor {
   const Clock::time_point begun_ = Clock::now();
   std::deque<Seat> seats_;
   std::map<std::string, FairValue> values_;  // by symbol
+  std::size_t tried_ = 0;  // servers that were of no use: which of them comes first
   std::optional<client::Stream> connection_;
   std::map<std::string, MarketSight> market_;
   Clock::time_point market_read_{}, report_due_{};

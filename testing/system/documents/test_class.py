@@ -14,6 +14,7 @@ import urllib.request
 from pathlib import Path
 
 from exchange_server import BIN, PATIENCE_S, ROOT, free_ports, read_metrics, wait_until
+from postgres import Cluster, ClusterError
 from support import run, steps_of, text_of
 
 STEPS = steps_of("class.md")
@@ -31,7 +32,7 @@ class Class(unittest.TestCase):
         for file in EXAMPLE.iterdir():
             shutil.copy(file, self.folder)
         self.port, self.http_port = free_ports(2)
-        self.server = None
+        self.server, self.environment = None, {}
         self.addCleanup(self.end)
 
     def end(self):
@@ -40,24 +41,24 @@ class Class(unittest.TestCase):
             self.server.terminate()
             self.server.wait(PATIENCE_S)
             self.server.stdout.close()
+            self.server = None
 
-    def start_server(self):
-        """As the page starts it, on free ports."""
-        (command,) = (words for words, _ in STEPS if words.startswith("exchange-server"))
-        ports = ["--port", str(self.port), "--http-port", str(self.http_port)]
-        self.server = subprocess.Popen(
-            [
-                BIN / "server",
-                *shlex.split(command.rstrip("& "))[1:],
-                *ports,
-                "--log-level",
-                "error",
-            ],
+    def start(self, words, port, http_port, expected="ready"):
+        ports = ["--port", str(port), "--http-port", str(http_port)]
+        server = subprocess.Popen(
+            [BIN / "server", *words, *ports, "--log-level", "error"],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.assertIn("ready", self.server.stdout.readline())
+        self.assertIn(expected, server.stdout.readline())
+        return server
+
+    def start_server(self):
+        """As the page starts it, on free ports."""
+        (command,) = (words for words, _ in STEPS if words.startswith("exchange-server"))
+        words = shlex.split(command.rstrip("& "))[1:]
+        self.server = self.start(words, self.port, self.http_port)
 
     def kill_server(self):
         self.server.kill()
@@ -65,7 +66,8 @@ class Class(unittest.TestCase):
         self.server.stdout.close()
 
     def cli(self, words):
-        ((_, text),) = run([f"exchange-cli {words}"], self, cwd=self.folder)
+        command = [f"exchange-cli {words}"]
+        ((_, text),) = run(command, self, cwd=self.folder, env=self.environment)
         return text
 
     def write_roster(self, count):
@@ -206,6 +208,30 @@ class Class(unittest.TestCase):
         self.assertIn("the bots have ended", self.cli("class stop"))
         log = (self.folder / "class/bots.log").read_text()
         self.assertRegex(log, r"breaker 1: \d+ sent, [1-9]\d* refused")
+
+    def test_bots_go_on_with_the_standby_after_a_failover(self):
+        try:
+            cluster = Cluster()
+        except ClusterError as error:
+            self.skipTest(str(error))
+        self.addCleanup(cluster.stop)
+        self.addCleanup(self.end)  # before it
+        self.cli("class init roster.csv scenario.toml")
+        words = ["--auth", "--operator-key-file", "class/operator.key"]
+        words += ["--store", cluster.create_database()[1]]
+        self.server = self.start(words, self.port, self.http_port)
+        ports = free_ports(2)
+        standby = self.start([*words, "--standby"], *ports, "standby")
+        pairs = zip((self.port, self.http_port), ports, strict=True)
+        both = [f"127.0.0.1:{one},127.0.0.1:{other}" for one, other in pairs]
+        self.environment = {"EXCHANGE_CONNECT": both[0], "EXCHANGE_HTTP": both[1]}
+        self.cli("class start")
+        self.wait_for_trades()
+        before = self.trades()
+        self.kill_server()
+        self.server = standby
+        self.wait_for_trades(before)
+        self.assertIn("the bots have ended", self.cli("class stop"))
 
     def test_accounts_of_another_class_are_not_taken(self):
         self.cli("class init roster.csv scenario.toml")
