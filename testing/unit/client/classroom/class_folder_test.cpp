@@ -180,7 +180,7 @@ TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") 
   CHECK_FALSE(place.error().empty());
   place.write("scenario", place.scenario);
   place.write("roster", "name\nAda\n");
-  CHECK(place.error() == "");  // told apart by the name, which the class has too
+  CHECK(place.error() == "");  // identified by the name, which the class has too
   place.write("roster", "name,id\nAda,7\n");
   CHECK_THAT(place.error(), Catch::Matchers::Contains("has no column 'id'"));
   CHECK(place.made.students(place.made.scenario()).size() == 1);
