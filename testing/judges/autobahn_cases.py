@@ -6,6 +6,7 @@ Prints a line for each case that fails, and a last line that counts."""
 
 import asyncio
 import json
+import os
 import sys
 
 import kosoku
@@ -87,4 +88,8 @@ async def main():
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    status = asyncio.run(main())
+    sys.stdout.flush()
+    os._exit(
+        status
+    )  # without the end of the interpreter, where the library's own threads can abort it
