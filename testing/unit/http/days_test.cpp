@@ -9,19 +9,13 @@
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/recorded_day.hpp"
+#include "unit/http/credentials.hpp"
 #include "unit/http/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
 
 namespace {
-
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
-const Fields as_1{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
-    as_2{{"Authorization", "Basic MjpzZWNyZXQtb2YtMg=="}};           // 2:secret-of-2
-const std::string unknown_account = R"(404 {"error":"unknown account","code":"unknown_account"})";
 
 // A server whose store was closed as "monday": accounts 1, with a key, and 2, and a trade.
 struct Closed : HttpFixture {

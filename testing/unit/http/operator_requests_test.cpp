@@ -1,6 +1,7 @@
 // What the operator does, over HTTP and on a WebSocket (docs/http-api.md), through real sockets.
 #include "auth/basic_credentials.hpp"
 #include "auth/scrypt.hpp"
+#include "unit/http/credentials.hpp"
 #include "unit/http/follow.hpp"
 
 using namespace exchange;
@@ -8,14 +9,8 @@ using namespace exchange::testing;
 
 namespace {
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
-const Fields as_1{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
-    as_2{{"Authorization", "Basic MjpzZWNyZXQtb2YtMg=="}};           // 2:secret-of-2
 const std::string no_operator =
     R"(403 {"error":"creating needs the operator's key","code":"operator_key"})";
-const std::string unknown_account = R"(404 {"error":"unknown account","code":"unknown_account"})";
 const std::string buy_1 = R"({"symbol": "SPY", "side": "buy", "shares": "1", "limit": "5"})";
 
 struct Operate : Follow {
