@@ -8,7 +8,7 @@
 //   before any other thread   open, load, newest_executions, read_journal (recovery)
 //   core thread               append, resolve_in_doubt, confirm_epoch
 //   projector thread          project, prune
-//   reader thread             read_order, read_events
+//   reader thread             read_order, read_events, read_fills
 // The three threads may call at the same time; each method has one thread at a time.
 //
 // Life of a batch: append() makes it durable. If append() throws StoreUnavailable, the outcome is
@@ -34,6 +34,7 @@
 #include "engine/rows.hpp"
 #include "journal/journal_row.hpp"
 #include "journal/store_errors.hpp"
+#include "store/fills.hpp"
 #include "store/limits.hpp"
 
 namespace exchange {
@@ -144,6 +145,9 @@ class Store {
   // have them, with the references of their orders. Throws StoreUnavailable, StoreCorrupt.
   virtual std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                             EventNumber last) = 0;
+  // Reads the fills of an account in the range, as far as the tables have its executions. Throws
+  // StoreUnavailable, StoreCorrupt.
+  virtual Fills read_fills(const FillRange& range) = 0;
 
   // This server answers nothing more, so the next one need not wait for the end of its lease. If it
   // fails, the next one waits. After the end of the three threads.

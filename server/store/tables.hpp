@@ -22,6 +22,7 @@
 #include "engine/leaderboard.hpp"
 #include "engine/references.hpp"
 #include "journal/store_errors.hpp"
+#include "store/fills.hpp"
 #include "store/key_text.hpp"
 
 namespace exchange {
@@ -432,6 +433,36 @@ Leaderboard::Trade read_trade(const Source& source) {
   return {ExecutionId(source.integer(0)),        SymbolNumber(source.integer(1)),
           AccountNumber(source.integer(2)),      AccountNumber(source.integer(3)),
           Shares::from_units(source.integer(4)), Price::from_units(source.integer(5))};
+}
+
+// The executions of a FillRange, for read_filled_orders(): parameter 1 is the account, 2 and 3 are
+// `after` and `through`, 4 is the maximum; `sign` stands before their numbers. It goes through the
+// executions by their ids: an index of orders by account would cost a projection more than half of
+// its time again. CROSS JOIN keeps SQLite in that order.
+inline std::string select_fills(const std::string& sign, bool newest_first) {
+  const auto ref_of = [&](const std::string& order) {
+    return ", coalesce((SELECT ref FROM order_references r WHERE r.account = " + sign +
+           "1 AND r.order_id = " + order + "), '')";
+  };
+  return "SELECT " + execution_columns + ", b.account, s.account" + ref_of("e.buy_order") +
+         ref_of("e.sell_order") +
+         " FROM executions e CROSS JOIN orders b CROSS JOIN orders s WHERE e.id > " + sign +
+         "2 AND e.id <= " + sign + "3 AND b.id = e.buy_order AND s.id = e.sell_order AND (" +
+         "b.account = " + sign + "1 OR s.account = " + sign + "1) ORDER BY e.id " +
+         (newest_first ? "DESC" : "") + " LIMIT " + sign + "4";
+}
+template <class Source>
+FilledOrders read_filled_orders(const Source& source) {
+  constexpr int behind = int(boost::mp11::mp_size<MembersOf<ExecutionRow>>::value);
+  FilledOrders filled{
+      read_row<ExecutionRow>(source),
+      {AccountNumber(source.integer(behind)), AccountNumber(source.integer(behind + 1))},
+      {}};
+  for (const int side : {0, 1})
+    if (const char* const problem =
+            from_stored(source.text(behind + 2 + side), filled.references[side]))
+      throw StoreCorrupt(std::string("order_references: ref ") + problem);
+  return filled;
 }
 
 // Every row of a table; `rest`: WHERE, ORDER BY.

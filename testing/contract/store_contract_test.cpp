@@ -1,6 +1,8 @@
 // The contract of store.hpp, on which the core relies. Every case runs against SQLite, PostgreSQL
 // (a private cluster) and memory.
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -495,6 +497,84 @@ TEST_CASE("tables give back what was projected, also the places and takers of re
     }
     CHECK((replacements > 0 || batch < 90));
   }
+}
+
+TEST_CASE("fills of an account are its parts of all executions, as its events have them") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  RandomCommands commands(test_seed(), false);
+  Exchange exchange;
+  Tables model;
+  std::vector<ExecutionRow> executions;
+  std::map<OrderId, OrderReference> references;
+  std::map<std::pair<AccountNumber, std::pair<ExecutionId, OrderId>>, EventRow> events;
+  for (BatchNumber batch = 1; batch <= 40; ++batch) {
+    exchange.begin_batch(batch);
+    for (int i = 0; i < 25; ++i)
+      exchange.apply(commands.next(exchange.totals().orders), commands.next_time());
+    for (std::uint64_t number = 0; number < RandomCommands::accounts; ++number)
+      exchange.apply(RecordEvents{RandomCommands::account(number)}, commands.next_time());
+    Rows rows;
+    exchange.take_changes(rows);
+    store->project(rows, batch);
+    model.write(rows);
+    executions.insert(executions.end(), rows.executions.begin(), rows.executions.end());
+    for (const ReferenceRow& row : rows.references) references.emplace(row.order, row.reference);
+    for (const EventRow& row : rows.events)
+      if (row.execution != 0) events[{row.account, {row.execution, row.order}}] = row;
+  }
+  const ExecutionId newest = exchange.totals().executions;
+  REQUIRE(newest > 20);
+  store = &place->reopen();
+  std::size_t self_trades = 0, compared = 0;
+  for (AccountNumber account = 0; account < exchange.accounts() + 1; ++account) {
+    std::vector<Fill> expected;
+    for (const ExecutionRow& row : executions) {
+      FilledOrders filled{row, {}, {}};
+      for (const bool is_sell : {false, true}) {
+        const OrderId order = is_sell ? row.sell_order : row.buy_order;
+        filled.accounts[is_sell] = model.order(order)->account;
+        if (references.contains(order)) filled.references[is_sell] = references.at(order);
+      }
+      const std::size_t before = expected.size();
+      add_fills(expected, filled, account);
+      self_trades += expected.size() == before + 2;
+    }
+    for (const Fill& fill : expected) {
+      const auto found = events.find({account, {fill.execution, fill.order}});
+      if (found == events.end()) continue;  // from before its events were recorded
+      const EventRow& event = found->second;
+      ++compared;
+      CHECK((event.symbol == fill.symbol && event.side == fill.side &&
+             event.shares == fill.shares && event.price == fill.price && event.time == fill.time &&
+             (event.kind == EventKind::executed_taker) == fill.is_taker));
+    }
+    CHECK(store->read_fills({account, 0, newest, SIZE_MAX >> 1}).newest == newest);
+    CHECK(store->read_fills({account, 0, newest, SIZE_MAX >> 1}).list == expected);
+    CHECK(store->read_fills({account, 0, newest + 9, SIZE_MAX >> 1, true}).list.size() ==
+          expected.size());
+    // any range, from either end
+    for (int round = 0; round < 20; ++round) {
+      const ExecutionId after = commands.below(newest + 1), through = commands.below(newest + 2);
+      const std::size_t max = 1 + commands.below(6);
+      for (const bool newest_first : {false, true}) {
+        std::vector<Fill> wanted;
+        std::vector<ExecutionId> ids;
+        for (const Fill& fill : expected)
+          if (fill.execution > after && fill.execution <= through &&
+              (ids.empty() || ids.back() != fill.execution))
+            ids.push_back(fill.execution);
+        if (newest_first) std::reverse(ids.begin(), ids.end());
+        ids.resize(std::min(ids.size(), max));
+        for (const ExecutionId id : ids)
+          for (const Fill& fill : expected)
+            if (fill.execution == id) wanted.push_back(fill);
+        CHECK(store->read_fills({account, after, through, max, newest_first}).list == wanted);
+      }
+    }
+  }
+  CHECK(self_trades > 0);
+  CHECK(compared > 0);
 }
 
 TEST_CASE("a PostgreSQL store of another format is refused, and the version that wrote it named") {

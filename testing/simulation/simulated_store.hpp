@@ -78,6 +78,7 @@ class SimulatedStore final : public Store {
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
+  Fills read_fills(const FillRange&) override { return {}; }
 
  private:
   void take_time();  // crashes, hangs and partitions strike here

@@ -72,6 +72,11 @@ class FaultyStore : public MemoryStore {
     if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
     return MemoryStore::read_events(account, first, last);
   }
+  Fills read_fills(const FillRange& range) override {
+    hold_reads.pass();
+    if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
+    return MemoryStore::read_fills(range);
+  }
 
   std::int64_t lease_end_ns() const override { return lease_end; }
 

@@ -138,4 +138,35 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
   });
 }
 
+Fills MemoryStore::read_fills(const FillRange& range) {
+  return tables_.with([&](Tables& tables) {
+    Fills fills{{}, tables.totals.executions};
+    const Table<OrderRow>& orders = tables.of<OrderRow>();
+    const Table<ReferenceRow>& references = tables.of<ReferenceRow>();
+    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    const auto reference_of = [&](OrderId order) {
+      const auto found = references.find(order);
+      return found == references.end() ? std::nullopt : std::optional(found->second.reference);
+    };
+    std::size_t found = 0;
+    // false: that was the last one
+    const auto visit = [&](const ExecutionRow& row) {
+      const AccountNumber buyer = orders.at(row.buy_order).account,
+                          seller = orders.at(row.sell_order).account;
+      if (buyer != range.account && seller != range.account) return true;
+      add_fills(fills.list,
+                {row, {buyer, seller}, {reference_of(row.buy_order), reference_of(row.sell_order)}},
+                range.account);
+      return ++found < range.executions_max;
+    };
+    const auto first = all.upper_bound(range.after), last = all.upper_bound(range.through);
+    if (range.executions_max == 0 || range.after >= range.through) return fills;
+    if (range.newest_first)
+      for (auto at = last; at != first && visit(std::prev(at)->second);) --at;
+    else
+      for (auto at = first; at != last && visit(at->second);) ++at;
+    return fills;
+  });
+}
+
 }  // namespace exchange

@@ -33,6 +33,7 @@ class MemoryStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
+  Fills read_fills(const FillRange& range) override;
 
  private:
   struct Journal {

@@ -101,6 +101,9 @@ void prepare_for_reader(pqxx::connection& connection) {
                      "SELECT " + event_columns +
                          " FROM account_events e WHERE e.account = $1 AND e.number BETWEEN $2 AND"
                          " $3 ORDER BY e.number");
+  connection.prepare("get_newest_execution", "SELECT executions FROM projection");
+  connection.prepare("get_fills", select_fills("$", false));
+  connection.prepare("get_newest_fills", select_fills("$", true));
   connection.prepare("count_executions",
                      "SELECT (SELECT count(*) FROM executions WHERE buy_order = $1) + "
                      "(SELECT count(*) FROM executions WHERE sell_order = $1)");
@@ -629,6 +632,20 @@ std::vector<EventRow> PostgresStore::read_events(AccountNumber account, EventNum
     for (const auto& row : work.exec_prepared("get_events", account, first, last))
       events.push_back(read_row<EventRow>(PostgresRow{row}));
     return events;
+  });
+}
+
+Fills PostgresStore::read_fills(const FillRange& range) {
+  return reader_.with([&](pqxx::connection& connection) {
+    Fills fills;
+    pqxx::nontransaction work(connection);
+    // first: what the tables have now, they have later too
+    fills.newest = work.exec_prepared("get_newest_execution")[0][0].as<ExecutionId>();
+    for (const auto& row :
+         work.exec_prepared(range.newest_first ? "get_newest_fills" : "get_fills", range.account,
+                            range.after, range.through, range.executions_max))
+      add_fills(fills.list, read_filled_orders(PostgresRow{row}), range.account);
+    return fills;
   });
 }
 

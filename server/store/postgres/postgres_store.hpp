@@ -52,6 +52,7 @@ class PostgresStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
+  Fills read_fills(const FillRange& range) override;
 
   void end_lease() override;
   DayCheck check_day(const std::string& name) override;

@@ -215,6 +215,9 @@ void SqliteStore::open_reader() {
       reader_, "SELECT " + event_columns +
                    " FROM account_events e WHERE e.account = ?1 AND e.number BETWEEN ?2 AND ?3"
                    " ORDER BY e.number");
+  get_newest_execution_ = SqliteStatement(reader_, "SELECT executions FROM projection");
+  get_fills_ = SqliteStatement(reader_, select_fills("?", false));
+  get_newest_fills_ = SqliteStatement(reader_, select_fills("?", true));
   const std::string of_order =
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 ";
@@ -416,6 +419,23 @@ std::vector<EventRow> SqliteStore::read_events(AccountNumber account, EventNumbe
   return events;
 }
 
+Fills SqliteStore::read_fills(const FillRange& range) {
+  Fills fills;
+  SqliteStatement& get = range.newest_first ? get_newest_fills_ : get_fills_;
+  try {
+    // first: what the tables have now, they have later too
+    if (get_newest_execution_.step()) fills.newest = ExecutionId(get_newest_execution_.integer(0));
+    get_newest_execution_.reset();
+    for (get.with(range.account, range.after, range.through, range.executions_max); get.step();)
+      add_fills(fills.list, read_filled_orders(get), range.account);
+  } catch (...) {
+    get_newest_execution_.reset();
+    get.reset();
+    throw;
+  }
+  return fills;
+}
+
 DayCheck SqliteStore::check_day(const std::string& name) {
   return exchange::check_day(path_, name);
 }
@@ -424,7 +444,8 @@ DayCheck SqliteStore::check_day(const std::string& name) {
 void SqliteStore::close_day(const std::string& name) {
   put_rows_ = {};
   for (SqliteStatement* const statement : {&put_projection_, &get_order_, &count_executions_,
-                                           &get_executions_, &get_newest_executions_, &get_events_})
+                                           &get_executions_, &get_newest_executions_, &get_events_,
+                                           &get_newest_execution_, &get_fills_, &get_newest_fills_})
     *statement = SqliteStatement();
   reader_ = SqliteDatabase();
   tables_ = SqliteDatabase();

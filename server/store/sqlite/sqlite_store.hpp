@@ -46,6 +46,7 @@ class SqliteStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
+  Fills read_fills(const FillRange& range) override;
   DayCheck check_day(const std::string& name) override;
   void close_day(const std::string& name) override;
 
@@ -88,7 +89,7 @@ class SqliteStore : public Store {
   // Reader thread.
   SqliteDatabase reader_;
   SqliteStatement get_order_, count_executions_, get_executions_, get_newest_executions_,
-      get_events_;
+      get_events_, get_newest_execution_, get_fills_, get_newest_fills_;
 };
 
 }  // namespace exchange
