@@ -24,6 +24,8 @@ from exchange_replay.tape import (
     BadTape,
     Delete,
     Execute,
+    Note,
+    Place,
     Replace,
     Skipped,
     symbol_name,
@@ -33,7 +35,7 @@ from exchange_replay.tape import (
 from exchange_server import OPERATOR_KEY, ExchangeServer, run_loadgen, wait_until
 
 try:
-    import itch as itchfeed
+    import itch.messages as itchfeed
 except ImportError:
     itchfeed = None
 needs_itchfeed = unittest.skipUnless(itchfeed, "no itchfeed here (pip install itchfeed)")
@@ -45,6 +47,10 @@ MESSAGES = 2000
 
 def market(*symbols, messages=MESSAGES):
     return list(sample.Market(list(symbols), 7, START, 1000).events(messages))
+
+
+def read(form, path, wanted=ALL):
+    return form.read(Place(path), wanted)
 
 
 def trades_of(events):
@@ -83,26 +89,44 @@ class InFolder(unittest.TestCase):
 
 
 class Formats(InFolder):
-    @needs_itchfeed
     def test_itch_is_read_as_it_was_written(self):
         events = market("AAPL", "BRKB")
         path = self.folder / "day.itch"
         itch.write(path, events)
-        self.assertEqual(list(itch.read(path, ALL)), events)
+        self.assertEqual(list(read(itch, path)), events)
         some = [event for event in events if event.symbol == "BRKB"]
-        self.assertEqual(list(itch.read(path, frozenset(["BRKB"]))), some)
+        self.assertEqual(list(read(itch, path, frozenset(["BRKB"]))), some)
 
-    @needs_itchfeed
     def test_what_is_cut_off_or_damaged_in_itch_is_named_with_its_byte(self):
         path = self.folder / "day.itch"
         itch.write(path, market("AAPL", messages=2))
         whole = path.read_bytes()
         path.write_bytes(whole[:-1])
         with self.assertRaisesRegex(BadTape, f"{path}: byte 38: the file ends inside a message"):
-            list(itch.read(path, ALL))
-        path.write_bytes(whole[:38] + b"??")
-        with self.assertRaisesRegex(BadTape, f"{path}: byte 38: "):
-            list(itch.read(path, ALL))
+            list(read(itch, path))
+        path.write_bytes(whole[:38] + bytes([0, 2]) + b"A?")
+        with self.assertRaisesRegex(BadTape, f"{path}: byte 38: a message A of 2 bytes, not 36"):
+            list(read(itch, path))
+
+    def test_messages_of_itch_that_are_not_of_orders_are_left_out_or_noted(self):
+        path = self.folder / "day.itch"
+        itch.write(path, market("AAPL", messages=2))
+        order = path.read_bytes()[2:38]
+        broken = b"B" + order[1:11] + bytes(8)
+        unknown = b"?" + order[1:30]
+        end = b"S" + order[1:11] + b"C"
+        frames = [len(one).to_bytes(2, "big") + one for one in (order, b"", unknown, broken, end)]
+        path.write_bytes(b"".join(frames))
+        self.assertEqual(
+            [type(event) for event in read(itch, path)], [Add, Note, Note], "the end is the last"
+        )
+        status, out, _ = run("itch", path, "--dry-run", "--accounts", 7)
+        self.assertEqual((status, len(out.splitlines())), (0, 3))
+
+    @needs_itchfeed
+    def test_itch_has_the_sizes_of_another_reader(self):
+        sizes = {kind: one.message_size for kind, one in itchfeed.messages.items()}
+        self.assertEqual(sizes, itch.SIZES)
 
     def test_lobster_has_a_deletion_and_a_new_order_for_a_replace(self):
         events, sides = [], {}
@@ -117,18 +141,18 @@ class Formats(InFolder):
         path = self.folder / "AAPL_2026-11-26_34200000_57600000_message_10.csv"
         lobster.write(path, events)
         found = []
-        for event in lobster.read(path, ALL):
+        for event in read(lobster, path):
             if isinstance(event, Execute):  # LOBSTER repeats what the order has
                 event.price, event.buy = 0, False
             found.append(event)
         self.assertEqual(found, events)
-        self.assertEqual(list(lobster.read(path, frozenset(["MSFT"]))), [])
+        self.assertEqual(list(read(lobster, path, frozenset(["MSFT"]))), [])
 
     def test_hidden_trades_auctions_and_halts_of_lobster_are_not_of_the_book(self):
         path = self.lobster(
             "34200.1,5,0,10,1000000,1", "34200.2,6,-1,10,1000000,-1", "34200.3,7,0,0,-1,-1"
         )
-        self.assertEqual([type(event) for event in lobster.read(path, ALL)], [Skipped, Skipped])
+        self.assertEqual([type(event) for event in read(lobster, path)], [Skipped, Skipped])
 
     def test_a_bad_line_is_named(self):
         good = "34200.1,1,1,10,1000000,1"
@@ -141,7 +165,7 @@ class Formats(InFolder):
         ):
             path = self.lobster(good, bad)
             with self.assertRaisesRegex(BadTape, f"ABC_message.csv:2: .*: .{bad}"):
-                list(lobster.read(path, ALL))
+                list(read(lobster, path))
 
     def test_binance_is_read_as_it_was_written(self):
         for write, make, name in (
@@ -153,7 +177,7 @@ class Formats(InFolder):
                 sample.Market(["BTCUSDT"], 7, START + 20_000 * 86_400 * SECOND, 1000) for _ in "12"
             ]
             write(path, make(random[0], MESSAGES))
-            self.assertEqual(list(binance.read(path, ALL)), list(make(random[1], MESSAGES)))
+            self.assertEqual(list(read(binance, path)), list(make(random[1], MESSAGES)))
 
     def test_binance_files_may_have_a_header_milliseconds_and_aggregated_trades(self):
         path = self.folder / "BTCUSDT-aggTrades-2024-01-01.csv"
@@ -161,19 +185,19 @@ class Formats(InFolder):
             "agg_trade_id,price,quantity,first_trade_id,last_trade_id,transact_time,is_buyer_maker\n"
             "1,42283.58000000,0.02,5,6,1704067200123,true\n"
         )
-        (trade,) = binance.read(path, ALL)
+        (trade,) = read(binance, path)
         self.assertEqual((trade.time, trade.buy), (1704067200123 * 10**6, False))
         self.assertEqual((trade.price, trade.shares), (units("42283.58"), units("0.02")))
 
     def test_a_store_without_a_journal_or_with_another_file_is_named(self):
         path = self.folder / "exchange.db"
         with self.assertRaisesRegex(BadTape, f"{path}: a SQLite store is"):
-            list(journal.read(path, ALL))
+            list(read(journal, path))
         with contextlib.closing(sqlite3.connect(path)) as tables:
             tables.executescript((support.ROOT / "db/sqlite.sql").read_text())
         Path(f"{path}.journal").write_bytes(bytes(8192))
         with self.assertRaisesRegex(BadTape, f"{path}.journal: byte 0: not a journal"):
-            list(journal.read(path, ALL))
+            list(read(journal, path))
 
     def test_a_journal_whose_blocks_were_used_again_is_read_from_its_first_whole_record(self):
         def record(time):
@@ -273,7 +297,6 @@ class Replays(InFolder):
         self.assertIn("other accounts: executed 0 shares of 0 orders", report)
         self.assertNotIn("refused", report)
 
-    @needs_itchfeed
     def test_the_trades_of_itch_are_those_of_the_tape(self):
         events = market("AAPL", "MSFT", "QQQ")
         path = self.folder / "day.itch"
@@ -324,7 +347,7 @@ class Replays(InFolder):
         quotes = self.folder / "BTCUSDT-bookTicker-2026-11-26.csv"
         for path in (trades, quotes):
             self.assertEqual(run("generate", "binance", path, "--messages", MESSAGES)[0], 0)
-        wanted = [(one.symbol, one.price, one.shares) for one in binance.read(trades, ALL)]
+        wanted = [(one.symbol, one.price, one.shares) for one in read(binance, trades)]
         for tapes in ([trades], [trades, quotes]):
             report, found = self.replay("binance", *tapes, "--speed", 0)
             self.assert_all_trades(report, len(wanted))

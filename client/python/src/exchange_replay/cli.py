@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from datetime import time as datetime_time
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
-from exchange_client.errors import BadReply
+from exchange_client.errors import ExchangeError
 from exchange_client.servers import addresses
 
 from . import binance, itch, journal, lobster, sample
@@ -23,22 +23,26 @@ from .connection import Connection, Printer
 from .mapping import Settings, Unusable
 from .player import Player
 from .report import Report
-from .tape import DAY, SECOND, BadTape, Event, symbol_name
+from .tape import DAY, SECOND, BadTape, Event, Place, symbol_name
 
-READERS: dict[str, Callable[[Path, frozenset[str]], Iterator[Event]]] = {
+READERS: dict[str, Callable[[Place, frozenset[str]], Iterator[Event]]] = {
     "itch": itch.read,
     "lobster": lobster.read,
     "binance": binance.read,
     "journal": journal.read,
 }
-FAILURES = (BadTape, Unusable, BadReply, OSError, EOFError)
+FAILURES = (BadTape, Unusable, ExchangeError, OSError, EOFError)
+OF_ONE_DAY = ("itch", "lobster")  # their times are those since midnight
+NAMED_DATES = ("%Y-%m-%d", "%Y%m%d", "%m%d%Y", "%m%d%y")  # in names of files
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+INTERRUPTED = 130
 MARKET_OPENS = 34_200 * SECOND  # 09:30
 SAMPLE_DAY = 20_000 * DAY  # since the epoch
 ABOUT = """\
 Plays recorded order flow into an exchange, as background accounts, at N times its speed.
 
-  itch     NASDAQ TotalView-ITCH 5.0, also .gz; needs pip install 'exchange-client[replay]'
-  lobster  SYMBOL_DATE_..._message_N.csv, one file of each symbol
+  itch     NASDAQ TotalView-ITCH 5.0, also .gz
+  lobster  SYMBOL_DATE_..._message_N.csv, one file of each symbol, all of one day
   binance  SYMBOL-trades-DATE, SYMBOL-aggTrades-DATE and SYMBOL-bookTicker-DATE, .csv or .zip; trades first
   journal  the SQLite store of an exchange that ran with --keep-journal, such as exchange.db
 
@@ -83,7 +87,7 @@ def options() -> argparse.ArgumentParser:
         "--from",
         dest="begin",
         metavar="TIME",
-        help="HH:MM[:SS] of the first day, or YYYY-MM-DDTHH:MM[:SS] (UTC). What is open then is placed first",
+        help="HH:MM[:SS] of the first day; of binance and journal also YYYY-MM-DDTHH:MM[:SS], in UTC if it has no offset. What is open then is placed first",
     )
     add("--until", dest="end", metavar="TIME", help="likewise; the end of the tape")
     add("--limit", type=positive, default=-1, metavar="N", help="messages; default: all")
@@ -203,15 +207,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return generate(generate_options().parse_args(words[1:]))
         return replay(options().parse_args(words))
     except FAILURES as error:
-        print(f"exchange-replay: {error}", file=sys.stderr)
+        print(f"exchange-replay: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before anything was sent
+        return INTERRUPTED
 
 
 def generate(chosen: argparse.Namespace) -> int:
     path: Path = chosen.file
+    if path.suffix.lower() in (".gz", ".zip"):
+        raise Unusable(f"{path}: a sample is not packed; pack it afterwards")
     start = MARKET_OPENS
     if chosen.format == "itch":
-        symbols = (chosen.symbols or "AAPL,MSFT").split(",")
+        symbols = symbols_of(chosen.symbols or "AAPL,MSFT")
     elif chosen.format == "lobster":
         symbols = [lobster.symbol_of(path)]
     else:
@@ -230,14 +238,16 @@ def generate(chosen: argparse.Namespace) -> int:
 
 
 def replay(chosen: argparse.Namespace) -> int:
-    wanted = frozenset(symbol_name(name) for name in chosen.symbols.split(",") if name)
+    wanted = frozenset(symbols_of(chosen.symbols)) if chosen.symbols else frozenset()
+    check_files(chosen.format, chosen.files)
     read = READERS[chosen.format]
-    tapes = [read(path, wanted) for path in chosen.files]
-    events: Iterator[Event] = heapq.merge(*tapes, key=lambda event: event.time)
+    places = [Place(path) for path in chosen.files]
+    tapes = [zip(read(place, wanted), repeat(place)) for place in places]
+    events = heapq.merge(*tapes, key=lambda pair: pair[0].time)
     first = next(events, None)
     if first is None:
         raise BadTape(f"{', '.join(map(str, chosen.files))}: nothing to play")
-    begin, end = (time_of(word, first.time) for word in (chosen.begin, chosen.end))
+    begin, end = (time_of(word, first[0].time) for word in (chosen.begin, chosen.end))
     settings = Settings(
         Report(),
         chosen.accounts or f"9{time.time():.0f}",
@@ -281,16 +291,70 @@ def replay(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def symbols_of(words: str) -> list[str]:
+    try:
+        return [symbol_name(word) for word in words.split(",")]
+    except ValueError as error:
+        raise Unusable(f"--symbols: {error}") from None
+
+
+def check_files(kind: str, paths: Sequence[Path]) -> None:
+    """Files that cannot be merged by the times in them."""
+    known: dict[tuple[str, str], Path] = {}  # by what two files must not have both
+    dates: dict[str, Path] = {}
+    for path in paths:
+        same = ("file", str(path.resolve()))
+        if kind == "binance" and binance.kind_of(path) in binance.TRADES:
+            same = (binance.symbol_of(path), path.name.split("-", 2)[-1].partition(".")[0])
+        if same in known:
+            raise Unusable(f"{known[same]} and {path} have the same messages")
+        known[same] = path
+        date = date_in(path.name)
+        if kind in OF_ONE_DAY and date:
+            dates.setdefault(date, path)
+    if len(dates) > 1:
+        (one, path), (another, other) = list(dates.items())[:2]
+        raise Unusable(
+            f"{path} is of {one} and {other} of {another}: their times are those of a day, "
+            "so play one day after the other"
+        )
+
+
+def date_in(name: str) -> str | None:
+    """YYYY-MM-DD of the first date in the name of a file."""
+    for word in re.findall(
+        r"(?<![0-9])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}|[0-9]{6})(?![0-9])", name
+    ):
+        for form in NAMED_DATES:
+            try:
+                found = datetime.strptime(word, form)
+            except ValueError:
+                continue
+            if 1990 <= found.year < 2100:
+                return f"{found:%Y-%m-%d}"
+    return None
+
+
 def time_of(word: str | None, first: int) -> int | None:
     """A time of the tape, as its events have them: since midnight, or since the epoch."""
     if word is None:
         return None
     try:
         if "T" in word:
-            moment = datetime.fromisoformat(word).replace(tzinfo=timezone.utc)
-            return round(moment.timestamp() * SECOND)
+            return since_epoch(word, first)
         of_day = datetime_time.fromisoformat(word)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Unusable(f"{word!r} is not HH:MM[:SS] or YYYY-MM-DDTHH:MM[:SS]") from None
+    if of_day.tzinfo:
+        raise Unusable(f"{word!r}: a time with an offset needs its date")
     seconds = (of_day.hour * 60 + of_day.minute) * 60 + of_day.second
     return first // DAY * DAY + seconds * SECOND + of_day.microsecond * 1000
+
+
+def since_epoch(word: str, first: int) -> int:
+    if first < DAY:
+        raise Unusable(f"{word!r}: this tape has times of a day alone: HH:MM[:SS]")
+    moment = datetime.fromisoformat(word)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return (moment - EPOCH) // timedelta(microseconds=1) * 1000

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from exchange_client.errors import BadReply
+from exchange_client.errors import BadReply, ConnectionFailed
 from exchange_client.protocol import ReplyReader, frame
 
 from .report import Report
@@ -29,7 +29,11 @@ class Connection:
     def __init__(self, report: Report, address: tuple[str, int] | None = None) -> None:
         self.socket: socket.socket | None = None
         if address:
-            self.socket = socket.create_connection(address, CONNECT_S)
+            try:
+                self.socket = socket.create_connection(address, CONNECT_S)
+            except (OSError, UnicodeError) as error:
+                host, port = address
+                raise ConnectionFailed(f"cannot connect to {host}:{port}: {error}") from None
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.socket.setblocking(False)
         self.report = report
@@ -73,7 +77,10 @@ class Connection:
             raise EOFError("the server closed the connection")
         self.reader.feed(data)
         while (reply := self.reader.take()) is not None:
-            elements = list(ET.fromstring(reply))
+            try:
+                elements = list(ET.fromstring(reply))
+            except ET.ParseError as error:
+                raise BadReply(f"not XML ({error}): {reply[:200]!r}") from None
             if not self.owed:
                 raise BadReply(f"a reply that was not asked for: {reply[:200]!r}")
             handles = self.owed.popleft()
@@ -83,7 +90,10 @@ class Connection:
                     raise BadReply(f"{len(elements)} of {len(handles)} replies: {reply[:200]!r}")
                 elements *= len(handles)  # of the request as a whole
             for handle, element in zip(handles, elements, strict=True):
-                handle(element)
+                try:
+                    handle(element)
+                except (KeyError, ValueError) as error:
+                    raise BadReply(f"{error!r} in {ET.tostring(element)[:200]!r}") from None
 
     def close(self) -> None:
         if self.socket:

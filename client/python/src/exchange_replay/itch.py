@@ -2,122 +2,213 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from .tape import (
+    DAY,
     ONE,
     Add,
     BadTape,
     Delete,
     Event,
     Execute,
+    Note,
+    Place,
     Reduce,
     Replace,
     Skipped,
-    open_tape,
+    blocks,
+    positive,
     symbol_name,
 )
 
 PRICE = ONE // 10**4
+READ_BYTES = 1 << 18
+UNKNOWN_BYTES_MAX = (
+    100  # of a message of a type that ITCH 5.0 does not have: a longer one is damage
+)
+STOCK_BYTES = 8
+HEADER = struct.Struct(">cHHHI")  # type, stock locate, tracking number, 48 bits of nanoseconds
+
+# What follows the header in the messages that are read.
+SYSTEM = struct.Struct(">c")  # event
+ADD = struct.Struct(">QcI8sI")  # order, side, shares, stock, price
+EXECUTE = struct.Struct(">QIQ")  # order, shares, match
+EXECUTE_WITH_PRICE = struct.Struct(">QIQcI")  # order, shares, match, printable, price
+REDUCE = struct.Struct(">QI")  # order, shares
+DELETE = struct.Struct(">Q")  # order
+REPLACE = struct.Struct(">QQII")  # order, new order, shares, price
+CROSS = struct.Struct(">Q")  # shares
+
+SIZES = {
+    kind.encode(): size
+    for kind, size in zip(
+        "SRHYLVWKJhAFECXDUPQBINO",
+        (
+            12,
+            39,
+            25,
+            20,
+            26,
+            35,
+            12,
+            28,
+            35,
+            21,
+            36,
+            40,
+            31,
+            36,
+            23,
+            19,
+            35,
+            44,
+            40,
+            19,
+            50,
+            20,
+            48,
+        ),
+        strict=True,
+    )
+}
+END_OF_MESSAGES = b"C"
 
 
-def _library() -> Any:
-    try:
-        import itch.messages
-        import itch.parser
-    except ImportError:
-        raise BadTape(
-            "ITCH needs the package itchfeed: pip install 'exchange-client[replay]'"
-        ) from None
-    return itch
-
-
-def read(path: Path, symbols: frozenset[str]) -> Iterator[Event]:
-    offset, ended = 0, False
-    names: dict[int, str] = {}  # by locate code; only of the symbols wanted
-    with open_tape(path) as file:
-        messages = _library().parser.MessageParser().parse_file(file)
-        while True:
-            try:
-                message = next(messages, None)
-            except (ValueError, OSError, EOFError) as error:
-                raise BadTape(f"{path}: byte {offset}: {error}") from None
-            if message is None:
-                if file.tell() > offset and not ended:
-                    raise BadTape(f"{path}: byte {offset}: the file ends inside a message")
-                return
-            offset += 2 + message.message_size
-            kind, locate = message.message_type, message.stock_locate
-            ended = kind == b"S" and message.event_code == b"C"
-            if kind in b"RAF" and locate not in names:
-                name = symbol_name(message.stock.decode("ascii", "replace").strip())
-                names[locate] = name if not symbols or name in symbols else ""
+def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
+    stocks: dict[int, bytes] = {}  # by locate code
+    names: dict[int, str] = {}  # likewise; "" of the symbols that are not wanted
+    time, is_over = 0, False
+    for message in _messages(place):
+        try:
+            if is_over:
+                raise ValueError("a message after the one that ends the day")
+            kind = message[:1]
+            size = SIZES.get(kind)
+            if size is None:
+                if len(message) > UNKNOWN_BYTES_MAX:
+                    raise ValueError(f"an unknown message of {len(message)} bytes")
+                yield Note(time, "", "messages of unknown types, not played")
+                continue
+            if len(message) != size:
+                raise ValueError(f"a message {kind.decode()} of {len(message)} bytes, not {size}")
+            _, locate, _, high, low = HEADER.unpack_from(message)
+            time = high << 32 | low
+            if time >= DAY:
+                raise ValueError("a time after midnight")
+            if kind == b"S":
+                is_over = SYSTEM.unpack_from(message, HEADER.size)[0] == END_OF_MESSAGES
+                continue
+            if kind in b"RAF":
+                at = HEADER.size if kind == b"R" else HEADER.size + 13
+                stock = message[at : at + STOCK_BYTES]
+                if stocks.setdefault(locate, stock) != stock:
+                    before = stocks[locate]
+                    raise ValueError(f"stock {stock!r} has the locate code of {before!r}")
+                if locate not in names:
+                    name = symbol_name(stock.decode("ascii").strip())
+                    names[locate] = name if not symbols or name in symbols else ""
             symbol = names.get(locate)
-            if symbol:
-                event = _event(kind, message, symbol)
-                if event:
-                    yield event
+            event = _event(kind, message, time, symbol) if symbol else None
+        except ValueError as error:
+            raise place.bad(error) from None
+        if event:
+            yield event
 
 
-def _event(kind: bytes, message: Any, symbol: str) -> Event | None:
-    time = message.timestamp
-    if kind == b"P":
-        return Skipped(time, symbol, message.shares * ONE, "against a hidden order")
-    if kind == b"Q" and message.shares:
-        return Skipped(time, symbol, message.shares * ONE, "in an auction")
-    if kind not in b"AFDEXUC":
-        return None
-    order = str(message.order_reference_number)
-    if kind in b"AF":
-        buy = message.buy_sell_indicator == b"B"
-        return Add(time, symbol, order, buy, message.shares * ONE, message.price * PRICE)
-    if kind == b"D":
-        return Delete(time, symbol, order)
+def _messages(place: Place) -> Iterator[bytes]:
+    """Each without its length, while the place is that of its length. Empty ones are left out."""
+    rest, start = b"", 0  # of the file
+    for data in blocks(place, READ_BYTES):
+        data = rest + data
+        at = 0
+        while at + 2 <= len(data):
+            size = data[at] << 8 | data[at + 1]
+            if at + 2 + size > len(data):
+                break
+            place.number = start + at
+            if size:
+                yield data[at + 2 : at + 2 + size]
+            at += 2 + size
+        rest = data[at:]
+        start += at
+        place.number = start
+    if rest:
+        raise place.bad("the file ends inside a message")
+
+
+def _event(kind: bytes, message: bytes, time: int, symbol: str) -> Event | None:
+    after = HEADER.size
     if kind == b"E":
-        return Execute(time, symbol, order, message.executed_shares * ONE)
+        order, shares, _ = EXECUTE.unpack_from(message, after)
+        return Execute(time, symbol, _order(order), _shares(shares))
+    if kind == b"D":
+        (order,) = DELETE.unpack_from(message, after)
+        return Delete(time, symbol, _order(order))
     if kind == b"X":
-        return Reduce(time, symbol, order, message.cancelled_shares * ONE)
+        order, shares = REDUCE.unpack_from(message, after)
+        return Reduce(time, symbol, _order(order), _shares(shares))
     if kind == b"U":
-        new = str(message.new_order_reference_number)
-        return Replace(time, symbol, order, new, message.shares * ONE, message.price * PRICE)
-    shares, price = message.executed_shares * ONE, message.execution_price * PRICE
-    return Execute(time, symbol, order, shares, price)
+        order, new, shares, price = REPLACE.unpack_from(message, after)
+        return Replace(time, symbol, _order(order), _order(new), _shares(shares), _price(price))
+    if kind in b"AFP":
+        order, side, shares, _, price = ADD.unpack_from(message, after)
+        if side not in (b"B", b"S"):
+            raise ValueError(f"side {side!r} is neither B nor S")
+        if kind == b"P":
+            return Skipped(time, symbol, _shares(shares), "against a hidden order")
+        return Add(time, symbol, _order(order), side == b"B", _shares(shares), _price(price))
+    if kind == b"C":
+        order, shares, _, _, price = EXECUTE_WITH_PRICE.unpack_from(message, after)
+        return Execute(time, symbol, _order(order), _shares(shares), _price(price))
+    if kind == b"Q":
+        (shares,) = CROSS.unpack_from(message, after)
+        return Skipped(time, symbol, shares * ONE, "in an auction") if shares else None
+    if kind == b"B":
+        return Note(time, symbol, "trades that were broken later, not undone")
+    return None
+
+
+def _order(number: int) -> str:
+    if not number:
+        raise ValueError("0 is not the id of an order")
+    return str(number)
+
+
+def _shares(number: int) -> int:
+    return positive(number, "size") * ONE
+
+
+def _price(number: int) -> int:
+    return positive(number, "price") * PRICE
 
 
 def write(path: Path, events: Iterable[Event]) -> None:
-    create = _library().messages.create_message
     locates: dict[str, int] = {}
     with path.open("wb") as file:
-
-        def put(
-            kind: bytes, event: Add | Execute | Reduce | Delete | Replace, **fields: Any
-        ) -> None:
-            message = create(
-                kind,
-                stock_locate=locates[event.symbol],
-                tracking_number=0,
-                timestamp=event.time,
-                order_reference_number=int(event.order),
-                **fields,
-            ).to_bytes()
-            file.write(len(message).to_bytes(2, "big") + message)
-
         for event in events:
-            locates.setdefault(event.symbol, len(locates) + 1)
+            if len(event.symbol) > STOCK_BYTES:
+                raise BadTape(f"{path}: ITCH has symbols of at most {STOCK_BYTES} characters")
+            locate = locates.setdefault(event.symbol, len(locates) + 1)
             if isinstance(event, Add):
                 side = b"B" if event.buy else b"S"
-                shares, price = event.shares // ONE, event.price // PRICE
-                stock = event.symbol.encode().ljust(8)
-                put(b"A", event, buy_sell_indicator=side, shares=shares, stock=stock, price=price)
+                stock = event.symbol.encode().ljust(STOCK_BYTES)
+                numbers = event.shares // ONE, stock, event.price // PRICE
+                kind, body = b"A", ADD.pack(int(event.order), side, *numbers)
             elif isinstance(event, Execute):
-                put(b"E", event, executed_shares=event.shares // ONE, match_number=1)
+                kind, body = b"E", EXECUTE.pack(int(event.order), event.shares // ONE, 1)
             elif isinstance(event, Reduce):
-                put(b"X", event, cancelled_shares=event.shares // ONE)
+                kind, body = b"X", REDUCE.pack(int(event.order), event.shares // ONE)
             elif isinstance(event, Delete):
-                put(b"D", event)
+                kind, body = b"D", DELETE.pack(int(event.order))
             elif isinstance(event, Replace):
-                new = int(event.becomes)
                 shares, price = event.shares // ONE, event.price // PRICE
-                put(b"U", event, new_order_reference_number=new, shares=shares, price=price)
+                body = REPLACE.pack(int(event.order), int(event.becomes), shares, price)
+                kind = b"U"
+            else:
+                continue
+            header = HEADER.pack(kind, locate, 0, event.time >> 32, event.time & 0xFFFFFFFF)
+            message = header + body
+            file.write(len(message).to_bytes(2, "big") + message)

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .tape import Add, BadTape, Delete, DeleteAll, Event, Replace
+from .tape import Add, BadTape, Delete, DeleteAll, Event, Place, Replace
 
 HEADER_BYTES, BLOCK_HEADER_BYTES, ALIGN_BYTES = 4096, 32, 32
 FRAGMENT = struct.Struct("<QIIQQ")  # checksum, payload bytes, flags, batch, epoch
 FIRST, LAST, EPOCH = 1, 2, 4
+BLOCK_BYTES_MAX = 1 << 30
 FORMATS = range(100, 102)  # store_format of the versions whose records have this form
 KEY_BYTES = 47
 LIFETIMES = ("", ' tif="ioc"', ' tif="fok"')
@@ -129,6 +130,8 @@ def records(path: Path) -> Iterator[Record]:
         if header[:8] != b"EXCHJRN1" or len(header) < HEADER_BYTES:
             raise BadTape(f"{path}: byte 0: not a journal of a SQLite store")
         (block_bytes,) = struct.unpack_from("<Q", header, 40)
+        if not BLOCK_HEADER_BYTES < block_bytes <= BLOCK_BYTES_MAX:
+            raise BadTape(f"{path}: byte 40: blocks of {block_bytes} bytes")
         blocks = []
         start = HEADER_BYTES
         while len(block := file.read(BLOCK_HEADER_BYTES)) == BLOCK_HEADER_BYTES:
@@ -173,18 +176,20 @@ def records(path: Path) -> Iterator[Record]:
                     raise BadTape(f"{path}: byte {start + at}: {error}") from None
 
 
-def read(path: Path, symbols: frozenset[str]) -> Iterator[Event]:
-    """Events of accounts as owners, with the ids of the orders. `path`: the tables."""
+def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
+    """Events of accounts as owners, with the ids of the orders. The file has the tables."""
+    path = place.path
     journal = Path(f"{path}.journal")
     if not path.exists() or not journal.exists():
         raise BadTape(f"{path}: a SQLite store is this file with its tables, and {journal.name}")
-    tables = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        yield from _events(journal, tables, symbols)
-    except sqlite3.Error as error:
+        tables = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            yield from _events(journal, tables, symbols)
+        finally:
+            tables.close()
+    except (sqlite3.Error, TypeError, ValueError, KeyError) as error:  # tables of other types
         raise BadTape(f"{path}: {error}") from None
-    finally:
-        tables.close()
 
 
 class Executions:

@@ -3,55 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from .tape import (
+    CACHED,
+    DAY,
     ONE,
     SECOND,
     Add,
     Delete,
     Event,
     Execute,
+    Place,
     Reduce,
     Replace,
     Skipped,
-    bad_line,
+    file_symbol,
+    positive,
     rows,
-    symbol_name,
+    whole,
 )
 
 PRICE = ONE // 10**4
+COLUMNS = 6
+NAMES = {"time": 0, "type": 1, "orderid": 2, "size": 3, "price": 4, "direction": 5}
 NEW, REDUCE, DELETE, EXECUTE, HIDDEN, CROSS, HALT = "1234567"
 
 
 def symbol_of(path: Path) -> str:
-    return symbol_name(path.name.partition("_")[0].removesuffix(".csv"))
+    return file_symbol(path, path.name.partition("_")[0].removesuffix(".csv"))
 
 
-def read(path: Path, symbols: frozenset[str]) -> Iterator[Event]:
-    symbol = symbol_of(path)
+def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
+    symbol = symbol_of(place.path)
     if symbols and symbol not in symbols:
         return
-    for line, row in rows(path):
+    for row in rows(place, NAMES):
         try:
             event = _event(row, symbol)
-        except (ValueError, IndexError) as error:
-            raise bad_line(path, line, row, error) from None
+        except ValueError as error:
+            raise place.bad(error) from None
         if event:
             yield event
 
 
 def _event(row: list[str], symbol: str) -> Event | None:
-    kind, order, direction = row[1], row[2], row[5]
+    if len(row) != COLUMNS:
+        raise ValueError(f"{len(row)} columns, not {COLUMNS}")
+    moment, kind, order, size, number, direction = row
+    seconds, _, rest = moment.partition(".")
+    time = whole(seconds) * SECOND + whole(rest[:9].ljust(9, "0"))
+    if time >= DAY:
+        raise ValueError(f"{moment!r} is not a time of a day in seconds")
     if kind == HALT:
         return None
-    seconds, _, rest = row[0].partition(".")
-    time = int(seconds) * SECOND + int(rest[:9].ljust(9, "0"))
-    shares, price = int(row[3]) * ONE, int(row[4]) * PRICE
-    if shares <= 0 or price <= 0:
-        raise ValueError("a size or price that is not above 0")
+    shares, price = _units(size, "size", ONE), _units(number, "price", PRICE)
     if direction not in ("1", "-1"):
         raise ValueError(f"direction {direction!r} is neither 1 nor -1")
+    if kind == HIDDEN:
+        return Skipped(time, symbol, shares, "against a hidden order")
+    if kind == CROSS:
+        return Skipped(time, symbol, shares, "in an auction")
+    if not whole(order):
+        raise ValueError("0 is not the id of an order")
     if kind == NEW:
         return Add(time, symbol, order, direction == "1", shares, price)
     if kind == REDUCE:
@@ -60,11 +75,12 @@ def _event(row: list[str], symbol: str) -> Event | None:
         return Delete(time, symbol, order)
     if kind == EXECUTE:
         return Execute(time, symbol, order, shares, price, direction == "1")
-    if kind == HIDDEN:
-        return Skipped(time, symbol, shares, "against a hidden order")
-    if kind == CROSS:
-        return Skipped(time, symbol, shares, "in an auction")
     raise ValueError(f"unknown type {kind!r}")
+
+
+@lru_cache(CACHED)
+def _units(number: str, what: str, one: int) -> int:
+    return positive(whole(number), what) * one
 
 
 def write(path: Path, events: Iterable[Event]) -> None:

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from exchange_client import protocol
+from exchange_client.protocol import attribute
 
 from .connection import Connection, Handle
 from .report import Report
 from .tape import (
     Add,
+    Contradiction,
     Delete,
     Event,
     Execute,
@@ -82,7 +84,7 @@ class Order:
 
     market: Market
     account: Account
-    id_or_ref: str  # the reference, until the id is known, which the exchange never forgets
+    id_or_ref: str  # as attribute; the reference, until the id is known, which the exchange never forgets
     buy: bool
     amount: int  # with what was executed
     open: int  # on the tape
@@ -97,7 +99,7 @@ class Order:
             self.code = code_of(reply)
             self.market.report.refused["order", self.code] += 1
         else:
-            self.id_or_ref = f'id="{reply.get("id")}"'
+            self.id_or_ref = attribute("id", reply.attrib["id"])
 
     def replaced(self, reply: ET.Element) -> None:
         if reply.tag == "error" and not self.code:
@@ -111,7 +113,7 @@ class Order:
         elif code_of(reply) != "nothing_open":
             self.market.report.refused["cancel", code_of(reply)] += 1
         elif self.open > 0:  # but open on the tape
-            self.market.ask(self.account, f"<query {self.id_or_ref}/>", self.queried)
+            self.market.ask(self.account, f"<query{self.id_or_ref}/>", self.queried)
         else:
             self.executed_in_all(self.amount)
 
@@ -153,6 +155,7 @@ class Market:
 
     def __init__(self, symbol: str, connection: Connection, settings: Settings) -> None:
         self.symbol, self.connection, self.settings = symbol, connection, settings
+        self.sym = attribute("sym", symbol)
         self.report = settings.report
         self.orders: dict[str, Order] = {}  # open on the tape, by id, oldest place first
         self.accounts: dict[str, Account] = {}
@@ -203,12 +206,12 @@ class Market:
     def open(self, order: Order, terms: str = "") -> None:
         sign = "" if order.buy else "-"
         limit = f'limit="{text(order.price)}"' if order.price else 'type="market"'
-        element = f'<order sym="{self.symbol}" amount="{sign}{text(order.amount)}" {limit} {order.id_or_ref}{terms}/>'
+        element = f'<order{self.sym} amount="{sign}{text(order.amount)}" {limit}{order.id_or_ref}{terms}/>'
         self.ask(order.account, element, order.opened)
 
     def end(self, name: str) -> None:
         order = self.orders.pop(name)
-        self.ask(order.account, f"<cancel {order.id_or_ref}/>", order.ended)
+        self.ask(order.account, f"<cancel{order.id_or_ref}/>", order.ended)
 
     def executed(self, name: str, shares: int) -> None:
         """On the tape. What other accounts left of an order ends with it."""
@@ -221,10 +224,11 @@ class Market:
     # --- events ---
 
     def add(self, event: Add) -> None:
+        self.check_new(event.order)
         order = Order(
             self,
             self.account(event.owner),
-            f'ref="{event.order}"',
+            attribute("ref", event.order),
             event.buy,
             event.shares,
             event.shares,
@@ -236,6 +240,10 @@ class Market:
             self.arrived(self.journal_take(event, order), event, event.order)
         if not event.rests:
             self.orders.pop(event.order, None)
+
+    def check_new(self, name: str) -> None:
+        if name in self.orders:
+            raise Contradiction(f"order {name} of {self.symbol} is open already")
 
     def journal_take(self, event: Add | Replace, order: Order) -> Take:
         wanted = [(self.orders.get(other), shares, price) for other, shares, price in event.trades]
@@ -253,7 +261,7 @@ class Market:
     def take(self, take: Take, account: Account, id_or_ref: str) -> None:
         if not self.settings.silent:
             self.report.trades += len(take.wanted)
-        self.ask(account, f"<query {id_or_ref}/>", take.queried)
+        self.ask(account, f"<query{id_or_ref}/>", take.queried)
 
     def execute(self, event: Execute) -> None:
         order = self.orders.get(event.order)
@@ -263,12 +271,12 @@ class Market:
             self.report.unknown["executions"] += 1
         else:
             self.serial += 1
-            ref = f'ref="t{self.serial}"'
+            ref = attribute("ref", f"t{self.serial}")
             wanted = (order, event.shares, event.price or order.price)
             take = Take(self.report, event.time, self.symbol, [wanted], order.price)
             account = self.account(TAKER)
             sign = "-" if order.buy else ""
-            element = f'<order sym="{self.symbol}" amount="{sign}{text(event.shares)}" limit="{text(order.price)}" {ref} tif="ioc"/>'
+            element = f'<order{self.sym} amount="{sign}{text(event.shares)}" limit="{text(order.price)}"{ref} tif="ioc"/>'
             self.ask(account, element, take.opened)
             self.take(take, account, ref)
             self.executed(event.order, event.shares)
@@ -306,7 +314,7 @@ class Market:
 
     def change(self, order: Order) -> None:
         sign = "" if order.buy else "-"
-        element = f'<replace {order.id_or_ref} amount="{sign}{text(order.amount)}" limit="{text(order.price)}"/>'
+        element = f'<replace{order.id_or_ref} amount="{sign}{text(order.amount)}" limit="{text(order.price)}"/>'
         self.ask(order.account, element, order.replaced)
 
     def delete(self, event: Delete) -> None:
@@ -320,6 +328,8 @@ class Market:
         if order is None:
             self.report.unknown["replaces"] += 1
             return
+        if event.becomes != event.order:
+            self.check_new(event.becomes)
         keeps_place = event.price == order.price and event.shares <= order.amount
         if keeps_place and not event.as_protocol:  # where a <replace> would, but the tape does not
             self.end(event.order)
@@ -335,7 +345,7 @@ class Market:
             self.orders[event.becomes] = order
         if event.trades:
             take = self.journal_take(event, order)
-            self.ask(order.account, f"<query {order.id_or_ref}/>", take.queried_before)
+            self.ask(order.account, f"<query{order.id_or_ref}/>", take.queried_before)
             self.change(order)
             self.arrived(take, event, event.becomes)
         else:

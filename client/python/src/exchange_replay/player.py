@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from .connection import Connection
 from .mapping import Market, Settings, Unusable
 from .report import clock
-from .tape import SECOND, DeleteAll, Event, Skipped
+from .tape import SECOND, Contradiction, DeleteAll, Event, Note, Place, Skipped
 
 BURST = 64  # messages between two looks at the sockets
 NAP_MAX_S = 0.001  # in which replies can wait: each look at the sockets costs as much as a message
@@ -34,17 +34,19 @@ class Player:
         self.start = self.shown = 0.0
         self.seconds = 0.0  # that the messages took
 
-    def play(self, events: Iterable[Event], begin: int | None, end: int | None, limit: int) -> None:
+    def play(
+        self, events: Iterable[tuple[Event, Place]], begin: int | None, end: int | None, limit: int
+    ) -> None:
         """Messages from `begin` on, before `end`, `limit` at most. Those before build the books."""
         self.settings.silent = begin is not None
         first: int | None = None
         played = 0
         now = due = 0.0
-        for event in events:
+        for event, place in events:
             if self.stopping or (end is not None and event.time >= end) or played == limit:
                 break
             if begin is not None and event.time < begin:
-                self.handle(event)
+                self.handle(event, place)
                 continue
             if first is None:
                 first = event.time
@@ -55,7 +57,7 @@ class Player:
                 now = self.wait_until(due, now, event)
                 if self.stopping:
                     break
-            self.handle(event, due)
+            self.handle(event, place, due)
             played += 1
             if played % BURST == 0:
                 self.look(is_bounded=not self.speed)
@@ -79,8 +81,12 @@ class Player:
                     self.look(is_bounded=True)
         self.drain()
 
-    def handle(self, event: Event, due: float = 0) -> None:
-        if not self.settings.silent and not isinstance(event, Skipped):
+    def handle(self, event: Event, place: Place, due: float = 0) -> None:
+        if isinstance(event, Note):
+            self.report.notes[event.what] += 1
+            return
+        is_sent = not self.settings.silent and not isinstance(event, Skipped)
+        if is_sent:
             self.report.messages[type(event).__name__] += 1
         if isinstance(event, DeleteAll):
             for market in self.markets.values():
@@ -91,13 +97,17 @@ class Player:
             connection = self.connections[len(self.markets) % len(self.connections)]
             self.markets[event.symbol] = Market(event.symbol, connection, self.settings)
         market = self.markets[event.symbol]
-        if not self.settings.silent and not isinstance(event, Skipped):
+        if is_sent:
             market.connection.due.append(due)
-        market.handlers[type(event)](event)
+        try:
+            market.handlers[type(event)](event)
+        except Contradiction as error:
+            raise place.bad(error) from None
 
     def place_open_orders(self) -> None:
         self.settings.silent = False
         self.report.skipped.clear()
+        self.report.notes.clear()
         self.report.unknown.clear()
         for market in self.markets.values():
             for number, order in enumerate(market.orders.values(), 1):

@@ -52,7 +52,8 @@ class Report:
         self.messages: Counter[str] = Counter()  # of the tape, by kind
         self.requests = self.elements = 0
         self.unknown: Counter[str] = Counter()  # messages about orders that are not on the tape
-        self.skipped: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()  # shares, by reason
+        self.notes: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self.lateness_us: Counter[int] = Counter()
         self.trades = 0  # sent, each of which is in one of these:
@@ -135,6 +136,8 @@ class Report:
         )
         for why, shares in self.skipped.items():
             found.append(f"not played: trades {why}, {text(shares)} shares")
+        for what, count in self.notes.items():
+            found.append(f"{what}: {count:,}")
         for kind, count in self.unknown.items():
             found.append(f"not played: {count:,} {kind} of orders that are not on the tape")
         for (kind, code), count in self.refused.most_common():

@@ -8,22 +8,54 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 ONE = 10**8
 SECOND = 10**9
 DAY = 86_400 * SECOND
 CACHED = 1 << 16  # numbers: a day has few prices and sizes
+LINE_BYTES_MAX = 1000  # a file without line ends is not read into memory as a whole
+SHOWN_MAX = 100  # characters of a bad line
+SYMBOL_MAX = 32  # characters (C7)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
+_HEADER_CELL = re.compile("[A-Za-z][A-Za-z _-]*")
+NO_HEADER_CELLS = ("true", "false")
+_EXACT = Context(prec=200)
 
 
 class BadTape(Exception):
-    """The message names the file, and the line or the byte."""
+    """One sentence, which names the file, and the line or the byte."""
+
+
+class Contradiction(Exception):
+    """A message does not fit to those before it; the sentence lacks the place."""
+
+
+class Place:
+    """Where the reader of a file is: at a line, or, where `line` is None, at a byte.
+
+    A reader that has yielded an event stays at the place of the event until it is asked for the next one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.number = 0
+        self.line: str | None = None
+
+    def bad(self, problem: object) -> BadTape:
+        if self.line is None:
+            return BadTape(f"{self.path}: byte {self.number}: {problem}")
+        return BadTape(f"{self.path}:{self.number}: {problem}: {self.line[:SHOWN_MAX]!a}")
 
 
 @dataclass(slots=True)
@@ -109,6 +141,13 @@ class Skipped(Event):
     why: str
 
 
+@dataclass(slots=True)
+class Note(Event):
+    """A message that changes nothing here; the report counts it. The symbol may be empty."""
+
+    what: str
+
+
 @lru_cache(CACHED)
 def text(units: int) -> str:
     whole, rest = divmod(units, ONE)
@@ -117,41 +156,137 @@ def text(units: int) -> str:
 
 @lru_cache(CACHED)
 def units(number: str) -> int:
-    """Raises ValueError for what is not a positive number of at most 8 decimals."""
-    try:
-        scaled = Decimal(number) * ONE
-        found = int(scaled)
-    except (InvalidOperation, ValueError, OverflowError):
-        raise ValueError(f"{number!r} is not a number") from None
-    if scaled != found or found < 0:
+    """Raises ValueError for what is not a number from 0 on, of at most 8 decimals."""
+    if not _NUMBER.fullmatch(number):
+        raise ValueError(f"{number!r} is not a number")
+    scaled = _EXACT.multiply(Decimal(number), Decimal(ONE))
+    found = int(scaled)
+    if scaled != found:
         raise ValueError(f"{number!r} is not a number of at most 8 decimals")
     return found
 
 
+def positive(units: int, what: str) -> int:
+    if units <= 0:
+        raise ValueError(f"a {what} that is not above 0")
+    return units
+
+
+def whole(number: str) -> int:
+    """Raises ValueError for what is not digits alone."""
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"{number!r} is not a whole number")
+    return int(number)
+
+
 def symbol_name(name: str) -> str:
-    """The exchange allows letters and digits alone: BRK.A becomes BRKx2EA."""
-    if name.isascii() and name.isalnum():
-        return name
-    return "".join(c if c.isascii() and c.isalnum() else f"x{ord(c):02X}" for c in name)
+    """The exchange allows letters and digits alone: BRK.A becomes BRKx2EA. Raises ValueError."""
+    if not (name.isascii() and name.isalnum()):
+        name = "".join(c if c.isascii() and c.isalnum() else f"x{ord(c):02X}" for c in name)
+    if not 0 < len(name) <= SYMBOL_MAX:
+        raise ValueError(f"{name!r} is not a symbol of 1 to {SYMBOL_MAX} characters")
+    return name
 
 
-def open_tape(path: Path) -> BinaryIO:
-    """The file, unpacked if its name ends in .gz or .zip."""
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path))
-    if path.suffix == ".zip":
-        archive = zipfile.ZipFile(path)
-        return cast(BinaryIO, archive.open(archive.namelist()[0]))
-    return path.open("rb")
+def file_symbol(path: Path, name: str) -> str:
+    """That of a file whose name begins with it."""
+    try:
+        return symbol_name(name)
+    except ValueError as error:
+        raise BadTape(f"{path}: the name must begin with the symbol: {error}") from None
 
 
-def bad_line(path: Path, number: int, row: list[str], error: Exception) -> BadTape:
-    problem = "too few columns" if isinstance(error, IndexError) else error
-    return BadTape(f"{path}:{number}: {problem}: {','.join(row)[:100]!r}")
+@contextmanager
+def open_tape(path: Path) -> Iterator[BinaryIO]:
+    """The file, unpacked if its name ends in .gz or .zip. Raises BadTape."""
+    with ExitStack() as stack:
+        try:
+            file: BinaryIO = stack.enter_context(path.open("rb"))
+            suffix = path.suffix.lower()
+            if suffix == ".gz":
+                unpacked: Any = stack.enter_context(gzip.GzipFile(fileobj=file))
+                file = io.BufferedReader(unpacked)
+            elif suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(file))
+                unpacked = stack.enter_context(archive.open(_only_file(path, archive)))
+                file = io.BufferedReader(unpacked)
+        except BadTape:
+            raise
+        except (
+            Exception
+        ) as error:  # of damaged archives the libraries raise exceptions of ten kinds
+            raise BadTape(f"{path}: cannot be read: {_reason(error)}") from None
+        yield file
 
 
-def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a CSV file, numbered from 1; none of the formats quotes."""
-    with io.TextIOWrapper(open_tape(path), "ascii", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            yield number, line.rstrip("\r\n").split(",")
+def _only_file(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """Without folders, check sums and what macOS adds."""
+    found = [
+        one
+        for one in archive.infolist()
+        if not one.filename.endswith(("/", ".CHECKSUM"))
+        and not one.filename.startswith("__MACOSX/")
+    ]
+    if len(found) != 1:
+        raise BadTape(f"{path}: the archive must hold one file, not {len(found)}")
+    return found[0]
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def blocks(place: Place, size: int) -> Iterator[bytes]:
+    """The bytes of a file, in parts. Raises BadTape, which names the place that the caller has set."""
+    with open_tape(place.path) as file:
+        while True:
+            try:
+                data = file.read(size)
+            except Exception as error:  # as in open_tape
+                raise place.bad(f"cannot be read from here on: {_reason(error)}") from None
+            if not data:
+                return
+            yield data
+
+
+def rows(place: Place, columns: Mapping[str, int]) -> Iterator[list[str]]:
+    """The cells of each line of a CSV file, without blank lines and a header; none of the formats quotes.
+
+    columns: where a header must have the names that are known, in small letters alone.
+    Raises BadTape for what cannot be read or is not ASCII, and for a header of other columns.
+    """
+    with open_tape(place.path) as file:
+        for number in itertools.count(1):
+            place.number, place.line = number, ""
+            try:
+                line = file.readline(LINE_BYTES_MAX + 1)
+            except Exception as error:  # as in open_tape
+                raise BadTape(
+                    f"{place.path}:{number}: cannot be read from here on: {_reason(error)}"
+                ) from None
+            if not line:
+                return
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            place.line = text_line = line.decode("latin-1").rstrip("\r\n")
+            if not line.isascii():
+                raise place.bad("not plain text")
+            if len(line) > LINE_BYTES_MAX:
+                raise place.bad(f"a line of more than {LINE_BYTES_MAX} bytes")
+            cells = text_line.split(",")
+            if number == 1 and _is_header(cells):
+                for at, cell in enumerate(cells):
+                    name = re.sub("[ _-]", "", cell.lower())
+                    if columns.get(name, at) != at:
+                        raise place.bad(f"{cell} is column {at + 1}, not {columns[name] + 1}")
+            elif text_line.strip():
+                yield cells
+
+
+def _is_header(cells: list[str]) -> bool:
+    """A line of names alone: what is only a damaged line of data has a number somewhere."""
+    return all(
+        _HEADER_CELL.fullmatch(cell) and cell.lower() not in NO_HEADER_CELLS for cell in cells
+    )
