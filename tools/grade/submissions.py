@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import exports
+import student_files
+from progress import printable
+from student_files import text_of, words_for
 
 try:
     import tomllib
@@ -22,8 +25,7 @@ COURSE_PORT = 12345  # of servers that take none
 # A script that uses its first argument, or all.
 TAKES_ARGUMENT = re.compile(r"\$(?:\{?1\b|\{?[@*])")
 SCRIPT_NAME = re.compile(r"\.(?:sh|bash)$|^(?:GNU)?[Mm]akefile$|^gradlew$|^mvnw$|^configure$")
-SCRIPT_BYTES_MAX = 1 << 20
-FILES_MAX = 20_000  # of a folder, for its fingerprint
+ARCHIVES_NAMED, NAME_SHOWN = 3, 60  # in a sentence
 
 
 class BadInput(Exception):
@@ -43,6 +45,7 @@ class Submission:
     problem: str = ""  # why it cannot be graded
     slug: str = ""  # its name in file names
     students: list = field(default_factory=list)  # for each, words that a class list may have
+    known_as: str = ""  # that word if there are no students: the name may get a number
 
     @property
     def shown_command(self):
@@ -85,11 +88,21 @@ def from_command(text, folder):
 
 
 def from_folder(folder):
-    """A submission by its files; one that has none of them has a problem."""
+    """A submission by its files; one that has none of them has a problem, and so has one whose
+    files cannot be read: no exception of one may keep the others from their grades."""
     made = Submission(folder.name, folder, top=folder)
+    made.known_as = student_files.shown(folder.name)
+    try:
+        _look_at(made, folder)
+    except Exception as error:  # noqa: BLE001
+        made.problem = f"its files cannot be read: {words_for(error)}"
+    return made
+
+
+def _look_at(made, folder):
     settings, script, projects = folder / "grade.toml", folder / "run.sh", compose_folders(folder)
-    takes_port = script.is_file() and TAKES_ARGUMENT.search(text_of(script))
-    if settings.is_file():
+    takes_port = script.is_file() and TAKES_ARGUMENT.search(text_of(script, folder))
+    if os.path.lexists(settings):
         made.problem = _read_settings(made, settings)
     elif projects and not takes_port:  # a run.sh that takes no port was not made for grading
         made.is_compose, made.folder = True, projects[0]
@@ -98,112 +111,121 @@ def from_folder(folder):
         if not os.access(script, os.X_OK):
             made.problem = "run.sh is not executable (chmod +x run.sh)"
     else:
-        made.problem = "there is no grade.toml, run.sh or docker-compose.yml"
-    return made
+        made.problem = "there is no grade.toml, run.sh or docker-compose.yml" + _archives_in(folder)
+
+
+def _archives_in(folder):
+    """Words about archives, which are what else was handed in; empty if there are none."""
+    every = (student_files.shown(path.name) for path in exports.visible(folder))
+    names = [name for name in every if exports.looks_like_archive(name)]
+    more = f" and {len(names) - ARCHIVES_NAMED} more" * (len(names) > ARCHIVES_NAMED)
+    listed = f"{', '.join(names[:ARCHIVES_NAMED])}{more}"
+    return f"; an archive in it was not unpacked: {listed}" if names else ""
 
 
 def compose_folders(top):
     """Folders with a compose file, at the top or below: first those that name the course's port, then those nearest to the top."""
+    files = {}
+    is_entered = lambda name: not name.startswith(".")
+    for depth, entry in student_files.walk(top, COMPOSE_DEPTH_MAX, is_entered):
+        if entry.name in COMPOSE_FILES and os.path.isfile(entry.path):
+            files.setdefault((depth, os.path.dirname(entry.path)), []).append(entry.name)
     found = []
-    for path, folders, names in os.walk(top):
-        depth = len(Path(path).relative_to(top).parts)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if depth == COMPOSE_DEPTH_MAX:
-            folders.clear()
-        if file := next((name for name in COMPOSE_FILES if name in names), None):
-            names_port = str(COURSE_PORT) in text_of(Path(path) / file)
-            found.append((not names_port, depth, path))
+    for (depth, path), names in files.items():
+        file = min(names, key=COMPOSE_FILES.index)
+        names_port = str(COURSE_PORT) in text_of(Path(path) / file, top)
+        found.append((not names_port, depth, path))
     return [Path(path) for _, _, path in sorted(found)]
 
 
-def _without_waiting(path, flags):
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
-def text_of(file):
-    """Of a script; empty if it cannot be read, or is a pipe, which would be waited for."""
-    try:
-        with open(file, "rb", opener=_without_waiting) as opened:
-            return (opened.read(SCRIPT_BYTES_MAX) or b"").decode(errors="replace")
-    except OSError:
-        return ""
-
-
 def read_toml(file):
-    """Editors on Windows put a byte order mark before UTF-8, or write UTF-16."""
-    data = file.read_bytes()
-    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return tomllib.loads(data.decode("utf-16" if is_wide else "utf-8-sig").replace("\r\n", "\n"))
+    """A file of the teacher. Raises one of UNREADABLE."""
+    return toml_in(file.read_bytes())
 
 
-UNREADABLE = (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError)
+def toml_in(data):
+    return tomllib.loads(student_files.decoded(data).replace("\r\n", "\n"))
+
+
+# ValueError: no UTF-8, no TOML, a number of too many digits.
+UNREADABLE = (OSError, ValueError, RecursionError, MemoryError)
 
 
 def _read_settings(made, file):
     """Returns what is wrong with the file."""
     try:
-        settings = read_toml(file)
+        data = student_files.read(file, made.top, student_files.SETTINGS_BYTES_MAX)
+        settings = toml_in(data)
     except UNREADABLE as error:
-        return f"grade.toml cannot be read: {error}"
+        return f"grade.toml cannot be read: {words_for(error)}"
     for name, value in settings.items():
         if name not in SETTINGS:
-            return f"grade.toml has an unknown setting {name!r}; it may have {', '.join(SETTINGS)}"
+            known = ", ".join(SETTINGS)
+            return f"grade.toml has an unknown setting {name[:NAME_SHOWN]!r}; it may have {known}"
         if name == "port":
-            if not isinstance(value, int) or not 0 < value < 1 << 16:
+            if type(value) is not int or not 0 < value < 1 << 16:  # true is no port
                 return "grade.toml: port must be a number from 1 to 65535"
         elif not isinstance(value, str) or not value.strip():
             return f"grade.toml: {name} must be a text that is not empty"
+        elif "\0" in value:
+            return f"grade.toml: {name} has a NUL character"
         if name != "compose":
             setattr(made, name, value)
     if project := settings.get("compose"):
+        shown = project[:NAME_SHOWN]
         made.folder = (made.top / project).resolve()
         made.is_compose = True
         if not any((made.folder / name).is_file() for name in COMPOSE_FILES):
-            return f"grade.toml: compose = {project!r} is no folder with a {COMPOSE_FILES[0]}"
+            return f"grade.toml: compose = {shown!r} is no folder with a {COMPOSE_FILES[0]}"
         if not made.folder.is_relative_to(made.top.resolve()):
-            return f"grade.toml: compose = {project!r} is outside of the submission"
+            return f"grade.toml: compose = {shown!r} is outside of the submission"
     elif not made.command:
         return 'grade.toml needs a command, such as command = "./server {port}"'
     return ""
 
 
-def is_script(path):
+def is_script(path, top):
     if SCRIPT_NAME.search(path.name):
         return True
-    try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            return (file.read(5) or b"").removeprefix(codecs.BOM_UTF8).startswith(b"#!")
-    except OSError:
-        return False
+    start = student_files.beginning(path, top, 5)
+    return start.removeprefix(codecs.BOM_UTF8).startswith(b"#!")
 
 
 def windows_scripts(submission):
     """A sentence that names scripts and makefiles that Windows editors made unusable; empty if there are none."""
     found = []
-    for path in map(Path, _files_of(submission.top) if submission.top else []):
-        text = text_of(path) if is_script(path) else ""
+    top = submission.top
+    for path in map(Path, files_of(top) if top else []):
+        text = text_of(path, top) if is_script(path, top) else ""
+        name = student_files.shown(path.relative_to(top))
         if "\r\n" in text:
-            found.append(f"{path.relative_to(submission.top)} has line ends of Windows (CRLF)")
+            found.append(f"{name} has line ends of Windows (CRLF)")
         elif text.startswith("\ufeff"):
-            found.append(f"{path.relative_to(submission.top)} begins with a byte order mark")
+            found.append(f"{name} begins with a byte order mark")
     if not found:
         return ""
     more = f", and {len(found) - 3} more" if len(found) > 3 else ""
     return ", ".join(found[:3]) + more + r": sed -i '1s/^\xEF\xBB\xBF//; s/\r$//' FILE mends it"
 
 
-def from_export(file, parent):
-    """Of the zip of a course platform, unpacked in a folder of parent."""
+def from_export(file, parent, say=lambda sentence: None):
+    """Of the zip of a course platform, unpacked in a folder of parent. say: gets what belongs to no
+    submission."""
     try:
-        every = exports.unpacked(file, parent)
+        every, left_out = exports.unpacked(file, parent)
     except exports.BadArchive as error:
         raise BadInput(f"--submissions {file}: {error}") from None
     if not every:
         raise BadInput(f"--submissions {file} has no folders: each of them is a submission")
+    if left_out:
+        names = ", ".join(left_out[: exports.LEFT_OUT_NAMED])
+        more = len(left_out) - exports.LEFT_OUT_NAMED
+        names += f", and {more} more" if more > 0 else ""
+        say(f"{file}: left out, since it belongs to no submission: {names}")
     found = []
     for one in every:
         made = from_folder(one.folder.resolve())
-        made.name, made.students = one.name, one.students
+        made.name, made.known_as, made.students = one.name, one.name, one.students
         made.problem = one.problem or made.problem
         found.append(made)
     return found
@@ -231,7 +253,9 @@ def slugged(submissions, reserved=("index", "reference", "submissions")):
     """Gives each a name for its files that no other has, and makes shown names unique."""
     taken, names = set(reserved), set()
     for one in submissions:
-        one.name = one.name.encode("utf-8", "replace").decode()  # names of files are bytes
+        one.name = printable(
+            one.name
+        )  # names of files are bytes, and may be commands of a terminal
         wanted, nth = one.name, 1
         while one.name in names:
             nth += 1
@@ -250,7 +274,7 @@ def fingerprint(submission):
     """Of the files that make the server, by their sizes and times: all of its folder, or those that its command names."""
     digest = hashlib.sha256()
     if submission.top:
-        files = _files_of(submission.top)
+        files = files_of(submission.top)
     else:
         files = [submission.folder / word for word in _words(submission.command)]
     for path in files:
@@ -270,17 +294,7 @@ def _words(command):
         return command.split()
 
 
-def _files_of(folder):
-    """Not by os.walk(), which fails where folders are deep."""
-    found, todo = [], [folder]
-    for _ in range(FILES_MAX):
-        if not todo or len(found) > FILES_MAX:
-            break
-        try:
-            entries = sorted(os.scandir(todo.pop()), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-        found += [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
-        todo += [entry.path for entry in reversed(folders)]
-    return found[:FILES_MAX]
+def files_of(folder):
+    """Paths of its files and links."""
+    entries = (entry for _, entry in student_files.walk(folder))
+    return [entry.path for entry in entries if not student_files.is_folder(entry)]

@@ -3,6 +3,7 @@
 import io
 import stat
 import tarfile
+import threading
 import zipfile
 from pathlib import Path
 
@@ -46,11 +47,130 @@ def zipped(files, windows=False):
     return out.getvalue()
 
 
+def tarred(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as made:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            content = content.encode() if isinstance(content, str) else content
+            info.size = len(content)
+            made.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def tar_with(**headers):
+    """A tar of a run.sh that has these records of pax."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
+        info = tarfile.TarInfo("run.sh")
+        info.size, info.pax_headers = len(RUN), headers
+        made.addfile(info, io.BytesIO(RUN.encode()))
+    return out.getvalue()
+
+
 class Exports(toys.TestCase):
-    def export(self, files):
+    def export(self, files, said=None):
         file = self.folder / "export.zip"
         file.write_bytes(zipped(files))
-        return submissions.from_export(file, self.folder / "out")
+        said = [] if said is None else said
+        return submissions.from_export(file, self.folder / "out", said.append)
+
+    def test_a_file_is_of_the_student_whose_number_the_platform_wrote(self):
+        """And not of one whose number stands in the name of the file."""
+        in_moodle, in_canvas = "_assignsubmission_file_", "_LATE_4711_1_"
+        said = []
+        team, eve, fay, gus = self.export(
+            {
+                f"Eve Mallory_4712{in_moodle}x_4711{in_moodle}run.sh": RUN,
+                f"Fay_4713{in_moodle}x{in_canvas}run.sh": RUN,
+                f"Gus_4714{in_moodle}/run.sh": RUN,
+                f"Default group{in_moodle}x_4711{in_moodle}run.sh": RUN,
+            },
+            said,
+        )
+        self.assertEqual([], said)
+        self.assertEqual([["4712", "Eve Mallory"]], eve.students)
+        self.assertEqual([["4713", "Fay"]], fay.students)
+        self.assertEqual([["4714", "Gus"]], gus.students)
+        self.assertEqual([["Default group"]], team.students)
+
+    def test_names_of_canvas(self):
+        said = []
+        files = {"hopper_grace_4714_88_server.zip": zipped({"run.sh": RUN})}
+        files |= {"eve_4715_89_x_4711_1_run.sh": RUN, "eve_LATE_4716_90_run.sh": RUN}
+        files |= {"LATE_anon_x7Kd2_91_run.sh": RUN, "notes.txt": "", "ada_4711_text.html": ""}
+        anon, eve, late, grace = self.export(files, said)
+        self.assertEqual(([["4714", "hopper_grace"]], ""), (grace.students, grace.problem))
+        self.assertEqual([["4715", "eve"]], eve.students)
+        self.assertEqual([["4716", "eve"]], late.students)
+        self.assertEqual([["anon_x7Kd2"]], anon.students)
+        self.assertIn("belongs to no submission: ada_4711_text.html, notes.txt", said[0])
+
+    def test_two_files_of_one_name_are_reported(self):
+        ada, bob = self.export(
+            {"ada_1_10_run.sh": RUN, "ada_1_11_run.sh": RUN, "bob_2_12_run.sh": RUN}
+        )
+        self.assertIn("two files have this name", ada.problem)
+        self.assertEqual("", bob.problem)
+
+    def test_a_file_with_a_name_that_is_none_is_the_problem_of_one(self):
+        ada, bob = self.export({"ada_1_10_..": RUN, "bob_2_12_run.sh": RUN})
+        self.assertEqual([["1", "ada"]], ada.students)
+        self.assertNotEqual("", ada.problem)
+        self.assertEqual("", bob.problem)
+
+    def test_an_archive_may_hold_a_file_of_its_own_name_or_another_archive(self):
+        tar = tarred({"server.tar": tarred({"server.tar": b"old", "run.sh": RUN})})
+        same = zipped({"server.zip": "old" * 99_999, "run.sh": RUN})
+        ada, bob, cyd, dan = self.export(
+            {
+                "all/ada/server.zip": same,
+                "all/bob/server.zip": zipped({"server.zip": same, "__MACOSX/x": ""}),
+                "all/cyd/server.tar": tar,
+                "all/dan/a.zip": zipped(
+                    {"a.zip": zipped({"a.zip": zipped({"a.zip": zipped({"run.sh": RUN})})})}
+                ),
+            }
+        )
+        for one, kept in ((ada, "server.zip"), (bob, "server.zip"), (cyd, "server.tar")):
+            self.assertEqual("", one.problem)
+            self.assertEqual(sorted(["run.sh", kept]), sorted(x.name for x in one.folder.iterdir()))
+        self.assertIn("more than 3 archives are in each other", dan.problem)
+
+    def test_archives_that_stop_the_library_are_the_problem_of_one(self):
+        nameless = io.BytesIO()
+        with zipfile.ZipFile(nameless, "w") as made:
+            made.writestr("x", "")
+            made.filelist[0].filename = ""
+        times = {"1e30": tar_with(mtime="1e30"), "inf": tar_with(mtime="inf")}
+        times |= {"minus": tar_with(mtime="-9e9"), "nan": tar_with(mtime="nan")}
+        large = tar_with(**{"GNU.sparse.size": "9" * 5000})
+        every = {f"all/{name}/server.tar": content for name, content in times.items()}
+        every |= {"all/nameless/server.zip": nameless.getvalue(), "all/zoe/run.sh": RUN}
+        every |= {"all/large/server.tar": large, "all/cut/server.tar": tar_with()[:700]}
+        found = {one.name: one for one in self.export(every)}
+        self.assertEqual(sorted({name.split("/")[1] for name in every}), sorted(found))
+        for name in (*times, "zoe"):
+            self.assertEqual("", found[name].problem, name)
+        self.assertIn("without a name", found["nameless"].problem)
+        self.assertIn("cannot be unpacked: ", found["cut"].problem)
+
+    def test_what_cannot_be_unpacked_is_named(self):
+        ada, bob, cyd, dan, eve = self.export(
+            {
+                "all/ada/server.rar": b"Rar!\x1a\7\1",
+                "all/bob/server.zip": b"7z\xbc\xaf\x27\x1c",
+                "all/cyd/server.7z": b"",
+                "all/dan/a.zip": zipped({"run.sh": RUN}),
+                "all/dan/readme": "",
+                "all/eve/server.rar": zipped({"run.sh": RUN}),  # not what its name says
+            }
+        )
+        self.assertIn("server.rar cannot be unpacked: the grader cannot unpack .rar", ada.problem)
+        self.assertIn("cannot unpack .7z, only zip and tar", bob.problem)
+        self.assertIn("cannot unpack .7z", cyd.problem)
+        self.assertIn("an archive in it was not unpacked: a.zip", dan.problem)
+        self.assertEqual("", eve.problem)
 
     def test_moodle_with_an_archive_in_each_folder(self):
         tar = io.BytesIO()
@@ -118,23 +238,64 @@ class Exports(toys.TestCase):
         self.assertFalse((ada.folder / "built").exists())
         self.assertEqual(before, submissions.fingerprint(ada))
 
-    def test_nothing_is_written_outside(self):
+    def test_nothing_is_written_outside_and_the_others_are_there(self):
         for name in ("../evil", "/../evil", "a\\..\\..\\evil"):
-            with self.assertRaisesRegex(BadInput, "outside of its folder", msg=name):
-                self.export({"all/ada/run.sh": RUN, name: "evil"})
+            said = []
+            ada, bob = self.export({"all/ada/run.sh": RUN, "all/bob/run.sh": RUN, name: "x"}, said)
+            self.assertEqual(("ada", ""), (ada.name, ada.problem), name)
+            self.assertIn("outside of its folder", "".join(said), name)
         self.assertFalse(list(self.folder.rglob("evil")))
         (ada,) = self.export({"/etc/all/ada/run.sh": RUN})
         self.assertTrue(ada.folder.is_relative_to(self.folder.resolve()))
+        ada, bob = self.export({"all/ada/run.sh": RUN, "all/bob/a\\..\\..\\evil": "x"})
+        self.assertEqual(("", "bob"), (ada.problem, bob.name))
+        self.assertIn("outside of its folder", bob.problem)
 
-    def test_what_is_too_large_is_refused(self):
-        usual = exports.BYTES_MAX, exports.FILES_MAX
-        self.addCleanup(lambda: vars(exports).update(BYTES_MAX=usual[0], FILES_MAX=usual[1]))
-        exports.BYTES_MAX, files = 1 << 20, {"all/ada/zeros": b"\0" * (2 << 20)}
-        with self.assertRaisesRegex(BadInput, "it has more than"):
-            self.export(files)
-        exports.BYTES_MAX, exports.FILES_MAX = usual[0], 3
-        with self.assertRaisesRegex(BadInput, "more than 3 files"):
-            self.export({f"all/ada/{nth}": "" for nth in range(4)})
+    def limit(self, **values):
+        usual = {name: getattr(exports, name) for name in values}
+        self.addCleanup(vars(exports).update, usual)
+        vars(exports).update(values)
+
+    def test_what_is_too_large_is_the_problem_of_one(self):
+        self.limit(BYTES_MAX=1 << 20)
+        large = {"run.sh": RUN, "zeros": b"\0" * (2 << 20)}
+        files = {f"all/ada/{name}": content for name, content in large.items()}
+        ada, bob, cyd = self.export(
+            {**files, "all/bob/server.zip": zipped(large), "all/cyd/run.sh": RUN}
+        )
+        for one in (ada, bob):
+            self.assertIn("it has more than 0.000976562 GB", one.problem)
+        self.assertEqual("", cyd.problem)
+        self.assertFalse(list(self.folder.rglob("zeros")))
+
+    def test_many_files_and_deep_folders_are_the_problem_of_one(self):
+        self.limit(FILES_MAX=4)
+        ada, bob, cyd, dan = self.export(
+            {f"all/ada/{nth}": "" for nth in range(5)}
+            | {"all/bob/run.sh": RUN}
+            | {"all/cyd/server.zip": zipped({"a/b/c/d/run.sh": RUN})}  # folders count
+            | {"all/dan/server.zip": zipped({"a/" * 99 + "run.sh": RUN})}
+        )
+        self.assertIn("more than 4 files and folders", ada.problem)
+        self.assertIn("more than 4 files and folders", cyd.problem)
+        self.assertIn("more than 64 folders in each other", dan.problem)
+        self.assertEqual("", bob.problem)
+        inside = [path.name for path in cyd.folder.iterdir()]
+        self.assertEqual(["server.zip"], inside)  # nothing of it was left
+        self.assertEqual([], [*self.folder.rglob(".unpacking*")])
+
+    def test_what_takes_too_long_is_the_problem_of_one(self):
+        endless = lambda *_: threading.Event().wait()
+        self.limit(UNPACK_S=0, _prepare=endless)
+        (ada,) = self.export({"all/ada/grade.toml": "command = './x {port}'"})
+        self.assertIn("takes more than 0 s", ada.problem)
+
+    def test_what_takes_too_much_memory_is_the_problem_of_one(self):
+        self.limit(UNPACK_MEMORY_BYTES=20 << 20, UNPACK_LOOK_S=0.001)
+        many = zipped({f"{nth}": "" for nth in range(100_000)})
+        ada, bob = self.export({"all/ada/server.zip": many, "all/bob/run.sh": RUN})
+        self.assertIn("takes more than 20 MB of memory", ada.problem)
+        self.assertEqual("", bob.problem)
 
     def test_what_is_no_zip(self):
         file = self.write("export.zip", "no zip")

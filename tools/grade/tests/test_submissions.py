@@ -117,6 +117,83 @@ class Found(toys.TestCase):
         self.write("ada/d/d/main.c", "int main;")
         self.assertNotEqual(before, submissions.fingerprint(one))
 
+    def test_settings_that_no_parser_takes_are_the_problem_of_one(self):
+        settings = {
+            "brackets": "command = " + "[" * 500,
+            "colours": "command = 'make \\u001b[2J'\nport = true",
+            "digits": f"command = 'x {{port}}'\nport = {'9' * 5000}",
+            "dots": "a" + ".a" * 8_000 + " = 1",
+            "float": "command = 'x'\nport = 8000.5",
+            "long": f"command = 'x {{port}} {'y' * (16 << 10)}'",
+            "nul": 'command = "x {port} \\u0000"',
+            "path": "compose = '" + "x" * 5000 + "'",
+            "surrogate": 'command = "x \\ud800"',
+            "unknown": "x" * 5000 + " = 1",
+        }
+        for name, text in settings.items():
+            self.write(f"all/{name}/grade.toml", text)
+        for name in ("bytes", "folder", "pipe", "outside", "sparse", "kernel", "good"):
+            (self.folder / "all" / name).mkdir()
+        top = self.folder / "all"
+        (top / "bytes/grade.toml").write_bytes(b"command = '\xff'")
+        (top / "folder/grade.toml").mkdir()
+        os.mkfifo(top / "pipe/grade.toml")
+        (top / "outside/grade.toml").symlink_to(self.write("secret", "command = 'x {port}'"))
+        (top / "kernel/grade.toml").symlink_to("/proc/kmsg")
+        self.write("all/good/settings", "command = './x {port}'")
+        (top / "good/grade.toml").symlink_to("settings")
+        with open(top / "sparse/grade.toml", "wb") as file:
+            file.truncate(3 << 30)
+        found = {one.name: one for one in submissions.from_submissions(top)}
+        self.assertEqual(len(settings) + 7, len(found))
+        self.assertEqual(("./x {port}", ""), (found["good"].command, found["good"].problem))
+        for name, words in {
+            "brackets": "nested too deeply",
+            "colours": "from 1 to 65535",
+            "digits": "cannot be read",
+            "dots": "grade.toml",
+            "float": "from 1 to 65535",
+            "long": "more than 16,384",
+            "nul": "NUL character",
+            "path": "cannot be read: File name too long",
+            "surrogate": "cannot be read",
+            "unknown": "unknown setting",
+            "bytes": "cannot be read",
+            "folder": "not a regular file",
+            "pipe": "not a regular file",
+            "outside": "link to a file outside",
+            "kernel": "link to a file outside",
+            "sparse": "3,221,225,472 bytes",
+        }.items():
+            self.assertIn(words, found[name].problem, name)
+            self.assertLess(len(found[name].problem), 600, name)
+
+    def test_a_link_that_leads_out_is_not_read(self):
+        secret = self.write("secret", "#!/bin/sh\nexec x 12345 $1\r\n")
+        (self.folder / "ada").mkdir()
+        for name in ("run.sh", "docker-compose.yml", "a.sh"):
+            (self.folder / "ada" / name).symlink_to(secret)
+        self.write("ada/x/compose.yml", "services: 12345")
+        one = submissions.from_folder(self.folder / "ada")
+        self.assertEqual("x", one.folder.name)  # run.sh does not count as one that takes a port
+        self.assertEqual("", submissions.windows_scripts(one))
+
+    def test_a_name_that_is_not_utf_8_is_shown(self):
+        folder = os.fsencode(self.folder) + b"/all/M\xfcller"
+        os.makedirs(folder)
+        with open(folder + b"/run.sh", "wb") as file:
+            file.write(b"#!/bin/sh\r\nexec x $1\n")
+        os.rename(folder + b"/run.sh", folder + b"/\xff.sh")
+        (one,) = submissions.slugged(submissions.from_submissions(self.folder / "all"))
+        self.assertEqual(("M?ller", "M\ufffdller", "m-ller"), (one.name, one.known_as, one.slug))
+        self.assertIn("\ufffd.sh has line ends", submissions.windows_scripts(one))
+
+    def test_an_archive_in_a_folder_is_named(self):
+        for name in ("ada/a.rar", "ada/b.tar.gz", "ada/c.zip", "ada/d.7z"):
+            self.write(name, "")
+        words = submissions.from_folder(self.folder / "ada").problem
+        self.assertIn("was not unpacked: a.rar, b.tar.gz, c.zip and 1 more", words)
+
     def test_folders_that_are_none(self):
         self.write("empty/file", "")
         for call in (submissions.from_submissions, submissions.from_compose):
