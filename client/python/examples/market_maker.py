@@ -1,67 +1,91 @@
-"""Quotes a buy and a sell round the middle of the market, and moves them with it. It earns the spread, and bears the risk."""
+"""Quotes a bid and an ask around the last price, and moves them with it. It earns the spread, and bears the risk."""
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+import time
+from collections.abc import AsyncIterator
 from decimal import Decimal
 
-from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, InDoubt, Order, Refused
+from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, InDoubt, Refused
 
 TICK = Decimal("0.01")
+BUY, SELL = 1, -1
 
 
-class Executed:
-    """What was bought and sold, from the events of the account: each comes once, also if the server is started again."""
+class MarketMaker:
+    def __init__(self, exchange: AsyncExchange, options: argparse.Namespace) -> None:
+        self.exchange, self.options, self.symbol = exchange, options, options.symbol
+        self.price = self.quoted = Decimal(
+            0
+        )  # the last one, and the one that the orders are around
+        self.position = self.cash = Decimal(0)  # bought and earned since the start
+        self.refs: dict[int, str] = {}  # of each side's order, until it is known to have ended
+        self.limits: dict[int, Decimal] = {}
+        self.is_new = True  # the connection: orders from before it may be open
+        self.changed = asyncio.Event()
 
-    bought = sold = Decimal(0)
-
-    async def follow(self, events: AsyncIterator[AccountSnapshot | AccountEvent]) -> None:
+    async def follow_account(self, events: AsyncIterator[AccountSnapshot | AccountEvent]) -> None:
+        """Each event comes once, also if the server is started again."""
         async for event in events:
-            if isinstance(event, AccountEvent) and event.kind == "executed":
-                if event.side == "buy":
-                    self.bought += event.shares
-                else:
-                    self.sold += event.shares
+            if isinstance(event, AccountSnapshot) or event.symbol != self.symbol or not event.side:
+                continue
+            sign = BUY if event.side == "buy" else SELL
+            if event.price is not None:  # of an execution
+                self.position += sign * event.shares
+                self.cash -= sign * event.shares * event.price
+                profit = self.cash + self.position * event.price
+                print(f"{event.side} {event.shares} at {event.price}: ", end="")
+                print(f"position {self.position}, profit {profit:.2f}", flush=True)
+            if event.ref and event.ref == self.refs.get(sign) and not event.open:
+                del self.refs[sign]
+            self.changed.set()
 
+    async def follow_market(self) -> None:
+        async for market in self.exchange.market_data(self.symbol):
+            if market.trades:
+                self.price = market.trades[-1].price
+            elif not self.price and market.bid and market.ask:  # before the first trade
+                self.price = (market.bid.price + market.ask.price) / 2
+            self.price = self.price or Decimal(100)
+            self.is_new |= market.is_snapshot
+            self.changed.set()
 
-async def cancel_all(exchange: AsyncExchange, symbol: str) -> None:
-    while True:
+    async def keep_quoting(self) -> None:
+        while await self.changed.wait():
+            self.changed.clear()
+            if not self.price:
+                continue
+            try:
+                if self.is_new:
+                    self.is_new = False
+                    await self.exchange.cancel_all(self.symbol)
+                    self.refs.clear()
+                # If the price falls, the bid moves first, so that it never meets the ask.
+                for sign in (BUY, SELL) if self.price < self.quoted else (SELL, BUY):
+                    await self.quote(sign)
+                self.quoted = self.price
+            except InDoubt:  # the connection was lost: the next attempt waits for the server
+                self.is_new = True
+                self.changed.set()
+
+    async def quote(self, sign: int) -> None:
+        shares, ref = self.options.shares, self.refs.get(sign)
+        limit = (self.price * (1 - sign * self.options.spread / 2)).quantize(TICK)
         try:
-            await exchange.cancel_all(symbol)
-            return
-        except InDoubt:  # the connection was lost: the next attempt waits for the server
-            pass
-
-
-async def place(order: Awaitable[Order]) -> None:
-    try:
-        await order
-    except Refused as error:  # the other side goes on
-        print("refused:", error, flush=True)
-
-
-async def quote(
-    exchange: AsyncExchange, symbol: str, shares: int, spread: Decimal, executed: Executed
-) -> None:
-    quoted = False
-    async for market in exchange.market_data(symbol):
-        if quoted and not market.trades and not market.is_snapshot:
-            continue  # only its own quotes moved
-        if market.bid and market.ask:
-            middle = (market.bid.price + market.ask.price) / 2
-        elif market.trades:
-            middle = market.trades[-1].price
-        else:
-            continue
-        await cancel_all(exchange, symbol)
-        middle -= (executed.bought - executed.sold) / shares * TICK  # back to where it started
-        bid = ((middle * (1 - spread / 2)) / TICK).to_integral_value() * TICK
-        ask = max(((middle * (1 + spread / 2)) / TICK).to_integral_value() * TICK, bid + TICK)
-        await asyncio.gather(
-            place(exchange.buy(symbol, shares, bid)), place(exchange.sell(symbol, shares, ask))
-        )
-        quoted = True
-        print(f"bid {bid}  ask {ask}  bought {executed.bought}  sold {executed.sold}", flush=True)
+            if ref is None and sign * self.position + shares <= self.options.position_max:
+                place = self.exchange.buy if sign == BUY else self.exchange.sell
+                self.refs[sign] = f"{sign}:{time.time_ns()}"
+                await place(self.symbol, shares, limit, ref=self.refs[sign])
+            elif ref is not None and limit != self.limits[sign]:
+                await self.exchange.replace(
+                    None, shares, limit, ref=ref, side="buy" if sign == BUY else "sell"
+                )
+            self.limits[sign] = limit
+        except Refused as refusal:
+            if ref is None:
+                del self.refs[sign]
+            if refusal.code != "nothing_open":  # its last share was just executed
+                print("refused:", refusal, flush=True)
 
 
 async def main() -> None:
@@ -70,10 +94,9 @@ async def main() -> None:
     parser.add_argument("--connect", default="127.0.0.1:12345", help="(default: %(default)s)")
     parser.add_argument("--http", default="127.0.0.1:8080", help="(default: %(default)s)")
     parser.add_argument("--account", default="9001", help="created with cash and shares if needed")
-    parser.add_argument(
-        "--shares", type=int, default=10, help="of each quote (default: %(default)s)"
-    )
+    parser.add_argument("--shares", type=int, default=10, help="of a quote (default: %(default)s)")
     parser.add_argument("--spread", type=Decimal, default=Decimal("0.004"), help="of the price")
+    parser.add_argument("--position-max", type=int, default=50, help="shares bought or sold")
     options = parser.parse_args()
     # Ctrl-C, or whatever else ends the connection, cancels what is open.
     async with AsyncExchange(
@@ -84,11 +107,10 @@ async def main() -> None:
             await exchange.create_symbol(options.symbol, {options.account: 1_000})
         except Refused as error:
             print(error)
-        events, executed = exchange.events(), Executed()
+        maker, events = MarketMaker(exchange, options), exchange.events()
         await anext(events)  # the snapshot: what was executed before does not count
         await asyncio.gather(
-            executed.follow(events),
-            quote(exchange, options.symbol, options.shares, options.spread, executed),
+            maker.follow_account(events), maker.follow_market(), maker.keep_quoting()
         )
 
 

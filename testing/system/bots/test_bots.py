@@ -159,11 +159,21 @@ class Trading:
         self.await_quotes(("99.9", "10"), ("100.1", "10"))
 
 
+@unittest.skipUnless(
+    importlib.util.find_spec("websockets"), "no websockets here (Debian: python3-websockets)"
+)
 class InPython(Trading, unittest.TestCase):
+    """It goes on where the others end: client/python/tests has its refusals and restarts."""
+
+    test_it_ends_when_an_order_is_refused = None
+    test_it_ends_with_its_server_and_its_next_run_cancels_what_a_kill_left = None
+
     def start(self, server, symbol):
-        if not importlib.util.find_spec("websockets"):
-            self.skipTest("no websockets here (Debian: python3-websockets)")
-        return Program(sys.executable, SOURCES / "bot.py", "1", symbol, server)
+        path = f"PYTHONPATH={ROOT / 'client/python/src'}"
+        program = ROOT / "client/python/examples/market_maker.py"
+        address = f"127.0.0.1:{self.server.port}"
+        words = ("--account", "1", "--spread", "0.002", "--connect", address, "--http", server)
+        return Program("env", path, sys.executable, program, symbol, *words)
 
 
 class InCpp(Trading, unittest.TestCase):
