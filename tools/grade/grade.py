@@ -26,6 +26,7 @@ import sandbox  # noqa: E402
 import settings as plan  # noqa: E402
 import submissions as found  # noqa: E402
 import summary  # noqa: E402
+import watch  # noqa: E402
 import weights as weighing  # noqa: E402
 from grading import Grading, grade_apart, is_reference, recall, reference_submission  # noqa: E402
 from progress import Progress, duration, printable  # noqa: E402
@@ -153,12 +154,21 @@ def parser():
     return made
 
 
+def say(line):
+    """Names, commands and messages are those of students, and a terminal obeys some characters."""
+    print(printable(line))
+
+
+def warn(sentence):
+    print(printable(f"grade.sh: {sentence}"), file=sys.stderr)
+
+
 def submissions_of(chosen):
     here, every = Path.cwd(), []
     every += [found.from_command(text, here) for text in chosen.server]
     for path in chosen.submissions:
         if path.is_file() and path.suffix.lower() == ".zip":
-            every += found.from_export(path, chosen.output / "submissions")
+            every += found.from_export(path, chosen.output / "submissions", warn)
         else:
             every += found.from_submissions(path)
     every += [found.from_compose(folder) for folder in chosen.compose]
@@ -190,20 +200,20 @@ def grading_of(chosen):
 def list_all(every, shared):
     for one in every:
         command = f"cannot be graded: {one.problem}" if one.problem else one.shown_command
-        print(printable(f"{one.name}: {command}"))
+        say(f"{one.name}: {command}")
         if one.problem:
             continue
         if one.build:
-            print(f"  build: {one.build}")
+            say(f"  build: {one.build}")
         for part in shared.wanted:
             steps = [(what, took) for (_, of), what, took in shared.steps(one) if of == part]
             listed = "; ".join(what for what, _ in steps)
-            print(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
+            say(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
     for cores in shared.settings.cores:
         if why := plan.why_not(cores, shared.limits):
-            print(f"not measured on {figures.counted(cores, 'core')}: {why}")
+            say(f"not measured on {figures.counted(cores, 'core')}: {why}")
     total = sum(expected for one in every for _, _, expected in shared.steps(one))
-    print(f"about {duration(total)} in all")
+    say(f"about {duration(total)} in all")
     return OK
 
 
@@ -231,8 +241,9 @@ def check_sandbox(wanted, shared):
         raise found.BadInput(f"--sandbox on: there can be none: {why}")
     if why:
         shared.limits = replace(shared.limits, sandbox=False)
-        said = f"no sandbox, so submissions run with all your rights: {why}"
-        print(printable(f"grade.sh: {said}"), file=sys.stderr)
+        warn(f"no sandbox, so submissions run with all your rights: {why}")
+    elif shared.limits.sandbox:
+        sandbox.system()  # for all processes of the grader at once
 
 
 def is_chosen(one, only):
@@ -254,7 +265,7 @@ def grade_at_once(queue, shared):
         return
 
     def grade_all(mine):
-        own = replace(shared, wanted=wanted)
+        own, watch.at_once = replace(shared, wanted=wanted), jobs
         own.progress = Progress([step for one in mine for step in own.steps(one)])
         for one in mine:
             grade_apart(one, own)
@@ -263,7 +274,7 @@ def grade_at_once(queue, shared):
     while begun:
         try:
             apart.finish(begun.pop())
-        except apart.Died as error:
+        except Exception as error:  # noqa: BLE001
             shared.progress.say(str(error))  # what is missing is run below
 
 
@@ -295,7 +306,7 @@ def run(every, shared, fresh, only=()):
                 raise found.BadInput(f"the reference server cannot be run: {made.problem}")
         else:
             moments.find(made, shared)
-            grades.append(made)
+            grades.append(pages.presentable(made, reference, shared, every))
             pages.write_all(others + grades, reference, shared, every)
     return grades, reference, others
 
@@ -321,11 +332,13 @@ def write_gradebook(roster, grades, reference, shared, assignment):
     text, unplaced = gradebook.filled(roster, given, assignment)
     write_atomically(shared.output / "gradebook.csv", text)
     for sentence in unplaced:
-        print(f"gradebook: {printable(sentence)}")
+        say(f"gradebook: {sentence}")
     print(shared.output / "gradebook.csv")
 
 
 def main(arguments):
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a name may have characters that a terminal lacks
     made = parser()
     chosen = made.parse_args(arguments)
     try:
@@ -341,13 +354,13 @@ def main(arguments):
         processes.adopt_orphans()
         grades, reference, others = run_to_the_end(every, shared, chosen.fresh, chosen.only)
     except (found.BadInput, OSError) as error:
-        print(f"grade.sh: {error}", file=sys.stderr)
+        warn(error)
         return USAGE
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from there", file=sys.stderr)
         return apart.INTERRUPTED
     for line in summary.closing(grades, reference, shared):
-        print(line)
+        say(line)
     if roster:
         write_gradebook(roster, others + grades, reference, shared, chosen.assignment)
     print(shared.output / "index.html")

@@ -11,12 +11,16 @@ import machine
 import parts
 import sandbox
 import settings as plan
-from dialogue import NoReply, Style, find_style
+from dialogue import NoReply, Style, find_style, loopback_problem
 from results import Results
 from server import NotStarted, first_error, run_build, tail_of, work_folder
 from submissions import Submission, fingerprint, windows_scripts
 
 PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
+
+
+class MachineFails(Exception):
+    """One sentence: no server could be graded here."""
 
 
 @dataclass
@@ -26,6 +30,7 @@ class Grade:
     submission: object
     parts: dict = field(default_factory=dict)
     problem: str = ""  # why it could not be graded at all
+    is_ours: bool = False  # the grader or the machine failed: no points, and no 0 either
     last_lines: str = ""
     silent: str = ""  # why it gave no reply to a first request
     style: Style = Style()
@@ -96,8 +101,9 @@ def grade_apart(submission, shared):
         made, shared.progress.state = apart.run(
             lambda: (grade(submission, shared), shared.progress.state)
         )
-    except apart.Died as error:
-        made = Grade(submission, problem=str(error))
+    except Exception as error:  # noqa: BLE001
+        words = str(error) if isinstance(error, apart.Died) else f"the grader failed: {error!r}"
+        made = Grade(submission, problem=words, is_ours=True)
         shared.progress.say(f"{submission.name}: {made.problem}")
     return made
 
@@ -108,24 +114,52 @@ def grade(submission, shared):
     if made.problem:
         shared.progress.say(f"{submission.name}: not graded: {made.problem}")
         return made
+    try:
+        _grade_and_clear(made, shared)
+    except Exception as error:  # noqa: BLE001
+        made.problem, made.is_ours = f"the grader failed: {error!r}", True
+        log = shared.output / submission.slug / "grader.log"
+        if isinstance(error, MachineFails):
+            made.problem = str(error)
+        elif _is_written(log, traceback.format_exc()):
+            made.problem += f"; {log} says where"
+        shared.progress.say(f"{submission.name}: not graded: {made.problem}")
+    return made
+
+
+def _is_written(log, text):
+    try:
+        log.write_text(text, errors="replace")
+        return True
+    except OSError:
+        return False
+
+
+def _grade_and_clear(made, shared):
+    submission = made.submission
     results = Results(shared.output, submission.slug)
     work = work_folder(results.folder)
+    is_sandboxed = shared.limits.sandbox and not submission.is_compose
     try:
-        _grade(made, shared, results)
-    except Exception as error:  # noqa: BLE001
-        (work / "grader.log").write_text(traceback.format_exc())
-        made.problem = f"the grader failed: {error!r}; {work / 'grader.log'} says where"
-        shared.progress.say(f"{submission.name}: {made.problem}")
+        with sandbox.lent(submission.top if is_sandboxed else None):
+            _grade(made, shared, results)
     finally:
-        sandbox.remove(work / "home")
+        sandbox.clear(work)
         results.files_are(fingerprint(submission))
         for part, _, _ in shared.steps(submission):
             shared.progress.done(part)
-    return made
 
 
 def recall(submission, shared):
     """Its grade by what earlier runs have found; None where something is missing."""
+    try:
+        return _recall(submission, shared)
+    except Exception as error:  # noqa: BLE001
+        shared.progress.say(f"{submission.name}: its grade cannot be read: {error!r}")
+        return None
+
+
+def _recall(submission, shared):
     results, made = Results(shared.output, submission.slug), Grade(submission)
     made.style = Style(**results.style)
     if submission.problem or not results.is_known(fingerprint(submission)):
@@ -170,6 +204,7 @@ def _grade(made, shared, results):
                 found = {"problem": f"{words} ({made.silent})"}
             else:
                 found = _run_part(part, made, shared, results)
+                _check_machine()  # a result of before it failed is not saved
             results.save(part, key, found)
             results.files_are(fingerprint(submission))
         made.parts[part] = found
@@ -198,14 +233,18 @@ def _not_ready(made, shared, results):
     submission = made.submission
     if submission.is_compose and (why := compose.why_no_engine()):
         return why, ""
+    is_sandboxed = shared.limits.sandbox and not submission.is_compose
+    if is_sandboxed:
+        sandbox.enter()
     if submission.build:
         shared.progress.say(f"{submission.name}: {submission.build}")
         log = results.folder / "build.log"
         log.unlink(missing_ok=True)
         if how := run_build(submission, results.folder, log, shared.limits):
             return with_cause(f"its build {how}", log, submission), tail_of(log)
-    if shared.limits.sandbox and not submission.is_compose:
+    if is_sandboxed:
         sandbox.cut_network()  # after the build, which may need it
+    _check_machine()
     (results.folder / "server.log").unlink(missing_ok=True)
     server = compose.server_for(submission, shared.limits, results.folder)
     try:
@@ -219,6 +258,11 @@ def _not_ready(made, shared, results):
     except NotStarted as error:
         words = server.tail()
         return with_cause(str(error), server.log, submission), words
+
+
+def _check_machine():
+    if why := loopback_problem():
+        raise MachineFails(f"this machine cannot grade servers: {why}")
 
 
 def with_cause(problem, log, submission):

@@ -4,19 +4,27 @@ The grader adopts orphans (PR_SET_CHILD_SUBREAPER). A server that forks into the
 below the grader, where it is found."""
 
 import ctypes
+import functools
 import os
 import resource
 import signal
+import stat
 import subprocess
 import time
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
+CLONE_NEWIPC = 0x08000000
+OPEN_FILES_MAX = 100_000  # of a server, all its processes together: they must be seen in time
 LISTENING = "0A"  # a state in /proc/net/tcp
 
 _tools = {}  # pid -> Popen: children of the grader that are no part of a server
 _first = set()  # pids of servers' first processes: their Popen reaps them
+
+
+class TooManyFiles(Exception):
+    pass
 
 
 def adopt_orphans():
@@ -49,6 +57,13 @@ def limit(name, value):
     """An option of prlimit; no higher than what the grader itself is allowed."""
     highest = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
     return f"--{name}={value if highest == resource.RLIM_INFINITY else min(value, highest)}"
+
+
+def open_files():
+    """How many a process may have, as it is set and as it may set it: no more than the grader looks at."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    bounded = [OPEN_FILES_MAX if one == resource.RLIM_INFINITY else one for one in limits]
+    return [min(one, OPEN_FILES_MAX) for one in bounded]
 
 
 def kill_group(pid, number=signal.SIGKILL):
@@ -145,17 +160,19 @@ def is_reaped(pid):
 
 
 def memory_bytes(pids):
-    """Memory of their own, without files and programs that are mapped; what a fork shares with its parent counts for each."""
-    total = 0
+    """(of their own, shared): without files and programs that are mapped; what a fork shares with its parent counts for each."""
+    own = shared = 0
     for pid in pids:
         try:
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         except OSError:
             continue
         for line in lines:
-            if line.startswith(("RssAnon:", "RssShmem:")):
-                total += 1024 * int(line.split()[1])
-    return total
+            if line.startswith(("RssAnon:", "HugetlbPages:")):
+                own += 1024 * int(line.split()[1])
+            elif line.startswith("RssShmem:"):
+                shared += 1024 * int(line.split()[1])
+    return own, shared
 
 
 def threads(pids):
@@ -171,19 +188,95 @@ def threads(pids):
 def shared_files_bytes(first):
     """What its sandbox has in /dev/shm: it takes memory, whether or not a process uses it."""
     try:
-        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
-        disk = os.statvfs(f"/proc/{children[0]}/root/dev/shm")
-    except (OSError, IndexError):
+        disk = os.statvfs(f"/proc/{_in_sandbox(first)}/root/dev/shm")
+    except OSError:
         return 0
     return (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+
+
+def _in_sandbox(first):
+    """A process in the sandbox whose first process is `first`. Raises OSError if there is none yet."""
+    children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+    if not children:
+        raise FileNotFoundError
+    return children[0]
+
+
+def unnamed_files_bytes(pids, disk_device):
+    """(memory, disk) that is taken by files without a name, such as those of memfd_create(), as far as processes have them open. Raises
+    TooManyFiles."""
+    memory, disk, count = {}, {}, 0
+    for pid in pids:
+        folder = f"/proc/{pid}/fd/"
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        count += len(names)
+        if count > OPEN_FILES_MAX:
+            raise TooManyFiles
+        for name in names:
+            try:
+                found = os.stat(folder + name)
+            except OSError:
+                continue
+            if found.st_nlink or not stat.S_ISREG(found.st_mode):
+                continue
+            if found.st_dev == _memory_device():
+                memory[found.st_ino] = 512 * found.st_blocks
+            elif found.st_dev == disk_device:
+                disk[found.st_ino] = 512 * found.st_blocks
+    return sum(memory.values()), sum(disk.values())
+
+
+@functools.cache
+def _memory_device():
+    descriptor = os.memfd_create("device")
+    try:
+        return os.fstat(descriptor).st_dev
+    finally:
+        os.close(descriptor)
+
+
+def join_messages(first):
+    """The calling thread sees System V's shared memory, queues and semaphores of the sandbox whose first process is `first`, and no
+    longer the machine's. Returns whether it does."""
+    try:
+        place = os.open(f"/proc/{_in_sandbox(first)}/ns/ipc", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if os.fstat(place).st_ino == os.stat("/proc/thread-self/ns/ipc").st_ino:
+            return False
+        return ctypes.CDLL(None).setns(place, CLONE_NEWIPC) == 0
+    finally:
+        os.close(place)
+
+
+def message_bytes():
+    """Memory of what join_messages() shows, whether or not a process uses it."""
+    return sum(
+        int(row[column]) * unit
+        for table, column, unit in (("shm", "rss", 1), ("msg", "cbytes", 1), ("sem", "nsems", 64))
+        for row in _rows(f"/proc/sysvipc/{table}")
+    )
+
+
+def _rows(file):
+    try:
+        heads, *lines = [line.split() for line in Path(file).read_text().splitlines()]
+    except (OSError, ValueError):
+        return []
+    return [dict(zip(heads, line)) for line in lines]
 
 
 def folder_bytes(folder):
     """What its files and folders occupy on the disk. A folder of any depth: none is entered that has no path."""
     total, todo = 0, [folder]
     while todo:
+        path = todo.pop()
         try:
-            with os.scandir(todo.pop()) as entries:
+            with _opened(path) as entries:
                 for entry in entries:
                     total += max(512 * _blocks(entry), BLOCK_BYTES)
                     if entry.is_dir(follow_symlinks=False):
@@ -191,6 +284,19 @@ def folder_bytes(folder):
         except OSError:
             continue
     return total
+
+
+def _opened(folder):
+    """Also one whose rights are meant to prevent it."""
+    try:
+        return os.scandir(folder)
+    except PermissionError:
+        place = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+        try:
+            os.chmod(f"/proc/self/fd/{place}", 0o700)
+        finally:
+            os.close(place)
+        return os.scandir(folder)
 
 
 def _blocks(entry):

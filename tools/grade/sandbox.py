@@ -1,5 +1,8 @@
 """What a submission sees of the machine: bubblewrap (bwrap) shows it its own folder, its data and the system's programs, and the
-grader's process for it has a network of its own that consists of loopback."""
+grader's process for it has a network of its own that consists of loopback.
+
+If root runs the grader, each submission runs as a user of its own, which owns its folder meanwhile. That of others has the user of the
+grader, without privileges, in a user namespace."""
 
 import ctypes
 import fcntl
@@ -11,18 +14,29 @@ import socket
 import struct
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import processes
+import syscalls
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
-SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "sys/devices/system/cpu")
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "etc", "sys/devices/system/cpu")
+OF_OTHERS = ("/etc", "/opt", "/usr/local")  # may have files that not every user may read
+HIDDEN_IN_PROC = ("kallsyms", "key-users", "keys", "sysrq-trigger")
 PRIVATE = ("data", "tmp", "home")  # folders in that of its results
+FILES = ("filter", "users")  # of bwrap, beside them
 KEPT_NAMES = "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ".split()
 KEPT_ENDS = ("_HOME", "_proxy", "_PROXY")
 MORE_THREADS = 100  # may exist before a fork fails: so the watch sees that the limit is exceeded
 PROBE_S = 20
+UIDS = range(
+    62000, 63000
+)  # of submissions, if root runs the grader; no accounts of this machine are expected there
+USER = "submission"
+HIDDEN_MAX = 100  # files below one folder that are hidden one by one; beyond, all of the folder is
+UNREADABLE = "-type d ! -perm -005 -print0 -prune -o ! -type d ! -type l ! -perm -004 -print0"
 
 # bwrap ends when its command does. That of a server may start it in the background: then this waits until nothing else runs (the
 # first two processes are bwrap's and its own). It stays on SIGTERM, for as long as the server needs for its end, and does not
@@ -31,31 +45,62 @@ WAIT_FOR_ALL = """trap : TERM; exec 3>&2 2>/dev/null; /bin/sh -c "$1" 2>&3 3>&-;
 while set -- /proc/[0-9]*; [ $# -gt 2 ]; do sleep 0.1; done; exit $status"""
 
 
-def cut_network():
-    """From now on this process, which has no threads, and those that it starts see no network but a loopback of their own."""
-    libc = ctypes.CDLL(None, use_errno=True)
+# bwrap reads each from its beginning, and closes it: opened anew each time.
+FILTER, USERS = 8, 9  # descriptors
+
+
+def user():
+    """The user and group that submissions of this process get; None: that of the grader."""
+    uid = UIDS[os.getpid() % len(UIDS)]
+    return uid if os.geteuid() == 0 and _is_mapped(uid) else None
+
+
+def _is_mapped(uid):
+    """In the grader's user namespace, which in a container may have few users."""
+    lines = Path("/proc/self/uid_map").read_text().splitlines()
+    return any(
+        int(first) <= uid < int(first) + int(count) for first, _, count in map(str.split, lines)
+    )
+
+
+def enter():
+    """From now on this process, which has no threads, has privileges over the sandboxes that it starts, though none over the machine:
+    to count their memory and to cut_network()."""
+    if os.geteuid() == 0:
+        return
     uid, gid = os.getuid(), os.getgid()
-    if libc.unshare(CLONE_NEWNET):  # needs root
-        if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    _unshare(CLONE_NEWUSER)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def cut_network():
+    """From now on this process, and those that it starts, see no network but a loopback of their own. Needs root, or enter()."""
+    _unshare(CLONE_NEWNET)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def _unshare(kind):
+    if ctypes.CDLL(None, use_errno=True).unshare(kind):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def why_not():
     """Why there can be no sandbox on this machine; empty if there can. It cuts the network: call it in a process of its own."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
+    if why := syscalls.why_not():
+        return why
     try:
+        enter()
         cut_network()
     except OSError as error:
         return f"the kernel allows no network namespace ({error.strerror})"
     with tempfile.TemporaryDirectory(prefix="grade-") as work:
-        make_private(Path(work))
-        command = wrapped("exit 7", Path(work), Path(work))
+        make_private(Path(work), user())
+        command = wrapped("exit 7", Path("/usr"), Path(work))
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_S)
         except subprocess.TimeoutExpired:
@@ -66,24 +111,60 @@ def why_not():
 
 def environment(kept):
     """Of a submission: nothing that may be a secret of the teacher."""
-    return {
+    found = {
         name: value
         for name, value in kept.items()
         if name in KEPT_NAMES or name.startswith("LC_") or name.endswith(KEPT_ENDS)
     }
+    return found | ({"USER": USER, "LOGNAME": USER} if user() else {})
 
 
-def make_private(work):
+def make_private(work, owner=None):
     for name in PRIVATE:
         (work / name).mkdir(parents=True, exist_ok=True)
+        if owner:
+            os.chown(work / name, owner, owner)
+
+
+def clear(work):
+    """Nothing of make_private() and wrapped() is left."""
+    for name in (*PRIVATE, *FILES):
+        remove(work / name)
 
 
 def remove(folder):
     """Also one with a depth or with rights that are meant to prevent it."""
-    for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]) if os.path.lexists(folder) else ():
-        # A tool: whatever else runs below the grader may be killed as a part of the server.
-        with processes.Tool([*command, "--", folder], stderr=subprocess.DEVNULL) as run:
-            run.wait()
+    if os.path.lexists(folder):
+        _all_below(folder, "chmod", "-R", "u+rwx")
+        _all_below(folder, "rm", "-rf")
+
+
+def _all_below(folder, *command):
+    # A tool: whatever else runs below the grader may be killed as a part of the server.
+    with processes.Tool([*command, "--", folder], stderr=subprocess.DEVNULL) as run:
+        run.wait()
+
+
+@contextmanager
+def lent(folder):
+    """While the block lasts, the submission may write to this folder, if it is one; nothing of the submission runs before or after.
+    Afterwards all files belong to the owner of the folder, and none of them changes the user of whoever starts it.
+    """
+    if folder is None:
+        yield
+        return
+    before, uid = os.stat(folder), user()
+    if before.st_uid in UIDS:  # the grader was killed
+        before = os.stat(Path(folder).resolve().parent)
+    if uid:
+        _all_below(folder, "chown", "-RhP", f"{uid}:{uid}")
+    try:
+        yield
+    finally:
+        if uid:
+            _all_below(folder, "chown", "-RhP", f"{before.st_uid}:{before.st_gid}")
+        # Folders too, whose content others may reach although their owner does not.
+        _all_below(folder, "chmod", "-R", "u+rX,ug-s")
 
 
 def named_files(command, folder):
@@ -97,27 +178,56 @@ def named_files(command, folder):
 
 
 def wrapped(
-    command, folder, work, is_own=False, readable=(), threads=0, has_network=True, output=None
+    command,
+    folder,
+    work,
+    is_own=False,
+    readable=(),
+    threads=0,
+    has_network=True,
+    output=None,
+    is_build=False,
+    is_pinned=False,
 ):
     """A shell command in a sandbox, as a list of words. `is_own`: the folder belongs to the submission alone, so it may write there.
-    `has_network`: that of the grader's process, whatever that is. `output`: not seen, but for what is private in `work`.
-    """
-    made = ["bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
-    made += ["--unshare-cgroup-try", "--cap-drop", "ALL", "--die-with-parent"]
-    made += ["--disable-userns"] * ("--disable-userns" in _help())
+    `has_network`: that of the grader's process, whatever that is. `output`: not seen, but for what is private in `work`. `is_build`:
+    what it starts in the background ends with it. `is_pinned`: it does not choose its CPUs."""
+    uid = user()
+    opened = f"{FILTER}<{_written(work / 'filter', syscalls.program(is_pinned))}"
+    opened += f" {USERS}<{_written(work / 'users', _users(uid))}" if uid else ""
+    made = ["/bin/sh", "-c", f'exec "$@" {opened}', "sh"]
+    made += ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
+    made += ["--cap-drop", "ALL", "--die-with-parent", "--seccomp", str(FILTER)]
+    if uid:
+        for one in ("SETUID", "SETGID", "SETPCAP"):  # for setpriv
+            made += ["--cap-add", f"CAP_{one}"]
+    else:
+        made += ["--unshare-user"] + ["--disable-userns"] * ("--disable-userns" in _help())
     made += [] if has_network else ["--unshare-net"]
-    mounts = _system() + _private(work)
+    mounts = [*system(), *_private(work)]
+    if uid:
+        users = [*_mode("0644"), "--ro-bind-data", str(USERS), "/etc/passwd"]
+        mounts.append(("/etc/passwd", users))
     mounts += [(path, ["--ro-bind", path, path]) for path in readable]
     mounts.append((folder, ["--bind" if is_own else "--ro-bind", folder, folder]))
     if output:
         mounts.append((output, ["--tmpfs", output]))
     # What is mounted later hides what is below it.
-    for _, words in sorted(mounts, key=lambda mount: len(Path(mount[0]).parts)):
+    for place, words in sorted(mounts, key=lambda mount: len(Path(mount[0]).parts)):
+        for parent in reversed(Path(place).parents):
+            made += [
+                "--dir",
+                str(parent),
+            ]  # bwrap makes those that are missing as closed as the place
         made += map(str, words)
     made += ["--remount-ro", str(output)] if output else []
-    made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder)]
-    limits = ["prlimit", processes.limit("nproc", threads + MORE_THREADS), "--"] if threads else []
-    return [*made, "--", *limits, "/bin/sh", "-c", WAIT_FOR_ALL, "sh", command]
+    made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder), "--"]
+    if uid:
+        made += ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+        made += ["--inh-caps=-all", "--bounding-set=-all", "--"]
+    made += ["prlimit", processes.limit("nproc", threads + MORE_THREADS), "--"] if threads else []
+    shell = ["/bin/sh", "-c"]
+    return [*made, *shell, command] if is_build else [*made, *shell, WAIT_FOR_ALL, "sh", command]
 
 
 @functools.cache
@@ -125,36 +235,73 @@ def _help():
     return subprocess.run(["bwrap", "--help"], capture_output=True, text=True).stdout
 
 
+def _mode(bits):
+    """Of what bwrap makes next: its user is not that of the submission."""
+    return ["--perms", bits] if "--perms" in _help() else []
+
+
+def _written(file, content):
+    """A word of a shell."""
+    file.write_bytes(content)
+    return shlex.quote(str(file))
+
+
+def _users(uid):
+    """/etc/passwd with the user of submissions, for programs that ask who they are."""
+    try:
+        text = Path("/etc/passwd").read_bytes()
+    except OSError:
+        text = b""
+    home = os.environ.get("HOME", "/tmp")
+    return text + os.fsencode(f"{USER}:x:{uid}:{uid}::{home}:/bin/sh\n")
+
+
 @functools.cache
-def _system():
-    """[(place, words)]"""
+def system():
+    """[(place, words)], what all submissions see. Slow, but for the first time."""
     found = [("/proc", ["--proc", "/proc"]), ("/dev", ["--dev", "/dev"])]
-    found.append(("/dev/shm", ["--tmpfs", "/dev/shm"]))
+    found.append(("/dev/shm", [*_mode("1777"), "--tmpfs", "/dev/shm"]))
     for path in [Path("/", name) for name in SYSTEM]:
         if path.is_symlink():
             found.append((path, ["--symlink", os.readlink(path), path]))
         elif path.exists():
             found.append((path, ["--ro-bind", path, path]))
-    found.append(("/etc", ["--ro-bind", "/etc", "/etc"]))
     resolver = os.path.realpath("/etc/resolv.conf")
     if not resolver.startswith("/etc/"):
         found.append((resolver, ["--ro-bind-try", resolver, resolver]))
-    for path in _secrets("/etc"):
-        hidden = ["--tmpfs", path, "--remount-ro", path]
-        found.append((path, hidden if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]))
-    return found
+    for path in [path for top in OF_OTHERS for path in secrets(top)]:
+        found.append((path, _hidden(path)))
+    return found + list(_proc())
 
 
-def _secrets(top):
-    """What not every user may read, such as keys: a grader that root runs could."""
-    for path, folders, names in os.walk(top):
-        for name in [*folders, *names]:
-            one = os.path.join(path, name)
-            needed = 0o5 if name in folders else 0o4
-            if not os.path.islink(one) and os.lstat(one).st_mode & needed != needed:
-                yield one
-                if name in folders:
-                    folders.remove(name)
+def _hidden(path):
+    if os.path.isdir(path):
+        return ["--tmpfs", path, "--remount-ro", path]
+    return ["--ro-bind", "/dev/null", path]
+
+
+def _proc():
+    """Of what is not a process in /proc, nothing is written, and the kernel's own is not seen: its owner is root, whom bwrap does not
+    hold back if root starts it."""
+    for entry in os.scandir("/proc"):
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if entry.name.isdigit() or entry.is_symlink():
+            continue
+        if not mode & 0o4 or entry.name in HIDDEN_IN_PROC:
+            yield entry.path, _hidden(entry.path)
+        elif entry.is_dir() or mode & 0o222:
+            yield entry.path, ["--ro-bind", entry.path, entry.path]
+
+
+def secrets(top):
+    """What not every user may read, such as keys: the user of the grader could."""
+    command = ["find", top, *UNREADABLE.split()]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    below = {}
+    for path in filter(None, os.fsdecode(done.stdout).split("\0")):
+        below.setdefault(Path(top, *Path(path).relative_to(top).parts[:1]), []).append(path)
+    for folder, paths in below.items():
+        yield from [str(folder)] if len(paths) > HIDDEN_MAX else paths
 
 
 def _private(work):

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import processes
 import sandbox
-from watch import DISK_BYTES_OF_OTHERS, LOG_BYTES_MAX, Watch, tail_of
+from watch import BYTES_OF_OTHERS, LOG_BYTES_MAX, Log, Watch, tail_of
 
 ERROR_LINE = re.compile(
     r"(?i:\b(?:error|fatal|panic|exception|cannot|can't|denied|undefined|not found|no such)\b)"
     r"|(?:Error|Exception)\b"
 )
+NO_CORE = "--core=1"  # bytes; 0 would start the program that the machine may have for core dumps
 END_S = 2  # from SIGTERM to SIGKILL
 PORT_BUSY_S = 75  # how long the kernel may keep a port whose server closed its connections
 PORT_SURELY_FREE_S = 5
@@ -63,11 +64,17 @@ def environment(in_sandbox=False):
     }
 
 
-def protected(command, submission, work, limits, is_build=False):
+def owner(limits):
+    """The user that gets the files of a submission's own; None: that of the grader."""
+    return sandbox.user() if limits.sandbox else None
+
+
+def protected(command, submission, work, limits, is_build=False, is_pinned=False):
     """A shell command of a submission as a list of words: in a sandbox if there is one. It dies with the grader, leaves no core
     files, and is the first to go if the machine is out of memory."""
-    file_limit = processes.limit("fsize", limits.disk_bytes + DISK_BYTES_OF_OTHERS)
-    made = ["choom", "-n", "1000", "--", "prlimit", "--core=0", file_limit]
+    file_limit = processes.limit("fsize", limits.disk_bytes + BYTES_OF_OTHERS)
+    made = ["choom", "-n", "1000", "--", "prlimit", NO_CORE, file_limit]
+    made.append(f"--nofile={':'.join(map(str, processes.open_files()))}")
     made += ["setpriv", "--pdeathsig", "KILL", "--"]
     if not limits.sandbox:
         return [*made, "/bin/sh", "-c", command]
@@ -84,6 +91,8 @@ def protected(command, submission, work, limits, is_build=False):
         threads=limits.threads,
         has_network=limits.build_network or not is_build,
         output=work.parent,
+        is_build=is_build,
+        is_pinned=is_pinned,
     )
 
 
@@ -104,7 +113,7 @@ class CommandServer:
     def __init__(self, submission, limits, work, cpus=()):
         self.submission, self.limits, self.cpus = submission, limits, tuple(cpus)
         self.work, self.data, self.log = work, work / "data", work / "server.log"
-        self.port, self.process, self.watches = None, None, []
+        self.port, self.process, self.watches, self.output = None, None, [], None
         self.events = []  # sentences: limits that it broke
         self.lock = threading.Lock()
 
@@ -114,7 +123,7 @@ class CommandServer:
 
     def __enter__(self):
         self._discard()
-        sandbox.make_private(self.work)
+        sandbox.make_private(self.work, owner(self.limits))
         try:
             self.start()
         except BaseException:
@@ -164,22 +173,23 @@ class CommandServer:
         command = (template or self.submission.command).replace("{port}", str(self.port))
         command = command.replace("{data}", shlex.quote(str(self.data)))
         wrapped = ["taskset", "-c", cpu_list(self.cpus)] if self.cpus else []
-        wrapped += protected(command, self.submission, self.work, self.limits)
-        with open(self.log, "ab") as log:
-            log.write(f"$ {command}\n".encode())
-            log.flush()
-            try:
-                self.process = subprocess.Popen(
-                    wrapped,
-                    cwd=self.submission.folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=environment(self.limits.sandbox),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise NotStarted(f"it cannot be started: {error}") from None
+        is_pinned = bool(self.cpus)
+        wrapped += protected(command, self.submission, self.work, self.limits, is_pinned=is_pinned)
+        self.output = begun_log(self.log, command)
+        try:
+            self.process = subprocess.Popen(
+                wrapped,
+                cwd=self.submission.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=self.output.input,
+                stderr=self.output.input,
+                env=environment(self.limits.sandbox),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise NotStarted(f"it cannot be started: {error}") from None
+        finally:
+            os.close(self.output.input)
         processes.is_first(self.process.pid)
         process, folders = self.process, [self.data, self.work / "tmp", self.work / "home"]
         may_kill = lambda why: self._may_kill(process, why)
@@ -221,6 +231,7 @@ class CommandServer:
             first, self.process = self.process, None
         self.watches[-1].end()
         left = processes.kill_all(first.pid)
+        self.output.end()
         if left:
             self.events.append(f"{len(left)} of its processes could not be killed")
         first.wait()
@@ -252,7 +263,16 @@ class CommandServer:
         self.start(again=True)
 
     def tail(self):
+        if self.output and not self.alive():
+            self.output.end()
         return tail_of(self.log)
+
+
+def begun_log(file, command):
+    """A log that begins with this command."""
+    with open(file, "ab") as log:
+        log.write(f"$ {command}\n".encode())
+    return Log(file)
 
 
 def signal_of(status):
@@ -263,23 +283,23 @@ def signal_of(status):
 def run_build(submission, work, log, limits):
     """To its end. Returns how it failed; empty if it did not."""
     killed = []
-    sandbox.make_private(work)
+    sandbox.make_private(work, owner(limits))
     limits = replace(limits, memory_bytes=BUILD_MEMORY_FACTOR * limits.memory_bytes)
     words = protected(submission.build, submission, work, limits, is_build=True)
-    with open(log, "ab") as file:
-        file.write(f"$ {submission.build}\n".encode())
-        file.flush()
-        options = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
-        options |= {"cwd": submission.folder, "env": environment(limits.sandbox)}
-        with processes.Tool(words, **options) as run:
-            folders, may_kill = [work / "tmp", work / "home"], lambda why: not killed.append(why)
-            watch = Watch(run.pid, limits, folders, log, may_kill)
-            try:
-                status = run.wait(limits.build_s)
-            except subprocess.TimeoutExpired:
-                killed.append(f"took more than {limits.build_s:g} s")
-            watch.end()
-            processes.kill_all(run.pid)  # what it left in the background too
+    output = begun_log(log, submission.build)
+    options = {"stdin": subprocess.DEVNULL, "stdout": output.input, "stderr": output.input}
+    options |= {"cwd": submission.folder, "env": environment(limits.sandbox)}
+    with processes.Tool(words, **options) as run:
+        os.close(output.input)
+        folders, may_kill = [work / "tmp", work / "home"], lambda why: not killed.append(why)
+        watch = Watch(run.pid, limits, folders, log, may_kill)
+        try:
+            status = run.wait(limits.build_s)
+        except subprocess.TimeoutExpired:
+            killed.append(f"took more than {limits.build_s:g} s")
+        watch.end()
+        processes.kill_all(run.pid)  # what it left in the background too
+    output.end()
     if killed:
         return killed[0].replace("killed:", "was killed:")
     return f"ended with {status}" if status else ""

@@ -1,6 +1,7 @@
 """Looks at a server, or at a build, while it runs: what it uses, and whether that exceeds a limit."""
 
 import os
+import select
 import threading
 from pathlib import Path
 
@@ -8,9 +9,15 @@ import processes
 
 WATCH_S = 0.2
 LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
+PIPE_BYTES = 1 << 16
 TAIL_BYTES, TAIL_LINES = 8192, 12
-DISK_BYTES_OF_OTHERS = 1 << 30  # that other programs of the machine may write meanwhile
+BYTES_OF_OTHERS = (
+    1 << 30
+)  # of the disk, or of files in memory, that other programs of the machine may write meanwhile
+LOOK_AGAIN_BYTES = 16 << 20  # of files in memory
 MEMORY_SHARE_LEFT = 20  # one in so many bytes of the machine's memory must be free
+
+at_once = 1  # submissions that are graded on this machine
 
 
 def tail_of(log):
@@ -25,6 +32,47 @@ def tail_of(log):
     return "\n".join(lines[-TAIL_LINES:])
 
 
+class Log(threading.Thread):
+    """Writes what comes through a pipe to the end of a file, which its sender thus can neither read nor change. `input`: the pipe's
+    end for the sender; the caller closes it once the sender has it."""
+
+    def __init__(self, file):
+        super().__init__(daemon=True)
+        self.file, self.over = file, threading.Event()
+        self.reader, self.input = os.pipe()
+        self.start()
+
+    def end(self):
+        """All that the sender has written is in the file. A sender that still runs is not waited for."""
+        self.over.set()
+        self.join()
+
+    def run(self):
+        size = os.stat(self.file).st_size
+        with open(self.reader, "rb", buffering=0) as pipe, open(self.file, "ab", 0) as log:
+            while True:
+                is_over = self.over.is_set()
+                if not select.select([pipe], [], [], 0 if is_over else WATCH_S)[0]:
+                    if is_over:
+                        return
+                    continue
+                if not (data := pipe.read(PIPE_BYTES)):
+                    return
+                size += len(data)
+                try:
+                    log.write(data)
+                    if size > LOG_BYTES_MAX:
+                        size = self._shorten(log)
+                except OSError:
+                    pass  # the disk is full: the sender must not wait for that
+
+    def _shorten(self, log):
+        kept = tail_of(self.file).encode()
+        os.truncate(self.file, 0)
+        log.write(b"(the log was too long; its beginning is gone)\n" + kept + b"\n")
+        return len(kept)
+
+
 class Watch(threading.Thread):
     """Kills all processes of `first` when they exceed a limit. `may_kill(why)` is asked before, and is told the reason.
     `folders`: those that count for the limit of the disk."""
@@ -35,6 +83,9 @@ class Watch(threading.Thread):
         self.may_kill = may_kill
         self.peak_bytes = 0
         self.free_bytes = _free_bytes(log)
+        self.sees_messages = False
+        self.unnamed = (0, 0)  # bytes of memory and disk, as last seen
+        self.memory_files = self.memory_files_then = _machine_memory()[2]
         self.over = threading.Event()
         self.start()
 
@@ -49,6 +100,9 @@ class Watch(threading.Thread):
             nth += 1
             try:
                 broken = self._broken_limit(nth)
+            except processes.TooManyFiles:
+                most = processes.OPEN_FILES_MAX
+                broken = f"it had more than {most} files and connections open, which is the limit"
             except Exception as error:  # noqa: BLE001
                 broken = f"what it uses could not be seen: {error!r}"
             if broken:
@@ -60,36 +114,42 @@ class Watch(threading.Thread):
         pids, limits = processes.servers_processes(self.first), self.limits
         if (count := processes.threads(pids)) > limits.threads:
             return f"it had {count} threads and processes, the limit is {limits.threads}"
-        used = processes.memory_bytes(pids)
-        if limits.sandbox:
-            used += processes.shared_files_bytes(self.first)
+        _, left, memory_files = memory = _machine_memory()
+        if nth % 5 == 1 or memory_files > self.memory_files + LOOK_AGAIN_BYTES:
+            self.memory_files = memory_files
+            device = os.stat(self.log).st_dev
+            self.unnamed = processes.unnamed_files_bytes(pids, device)
+        used = self._memory_bytes(pids)
         self.peak_bytes = max(self.peak_bytes, used)
         if used > limits.memory_bytes:
             return f"it used {used >> 20} MB of memory, the limit is {limits.memory_bytes >> 20} MB"
-        total, left = _machine_memory()
-        if left < total // MEMORY_SHARE_LEFT:
+        if left < memory[0] // MEMORY_SHARE_LEFT:
             return f"the machine had only {left >> 20} MB of memory left"
-        # Also what is not in its data, or where no look reaches.
-        taken = self.free_bytes - _free_bytes(self.log)
-        if taken > limits.disk_bytes + DISK_BYTES_OF_OTHERS:
-            return f"the disk lost {taken >> 20} MB, the limit is {limits.disk_bytes >> 20} MB"
+        # Also what is in no data, or where no look reaches, such as files on their way from a process to another.
+        if taken := _above(memory_files - self.memory_files_then, limits.memory_bytes):
+            return f"files in the machine's memory grew by {taken} MB, the limit is {limits.memory_bytes >> 20} MB"
+        if taken := _above(self.free_bytes - _free_bytes(self.log), limits.disk_bytes):
+            return f"the disk lost {taken} MB, the limit is {limits.disk_bytes >> 20} MB"
         if nth % 3 == 0:
-            self._shorten_log()
-            used = sum(map(processes.folder_bytes, self.folders))
+            used = sum(map(processes.folder_bytes, self.folders)) + self.unnamed[1]
             if used > limits.disk_bytes:
                 return f"its data took {used >> 20} MB, the limit is {limits.disk_bytes >> 20} MB"
         return ""
 
-    def _shorten_log(self):
-        """The server appends, so its next line stands behind what is left."""
-        try:
-            if self.log.stat().st_size > LOG_BYTES_MAX:
-                kept = tail_of(self.log).encode()
-                os.truncate(self.log, 0)
-                with open(self.log, "ab") as log:
-                    log.write(b"(the log was too long; its beginning is gone)\n" + kept + b"\n")
-        except OSError:
-            pass
+    def _memory_bytes(self, pids):
+        """Memory that is shared counts as processes map it, or as files have it, whatever is more: most is both."""
+        own, mapped = processes.memory_bytes(pids)
+        in_files = self.unnamed[0]
+        if self.limits.sandbox:
+            self.sees_messages = self.sees_messages or processes.join_messages(self.first)
+            in_files += processes.message_bytes() if self.sees_messages else 0
+            in_files += processes.shared_files_bytes(self.first)
+        return own + max(mapped, in_files)
+
+
+def _above(taken, limit):
+    """In MB, if it is more than a server and others may take; others are programs of the machine, and submissions at once."""
+    return taken >> 20 if taken > at_once * limit + BYTES_OF_OTHERS else 0
 
 
 def _free_bytes(file):
@@ -99,7 +159,8 @@ def _free_bytes(file):
 
 
 def _machine_memory():
-    """(all, available), in bytes"""
+    """(all, available, in files without a disk), in bytes"""
     lines = Path("/proc/meminfo").read_text().splitlines()
-    sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines[:8]}
-    return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
+    sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines if " kB" in line}
+    total = sizes["MemTotal"]
+    return total, sizes.get("MemAvailable", total), sizes.get("Shmem", 0)

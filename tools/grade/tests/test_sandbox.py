@@ -100,6 +100,12 @@ class Attacks(unittest.TestCase):
         course.attack("fill", "{data},/tmp")
         course.attack("fill-home", HOME, kind="fill")
         course.attack("fill-memory", "/dev/shm", kind="fill")
+        for name in ("memfd", "segments", "semaphores"):
+            course.attack(name)
+        for name in ("unnamed", "closed", "litter"):
+            course.attack(name, "{data}")
+        course.attack("pipes")
+        course.add("daemon", course.toy("{data}/orders"), f"setsid sleep 600.1{cls.mark} & true")
         course.attack("dig", "{data}")
         course.attack("outlive", cls.mark)
         course.add("in-background", f"({course.toy('{data}/orders')} &) ; exit 0")
@@ -143,14 +149,23 @@ class Attacks(unittest.TestCase):
         self.killed("fork", "killed: it had [0-9]+ threads and processes, the limit is 60")
         self.killed("build-fork", "its build was killed: it had [0-9]+ threads and processes")
 
+    def test_a_build_does_not_wait_for_what_it_leaves_in_the_background(self):
+        self.assertEqual(POINTS, self.grades["daemon"]["points"])
+        self.assertFalse(toys.is_running("600.1" + self.mark))
+
+    def test_pipes_and_devices_in_place_of_files_are_not_waited_for(self):
+        self.assertIn("left pipes", self.course.log("pipes"))
+        self.assertIn("it ended with status 1", self.grades["pipes"]["problem"])
+
     def test_a_disk_that_is_filled(self):
-        for name in ("fill", "fill-home"):
+        for name in ("fill", "fill-home", "unnamed", "closed", "litter"):
             self.killed(name, "killed: its data took [0-9]+ MB, the limit is 20 MB")
-            for folder in ("data", "tmp", "home"):
+            for folder in (*sandbox.PRIVATE, *sandbox.FILES):
                 self.assertFalse((self.course.folder / "out" / name / folder).exists(), folder)
 
     def test_memory_that_is_filled_with_files(self):
-        self.killed("fill-memory", "killed: it used [0-9]+ MB of memory, the limit is 500 MB")
+        for name in ("fill-memory", "memfd", "segments", "semaphores"):
+            self.killed(name, "killed: it used [0-9]+ MB of memory, the limit is 500 MB")
 
     def test_folders_without_end_in_each_other_are_removed(self):
         self.assertIn("dig: dug", self.course.log("dig"))

@@ -1,5 +1,6 @@
 """A hostile submission: attack.py NAME PORT [TARGET]. It attacks, prints what came of it, and then listens as a server does."""
 
+import ctypes
 import os
 import re
 import signal
@@ -41,6 +42,86 @@ def fill(folders):
             nth += 1
             Path(folder, str(nth)).write_bytes(b"x" * (1 << 20))
             time.sleep(0.005)  # the limit that is seen first should not depend on the machine
+
+
+def memfd(_):
+    """Memory that no process maps: files without a name."""
+    held = []
+    while True:
+        held.append(os.memfd_create("x"))
+        os.write(held[-1], b"x" * (8 << 20))
+
+
+def in_flight(_):
+    """The same, in no process's list of open files: on their way through a socket."""
+    sender, receiver = socket.socketpair(socket.AF_UNIX)
+    for _ in range(60):
+        one = os.memfd_create("x")
+        for _ in range(8):
+            os.write(one, b"x" * (8 << 20))
+        socket.send_fds(sender, [b"x"], [one])
+        os.close(one)
+    time.sleep(20)
+    return receiver
+
+
+def segments(_):
+    """Shared memory of System V, written and then detached."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    while True:
+        number = libc.shmget(0, ctypes.c_size_t(8 << 20), 0o1600)
+        if number < 0:
+            raise OSError(ctypes.get_errno(), "shmget")
+        place = ctypes.c_void_p(libc.shmat(number, None, 0))
+        ctypes.memset(place, 1, 8 << 20)
+        libc.shmdt(place)
+
+
+def semaphores(_):
+    """Each takes memory of the kernel, and a set has thousands."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    while libc.semget(0, 30000, 0o1600) >= 0:
+        pass
+    raise OSError(ctypes.get_errno(), "semget")
+
+
+def unnamed(folder):
+    """A disk, with a file that no folder has."""
+    with open(Path(folder, "x"), "wb") as file:
+        os.unlink(file.name)
+        while True:
+            file.write(b"x" * (1 << 20))
+            file.flush()
+            time.sleep(0.005)
+
+
+def closed(folder):
+    """A disk, in a folder whose rights keep others from looking."""
+    nth = 0
+    Path(folder, "x").mkdir()
+    while True:
+        nth += 1
+        os.chmod(Path(folder, "x"), 0o700)
+        Path(folder, "x", str(nth)).write_bytes(b"x" * (1 << 20))
+        os.chmod(Path(folder, "x"), 0)
+        time.sleep(0.02)
+
+
+def litter(folder):
+    """What a disk has for names: files without content."""
+    nth = 0
+    while True:
+        nth += 1
+        Path(folder, str(nth)).touch()
+
+
+def pipes(_):
+    """Files that the grader reads, as pipes and devices that have no end."""
+    for name in ("Makefile", "configure", "x.sh", "line\nbreak.sh", "-rf.sh"):
+        os.mkfifo(name)
+    os.symlink("/dev/zero", "y.sh")
+    sys.exit("left pipes")
 
 
 def dig(folder):

@@ -1,0 +1,324 @@
+"""Ways out of the sandbox, each tried by itself: what a submission is, sees, may call and leaves behind."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import stat
+import struct
+import unittest
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from unittest import mock
+
+import apart
+import processes
+import sandbox
+import server
+import syscalls
+import toys
+from server import CommandServer, Limits
+from submissions import Submission
+from test_sandbox import WHY_NOT
+
+PROBES = Path(__file__).parent / "hostile/probes.py"
+REFUSED = {"EPERM", "ENOSYS"}
+IS_ROOT = os.geteuid() == 0
+X86_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
+
+
+def results_of(log):
+    found = {}
+    for line in log.read_text().splitlines():
+        if line.startswith("{"):
+            found |= json.loads(line)
+    return found
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+class Doors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        case = cls.case = toys.TestCase()
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        cls.top, cls.work = case.folder / "all/eve", case.folder / "out/eve"
+        cls.work.mkdir(parents=True)
+        case.write("out/ada/conformance.json", "{}")
+        cls.top.mkdir(parents=True)
+        shutil.copy(PROBES, cls.top)
+        outside = socket.socket(socket.AF_UNIX)
+        cls.addClassCleanup(outside.close)
+        cls.name = uuid.uuid4().hex
+        outside.bind("\0" + cls.name)
+        outside.listen()
+        cls.secrets = list(map(str, cls.hide()))
+        cls.found = cls.probe(Limits(sandbox=True))
+
+    @classmethod
+    def hide(cls):
+        """Files that only the grader may read, where it may write any."""
+        for top in sandbox.OF_OTHERS:
+            with suppress(OSError):
+                file = Path(top, f"grade-test-{uuid.uuid4().hex}")
+                file.write_text("secret")
+                cls.addClassCleanup(file.unlink)
+                file.chmod(0o600)
+                yield file
+        sandbox.system.cache_clear()
+        cls.addClassCleanup(sandbox.system.cache_clear)
+
+    @classmethod
+    def probe(cls, limits, only=""):
+        """Results of the probes, which run as a build does."""
+        words = ["RESULTS=" + str(cls.work), "PROBES=" + only, toys.PYTHON, "probes.py", cls.name]
+        build = " ".join([*words, *cls.secrets])
+        one = Submission("eve", cls.top, "x", build=build, top=cls.top, slug="eve")
+        log = cls.work / "build.log"
+        log.unlink(missing_ok=True)
+
+        def run():
+            if limits.sandbox:
+                sandbox.enter()
+            with sandbox.lent(cls.top if limits.sandbox else None):
+                return server.run_build(one, cls.work, log, limits)
+
+        how = apart.run(run)
+        cls.mode_of_log = stat.S_IMODE(log.stat().st_mode)
+        assert not how, f"{how}: {log.read_text()}"
+        return results_of(log)
+
+    def test_it_has_no_privileges_and_is_never_root(self):
+        found = self.found["identity"]
+        self.assertEqual(
+            [0] * 4, [found[name] for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb")]
+        )
+        self.assertEqual((1, 2), (found["NoNewPrivs"], found["Seccomp"]))
+        if IS_ROOT and sandbox.user():
+            self.assertIn(found["uid"], sandbox.UIDS)
+            self.assertEqual((found["uid"], 0), (found["gid"], found["groups"]))
+        self.assertEqual(2, self.found["first_process"]["Seccomp"])
+
+    def test_nothing_of_the_kernel_is_written(self):
+        self.assertEqual([], self.found["kernel_files_that_can_be_written"])
+        self.assertIn(self.found["core_pattern"], ("EROFS", "EACCES"))
+
+    def test_nothing_but_its_own_is_written(self):
+        self.assertEqual([], self.found["places_that_can_be_written"])
+
+    def test_no_file_gets_a_set_id_bit(self):
+        found = dict(self.found["set_id_bits"])
+        self.assertIsNone(found.pop("a plain mode"))
+        self.assertLessEqual(set(found.values()), REFUSED)
+        outside = self.probe(Limits(), "set_id_bits")["set_id_bits"]
+        self.assertIn("bits left", outside["chmod"])
+        self.assertIn("bits left", outside["open"])
+
+    def test_its_log_is_a_pipe(self):
+        self.assertEqual("pipe", self.found["log"])
+        self.assertEqual(0, self.mode_of_log & 0o6022, oct(self.mode_of_log))
+
+    def test_no_descriptor_is_inherited(self):
+        self.assertEqual([], self.found["descriptors"])
+
+    def test_sockets_are_of_the_internet_of_unix_and_of_routes(self):
+        families = [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]
+        self.assertEqual(list(map(int, families)), self.found["sockets"])
+        self.assertEqual("EAFNOSUPPORT", self.found["vsock"])
+
+    def test_an_abstract_socket_outside_is_not_reached(self):
+        self.assertEqual("ECONNREFUSED", self.found["abstract_socket"])
+        self.assertEqual("connected", self.probe(Limits(), "log")["abstract_socket"])
+
+    def test_there_are_no_further_namespaces(self):
+        self.assertEqual({"EPERM"}, set(self.found["namespaces"].values()))
+        self.assertEqual("EPERM", self.found["setns"])
+
+    def test_interfaces_of_the_kernel_are_closed(self):
+        self.assertLessEqual(set(self.found["interfaces"].values()), REFUSED)
+        outside = self.probe(Limits(), "interfaces")["interfaces"]
+        self.assertNotEqual("EPERM", outside["keyctl"])  # it complains that it has no arguments
+
+    def test_numbers_of_other_architectures_are_closed(self):
+        self.assertLessEqual(set(self.found["other_numbers"].values()), {"ENOSYS"})
+
+    def test_nothing_is_typed_into_a_terminal(self):
+        self.assertEqual("ENXIO", self.found["terminal"]["of the grader"])
+        self.assertEqual(["EPERM"] * 3, self.found["terminal"]["own"])
+
+    def test_it_sees_its_own_processes_only(self):
+        names = {name for name in self.found["other_processes"] if not name.startswith("python")}
+        self.assertLessEqual({"bwrap"}, names)
+        self.assertLessEqual(names, {"bwrap", "sh"})
+
+    def test_files_of_others_get_no_name_in_its_folder(self):
+        self.assertEqual("EXDEV", self.found["links"])
+
+    def test_there_is_no_core_dump_nor_a_program_for_it(self):
+        wanted = {"limit": 1, "kept": True, "dumped": False, "files": []}
+        self.assertEqual(wanted, self.found["core_dump"])
+
+    def test_results_are_not_seen_and_nothing_is_planted_there(self):
+        self.assertEqual({"seen": ["eve", "eve/data"], "planted": "EROFS"}, self.found["results"])
+
+    def test_what_not_every_user_may_read_is_hidden(self):
+        if not self.secrets:
+            self.skipTest(f"this user may write to none of {', '.join(sandbox.OF_OTHERS)}")
+        self.assertEqual(["EACCES"] * len(self.secrets), self.found["secrets"])
+
+
+class Secrets(toys.TestCase):
+    def test_files_and_folders_that_not_every_user_may_read(self):
+        self.folder.chmod(0o755)
+        self.write("open/file", "").chmod(0o644)
+        self.write("open/closed", "").chmod(0o640)
+        self.write("closed/file", "").chmod(0o644)
+        (self.folder / "closed").chmod(0o750)
+        for nth in range(sandbox.HIDDEN_MAX + 1):
+            self.write(f"many/below/{nth}", "").chmod(0o600)
+        wanted = ["closed", "many", "open/closed"]
+        found = sorted(os.path.relpath(path, self.folder) for path in sandbox.secrets(self.folder))
+        self.assertEqual(wanted, found)
+
+
+class Lent(toys.TestCase):
+    def test_set_id_bits_are_gone_afterwards_wherever_they_are(self):
+        top, names = self.folder / "top", ("plain", "-rf", "line\nbreak", "closed/in", "a b/c")
+        for name in names:
+            self.write(f"top/{name}", "", executable=True)
+        with sandbox.lent(top):
+            for name in names:
+                (top / name).chmod(0o6755)
+            (top / "closed").chmod(0o011)
+        self.assertEqual([0] * len(names), [(top / name).stat().st_mode & 0o6000 for name in names])
+
+    @unittest.skipUnless(sandbox.user(), "root alone gives files away")
+    def test_files_get_their_owner_again_and_links_are_not_followed(self):
+        outside, top = self.write("outside", ""), self.folder / "top"
+        self.write("top/file", "")
+        os.chown(outside, 12345, 12345)
+        (top / "link").symlink_to(outside)
+        with sandbox.lent(top):
+            self.assertEqual(sandbox.user(), (top / "file").stat().st_uid)
+            self.write("top/new", "")
+            os.chown(top / "new", sandbox.user(), sandbox.user())
+        owners = [(top / name).lstat().st_uid for name in ("", "file", "link", "new")]
+        self.assertEqual([0] * 4, owners)
+        self.assertEqual(12345, outside.stat().st_uid)
+
+    @unittest.skipUnless(sandbox.user(), "root alone gives files away")
+    def test_after_a_kill_the_owner_is_that_of_the_folder_above(self):
+        file = self.write("top/file", "")
+        os.chown(self.folder / "top", sandbox.UIDS[0], sandbox.UIDS[0])
+        with sandbox.lent(self.folder / "top"):
+            pass
+        self.assertEqual([0, 0], [path.stat().st_uid for path in (file, file.parent)])
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+class Pinned(toys.TestCase):
+    CODE = """import os, socket, sys
+before = os.sched_getaffinity(0)
+os.sched_setaffinity(0, range(os.cpu_count()))
+print(sorted(before), sorted(os.sched_getaffinity(0)), flush=True)
+socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()"""
+
+    def test_a_server_does_not_take_other_cpus_than_it_is_given(self):
+        cpu = min(os.sched_getaffinity(0))
+        self.write("all/eve/eve.py", self.CODE)
+        top, work = self.folder / "all/eve", self.folder / "out/eve"
+        work.mkdir(parents=True)
+        one = Submission("eve", top, f"{toys.PYTHON} eve.py {{port}}", top=top, slug="eve")
+
+        def run():
+            sandbox.enter()
+            sandbox.cut_network()
+            with sandbox.lent(top), CommandServer(one, Limits(sandbox=True), work, [cpu]):
+                pass
+
+        apart.run(run)
+        self.assertIn(f"[{cpu}] [{cpu}]", (work / "server.log").read_text())
+
+
+class Filter(unittest.TestCase):
+    """The program itself, also of the architecture that this machine does not have."""
+
+    def run_filter(self, machine, name, *arguments, is_pinned=False):
+        """The error number that it returns; None: the call is let through."""
+        column, architecture = syscalls.MACHINES[machine]
+        number = syscalls.NUMBERS[name][column]
+        words = [*arguments, *[0] * (6 - len(arguments))]
+        data = struct.pack("<IIQ6Q", number, architecture, 0, *words)
+        return self.interpret(syscalls.program(is_pinned, machine), data)
+
+    def interpret(self, program, data):
+        at, value = 0, 0
+        while True:
+            code, if_so, if_not, constant = struct.unpack_from("<HBBI", program, 8 * at)
+            at += 1
+            if code == syscalls.LOAD:
+                value = struct.unpack_from("<I", data, constant)[0]
+            elif code == syscalls.RETURN:
+                return None if constant == syscalls.ALLOW else constant & 0xFFFF
+            else:
+                compared = {
+                    syscalls.EQUAL: value == constant,
+                    syscalls.AT_LEAST: value >= constant,
+                    syscalls.ANY_BIT: bool(value & constant),
+                }
+                at += if_so if compared[code] else if_not
+
+    def test_each_machine(self):
+        for machine in syscalls.MACHINES:
+            run = lambda *call, of=machine, **more: self.run_filter(of, *call, **more)
+            self.assertEqual(1, run("keyctl"))
+            self.assertEqual(38, run("clone3"))
+            self.assertEqual([97, None, None, None], [run("socket", one) for one in (40, 1, 2, 10)])
+            self.assertEqual([None, 97], [run("socket", 16, 3, one) for one in (0, 15)])
+            self.assertEqual(
+                [1, 1, None], [run("fchmod", 3, one) for one in (0o4755, 0o2000, 0o1777)]
+            )
+            self.assertEqual([1, None], [run("openat", 3, 0, one, 0o4755) for one in (0x41, 0)])
+            self.assertEqual(1, run("ioctl", 0, 0x5412 | 1 << 32))
+            self.assertEqual([1, None], [run("clone", one) for one in (1 << 28 | 17, 0x3D0F00)])
+            self.assertEqual(
+                [0, None, None],
+                [run("prlimit64", 0, *one) for one in ((4, 1 << 32), (4, 0), (6, 1))],
+            )
+            self.assertEqual(0, run("setrlimit", 4))
+            self.assertIsNone(run("sched_setaffinity"))
+            self.assertEqual(0, run("sched_setaffinity", is_pinned=True))
+
+    def test_calls_of_another_architecture(self):
+        data = struct.pack("<IIQ6Q", 39, 0x40000003, 0, *[0] * 6)
+        self.assertEqual(38, self.interpret(syscalls.program(machine="x86_64"), data))
+        data = struct.pack("<IIQ6Q", 0x40000000 | 39, 0xC000003E, 0, *[0] * 6)
+        self.assertEqual(38, self.interpret(syscalls.program(machine="x86_64"), data))
+
+    @unittest.skipUnless(
+        X86_HEADER.exists() and GENERIC_HEADER.exists(), "no headers of the kernel"
+    )
+    def test_numbers_are_those_of_the_headers(self):
+        for column, header in enumerate((X86_HEADER, GENERIC_HEADER)):
+            lines = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", header.read_text())
+            known = {name: int(number) for name, number in lines}
+            for name, numbers in syscalls.NUMBERS.items():
+                if name in known:
+                    self.assertEqual(known[name], numbers[column], f"{name} in {header}")
+
+
+class Unseen(toys.TestCase):
+    def test_a_machine_without_a_filter_has_no_sandbox(self):
+        with mock.patch.object(platform, "machine", return_value="riscv64"):
+            why = apart.run(sandbox.why_not)
+        self.assertIn("no filter of system calls for riscv64" if shutil.which("bwrap") else "", why)
+
+    def test_more_open_files_than_the_grader_looks_at(self):
+        with mock.patch.object(processes, "OPEN_FILES_MAX", 1), self.assertRaises(
+            processes.TooManyFiles
+        ):
+            processes.unnamed_files_bytes([os.getpid()], 0)
