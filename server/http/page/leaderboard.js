@@ -28,8 +28,10 @@ const poll = new Poll({
   headers: () => ({"Cache-Control": "max-age=1", ...(tag === null ? {} : {"If-None-Match": tag})}),
   take: ([text], response) => {
     if (response.status === 304) return confirm();
-    if (!response.ok) return fail(messageOf(text) ?? `the server answers ${response.status}`);
-    board = JSON.parse(text);
+    if (!response.ok) return fail(read(text)?.error ?? `the server answers ${response.status}`);
+    const answer = read(text);
+    if (!Array.isArray(answer?.rounds) || !Array.isArray(answer.standings)) return fail("the answer is not a leaderboard");
+    board = answer;
     tag = response.headers.get("ETag");
     confirm();
     showRounds();
@@ -38,9 +40,10 @@ const poll = new Poll({
   failed: () => fail("the server cannot be reached"),
 });
 
-function messageOf(text) {
+// The JSON of an answer; null where it is something else, such as the page of a proxy that asks for a password.
+function read(text) {
   try {
-    return JSON.parse(text).error ?? null;
+    return JSON.parse(text);
   } catch {
     return null;
   }
@@ -83,7 +86,8 @@ function showState() {
 function showRounds() {
   const select = byId("rounds");
   const options = [["", "current"], ["all", "all"], ...board.rounds.map(({round, name}) => [String(round), `${round}: ${name}`])];
-  if (select.options.length !== options.length) select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+  const isShown = select.options.length === options.length && options.every(([, text], i) => select.options[i].text === text);
+  if (!isShown) select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
   select.value = wanted();
 }
 
@@ -111,7 +115,7 @@ function layOut() {
   const height = (byId("main").clientHeight - headHeight()) / capacity();
   const style = byId("standings").style;
   style.setProperty("--row-height", `${Math.floor(height * 100) / 100}px`);
-  style.setProperty("--row-font", `${Math.round(height * 0.56)}px`);
+  style.setProperty("--row-font", `${Math.round(Math.min(height * 0.56, innerWidth * 0.052))}px`);
 }
 
 function show({turned = false} = {}) {
