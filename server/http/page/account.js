@@ -1,6 +1,7 @@
 // One account, kept from a snapshot and numbered events (docs/account-stream.md). Pure: knows no socket and no page.
 
 import {cashUnits, units} from "./decimal.js";
+import {TradingProfit} from "./profit.js";
 
 export const news_max = 500;
 const refusals = ["unknown_account", "malformed_id", "too_many_subscriptions", "key_changed"];  // asking again changes nothing
@@ -11,10 +12,10 @@ const rulesOf = ({access, role, orders_max, orders_per_second_max, position_max}
 export class Account {
   #known = null;  // what #reserves() returns, until an order changes
 
-  // `kept`: what keep() returned in this tab before it was loaded again; the events since are applied to it anew.
+  // `kept`: the snapshot that this tab had before it was loaded again; the events since are applied to it anew.
   constructor(id, key, kept = null) {
     Object.assign(this, {id, key, refusal: null, rules: {}});
-    if (kept) this.#begin(kept.snapshot, new Map(kept.prices.map(([symbol, price]) => [symbol, BigInt(price)])));
+    if (kept) this.#begin(kept);
     else this.#forget();
   }
 
@@ -30,7 +31,8 @@ export class Account {
     return {account: this.id, ...(this.key && {key: this.key}), ...(this.known && {from: this.number + 1})};
   }
 
-  keep() { return {snapshot: this.snapshot, prices: [...this.began.prices].map(([symbol, price]) => [symbol, String(price)])}; }
+  // The number of the order with this reference, by what is known of open orders, executions and cancels; undefined: none.
+  orderOf(ref) { return [...this.orders.values(), ...this.news].find((one) => one.ref === ref)?.order; }
 
   // Takes a message of the stream: "taken", "refused", "resubscribe" (for a snapshot: this is another store), or "drop" (a
   // gap, or the server cannot answer now).
@@ -59,33 +61,11 @@ export class Account {
     return "taken";
   }
 
-  // The last price of a symbol, in units.
-  notePrice(symbol, price) {
-    if (price === null) return;
-    this.prices.set(symbol, price);
-    if (this.began.shares.has(symbol) && !this.began.prices.has(symbol)) this.began.prices.set(symbol, price);
-  }
-
   // By open orders; a market buy reserves nothing.
   get reserved() { return this.#reserves().cash; }
   reservedShares(symbol) { return this.#reserves().shares.get(symbol) ?? 0n; }
   freeShares(symbol) { return this.positions.get(symbol) ?? 0n; }
   shares(symbol) { return this.freeShares(symbol) + this.reservedShares(symbol); }
-
-  // Cash and shares at the last prices, less those of the sign-in at the prices of then, in units of cash; null where a
-  // price is missing, or the snapshot was too long to have all. The price of then is the first that is known; shares that
-  // the account received count as there from the start.
-  get profit() {
-    if (!this.known || this.snapshot.next_order || this.snapshot.next_position) return null;
-    let profit = this.balance + this.reserved - this.began.cash;
-    for (const symbol of this.positions.keys()) {
-      const [now, then] = [this.shares(symbol), this.began.shares.get(symbol) ?? 0n];
-      const price = this.prices.get(symbol);
-      if (price !== undefined) profit += now * price - then * (this.began.prices.get(symbol) ?? price);
-      else if (now !== then) return null;
-    }
-    return profit;
-  }
 
   #reserves() {
     if (this.#known) return this.#known;
@@ -99,19 +79,15 @@ export class Account {
 
   #forget() {
     this.#known = null;
-    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: []});
-    for (const map of ["positions", "orders", "prices"]) this[map] = new Map();
-    this.began = {cash: 0n, shares: new Map(), prices: new Map()};
+    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: [], trading: new TradingProfit(), positions: new Map(), orders: new Map()});
   }
 
-  #begin(snapshot, prices = new Map()) {
+  #begin(snapshot) {
     this.#forget();
     Object.assign(this, {number: snapshot.number, snapshot, balance: cashUnits(snapshot.balance)});
     for (const {symbol, shares} of snapshot.positions) this.positions.set(symbol, units(shares));
     for (const order of snapshot.orders) this.#open(order);
     this.#spread(cashUnits(snapshot.reserved ?? "0") - this.#reserves().cash);
-    const held = [...this.positions.keys()].map((symbol) => [symbol, this.shares(symbol)]);
-    this.began = {cash: this.balance + this.reserved, shares: new Map(held.filter(([, shares]) => shares > 0n)), prices};
   }
 
   // `reserved`: the cash of a market buy that an auction collects.
@@ -137,14 +113,9 @@ export class Account {
       const own = this.orders.get(order);
       if (own) own.open = units(event.open);
       if (own?.open === 0n) this.orders.delete(order);
+      this.trading.take({...event, shares: units(shares), price: units(event.price)});
     } else if (event.event === "canceled") {
       this.orders.delete(order);
-    } else if (event.event === "cash_received" || event.event === "cash_taken") {
-      this.began.cash += cashUnits(event.balance) - this.balance;
-    } else if (event.event === "shares_received" || event.event === "shares_taken") {
-      const change = event.event === "shares_taken" ? -units(shares) : units(shares);
-      this.began.shares.set(symbol, (this.began.shares.get(symbol) ?? 0n) + change);
-      this.notePrice(symbol, this.prices.get(symbol) ?? null);
     }
     const isNews = event.event === "executed" || (event.event === "canceled" && event.reason !== "client");
     if (isNews) this.news = [event, ...this.news].slice(0, news_max);

@@ -1,10 +1,12 @@
 // Wires the page: polls and feed in, panels out. The one place that knows what the state of the connection is.
 
+import {Book} from "./book.js";
 import {BatchChart, CandleChart, DepthChart, available, latencyChart, requestsChart, setDefaults, tradesChart} from "./charts.js";
-import {byId, setText} from "./dom.js";
+import {byId, setText, setVariable} from "./dom.js";
 import {Feed} from "./feed.js";
 import {duration, figure, joined, span} from "./format.js";
 import {History} from "./history.js";
+import {isSymbol, readSignIn} from "./links.js";
 import {Ladder, SymbolList, Tape, isTrading, linkTo, showQuote} from "./market.js";
 import {parse, value} from "./metrics.js";
 import {Tiles, showCommands, showFacts, showJournal, showOrders, showStages} from "./panels.js";
@@ -16,6 +18,8 @@ const stale_s = 2.5;       // figures older than this are called old
 const feed_drop_s = 5;     // without an answer for so long, the WebSocket is not trusted either
 const market_ms_min = 80;  // between two drawings of the book
 const chart_ms_min = 400;  // and of the chart beside it
+
+const no_book = new Book(null);  // what there is to see where no symbol is shown
 
 const now_s = () => performance.now() / 1000;
 
@@ -95,7 +99,7 @@ const feed = new Feed({
     drawMarketSoon();
   },
   took: (message) => trade.took(message),
-  ordered: () => trade.ordered(),
+  ordered: () => trade.keepOrders(),
 });
 const trade = new Trade({feed, symbols});
 const replay = new Replay({changed: () => drawMarketSoon()});
@@ -114,16 +118,15 @@ function drawMarket() {
   const then = isReplaying(), {book} = then ? replay : feed;
   showEmpty(book);
   const waits = then ? replay.isWaiting : feed.state !== "live";
-  for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", waits);
-  if (book) ladder.show(book);
+  for (const panel of ["book", "tape", "depth", "candles"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", waits);
+  ladder.show(book ?? no_book);
+  tape.show((book ?? no_book).trades);
   symbols.follow(feed.state === "live" ? feed.book : null);
   if (then) showNav();
   else trade.show();
   const symbol = then ? replay.symbol : symbols.chosen;
   showQuote(symbol, book, then ? null : symbols.fact(symbol), ladder.priceDecimals);
-  if (!book) return;
-  tape.show(book.trades);
-  if (!charts) return;
+  if (!book || !charts) return;
   const [chart, ...shown] = then ? [charts.candles, ...replay.chartShown] : isTrading() ? [charts.candles, ...trade.chartShown] : [charts.depth, book];
   if (chart.shown?.[0] !== shown[0] || marketDrawn_ms - chartDrawn_ms >= chart_ms_min) {
     chartDrawn_ms = marketDrawn_ms;
@@ -143,7 +146,8 @@ function showEmpty(book) {
   const missing = feed.state === "unknown" || (chosen && symbols.all && !symbols.fact(chosen) && !book?.known);
   const empty = book?.known && !book.bids.length && !book.asks.length;
   let text = "", command = "";
-  if (missing) [text, command] = [`There is no symbol ${chosen}. Choose another, or make it:`, `exchange-cli create symbol ${chosen} 1=500`];
+  if (missing && !isSymbol(chosen)) text = "The address does not name a symbol, which is 1 to 32 letters and digits. Choose one.";
+  else if (missing) [text, command] = [`There is no symbol ${chosen}. Choose another, or make it:`, `exchange-cli create symbol ${chosen} 1=500`];
   else if (symbols.all?.length === 0) text = "The order book of a symbol is shown here, once there is one.";
   else if (empty) text = `There are no bids or offers for ${chosen}. An order that finds no match rests here.`;
   const box = byId("book-empty");
@@ -200,12 +204,13 @@ function showNav() {
   }
 }
 
-// "#SPY", in the Trade view "#trade/SPY", in the Replay view "#replay/DAY/SPY@812". A link that signs in, "#sign-in=7:KEY", leaves no key in the address.
+// "#SPY", in the Trade view "#trade/SPY", in the Replay view "#replay/DAY/SPY@812". A link that signs in, "#sign-in=7:KEY",
+// leaves no key in the address; the browser's history has it already, which no page can change.
 function followAddress() {
   if (location.hash.startsWith("#sign-in")) {
-    const [, account, key] = /^#sign-in=(\d+)(?::|%3A)(.+)$/i.exec(location.hash) ?? [];
+    const link = readSignIn(location.hash);
     window.history.replaceState(null, "", "#trade/");
-    if (account) trade.signInAs(account, key);
+    trade.followLink(link);
   }
   const [, trading, name] = /^#(trade\/)?(.*)$/s.exec(location.hash || "#");
   const replaying = location.hash.startsWith("#replay");
@@ -295,11 +300,14 @@ addEventListener("hashchange", () => {
 });
 addEventListener("online", () => polls.forEach((poll) => poll.hurry()));
 document.addEventListener("visibilitychange", followVisibility);
+addEventListener("pagehide", () => trade.keepOrders());
 document.addEventListener("themechange", drawCharts);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();  // the hash is the symbol's
   byId("main").focus();
 });
+const top = document.querySelector(".top");
+new ResizeObserver(() => setVariable(document.documentElement, "--top-height", `${top.offsetHeight}px`)).observe(top);
 const sizes = new ResizeObserver(refit);
 for (const space of [byId("ladder-space"), byId("tape-space")]) sizes.observe(space);
 let width = innerWidth;

@@ -4,8 +4,8 @@ export const widths_s = [1, 5, 60];
 const kept_max = 600;  // of each width
 
 export class Candles {
-  #newest = 0;     // number of the last trade in them
-  #before = null;  // trades that came before the first ones were loaded
+  #last = null;    // the last trade in them
+  #before = [];    // trades that came before what there was of them was loaded; null: it is
 
   constructor() { this.#clear(); }
 
@@ -16,9 +16,14 @@ export class Candles {
   // Before trades are loaded: add() keeps what comes for afterwards.
   wait() { this.#before = []; }
 
-  // What the server has, oldest first; what is known already is passed over.
+  get isLoaded() { return this.#before === null; }
+
+  // The newest trades that the server has, oldest first; what is known already is passed over. Where the last trade known is
+  // not among them, they are of another store, or trades between were missed: then the candles begin anew, since they would
+  // show a wrong price, or have a hole.
   load(trades) {
-    if (trades.length && trades.at(-1).id < this.#newest) this.#clear();  // of another store
+    const last = this.#last;
+    if (!trades.some(({id, time_us, price, shares}) => id === last?.id && time_us === last.time_us && price === last.price && shares === last.shares)) this.#clear();
     const before = this.#before ?? [];
     this.#before = null;
     this.add(trades);
@@ -28,8 +33,8 @@ export class Candles {
   add(trades) {
     if (this.#before) return this.#before.push(...trades);
     for (const trade of trades) {
-      if (trade.id <= this.#newest) continue;
-      this.#newest = trade.id;
+      if (trade.id <= (this.#last?.id ?? 0)) continue;
+      this.#last = trade;
       for (const width_s of widths_s) this.#take(this.of(width_s), width_s, trade);
     }
   }
@@ -50,7 +55,7 @@ export class Candles {
   }
 
   #clear() {
-    this.#newest = 0;
+    this.#last = null;
     this.candles = new Map(widths_s.map((width_s) => [width_s, []]));
   }
 }

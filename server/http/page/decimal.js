@@ -1,13 +1,15 @@
 // Exact decimals of the exchange: up to 8 digits after the point, held as whole units of 1e-8 in a BigInt. Cash has up to
 // 16, as shares times a price have. Pure.
 
-const shape = /^(-?)(\d+)(?:\.(\d+))?$/;
+const shape = /^(-?)(?=\.?\d)(\d*)\.?(\d*)$/;  // ".5" and "5." too, as the server
 
 function parsed(text, places) {
-  const parts = typeof text === "string" ? shape.exec(text) : null;
-  if (!parts || parts[3]?.length > places) return null;
-  const magnitude = BigInt(parts[2] + (parts[3] ?? "").padEnd(places, "0"));
-  return parts[1] ? -magnitude : magnitude;
+  const [, sign, whole, digits] = (typeof text === "string" && shape.exec(text)) || [];
+  if (whole === undefined) return null;
+  const fraction = digits.replace(/0+$/, "");
+  if (fraction.length > places) return null;
+  const magnitude = BigInt(whole + fraction.padEnd(places, "0"));
+  return sign ? -magnitude : magnitude;
 }
 
 function printed(value, places) {

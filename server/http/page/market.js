@@ -110,7 +110,13 @@ export class SymbolList {
   }
 
   reveal() {
-    byId("symbols").querySelector("tr.chosen")?.scrollIntoView({block: "nearest"});
+    // Within the list alone: scrollIntoView() would scroll the window too.
+    const list = byId("symbols").parentElement, row = byId("symbols").querySelector("tr.chosen");
+    if (!row) return;
+    const [top, bottom] = [list.getBoundingClientRect().top + byId("symbols").tHead.offsetHeight, list.getBoundingClientRect().bottom];
+    const box = row.getBoundingClientRect();
+    if (box.top < top) list.scrollTop -= top - box.top;
+    else if (box.bottom > bottom) list.scrollTop += box.bottom - bottom;
   }
 }
 
@@ -152,25 +158,22 @@ export class Ladder {
   }
 
   // The spread; or how the symbol trades, and what its auction would execute now.
-  #middle({trading, auction, ...book}, isEmpty, priceDecimals) {
+  #middle(book, isEmpty, priceDecimals) {
+    const {trading, auction, known} = book;
     const gap = spread(book);
     const label = trading === "open" ? "spread" : trading === "volatility" ? "volatility auction" : trading;
     const text = trading === "open" ? (gap === null ? "one-sided" : grouped(decimal(gap), priceDecimals))
       : !auction ? "" : auction.price === null ? "nothing yet" : `${grouped(auction.volume)} @ ${grouped(auction.price, priceDecimals)}`;
     const middle = byId("spread"), shown = trading === "open" && isEmpty ? "" : `${label} ${text}`;
-    if (shown === "") setText(middle, "empty");
+    if (shown === "") setText(middle, known ? "empty" : nothing);
     else if (middle.dataset.shown !== shown) middle.replaceChildren(`${label} `, make("b", "", text));
     middle.dataset.shown = shown;
-    middle.title = auction ? `surplus ${auction.surplus ?? nothing}; market orders: ${auction.market_buys} to buy, ${auction.market_sells} to sell` : "";
+    const surplus = auction?.surplus ? `surplus ${grouped(auction.surplus)}` : "nothing would be executed";
+    middle.title = auction ? `${surplus}; market orders: ${grouped(auction.market_buys)} to buy, ${grouped(auction.market_sells)} to sell` : "";
   }
 
   #side(name, body, levels, totals, widest, changed) {
-    const makeRow = () => {
-      const tr = make("tr", "", make("td"), make("td"), make("td"), make("td"));
-      tr.setAttribute("role", "row");
-      for (const cell of tr.cells) cell.setAttribute("role", "cell");
-      return tr;
-    };
+    const makeRow = () => make("tr", "", make("td"), make("td"), make("td"), make("td"));
     const rows = rowsOf(body, this.levels, makeRow);
     if (name === "ask") rows.reverse();  // the best is at the bottom
     rows.forEach((tr, i) => {

@@ -92,7 +92,8 @@ export function showFacts(history, wallclock_s) {
   const info = history.latest ? labelled(history.latest.series, "exchange_info")[0]?.labels ?? {} : {};
   for (const fact of ["policy", "threads", "store", "version"]) setText(byId(fact), info[fact] || nothing);
   const started = metric(history, "process_start_time_seconds");
-  setText(byId("uptime"), started === null ? nothing : span(wallclock_s - started));
+  const up = started === null ? nothing : span(wallclock_s - started);
+  setText(byId("uptime"), up.replace(/( min) .*/, "$1"));  // seconds would change its width all the time
 }
 
 const stageFacts = {
@@ -145,14 +146,9 @@ export function showStages(history) {
 function stageRow() {
   const name = make("th", "", make("b"), " ", make("span"));
   const cells = [make("td", "", make("div", "track", make("u"), make("i"))), make("td", "number"), make("td", "number")];
-  const row = make("tr", "", name, ...cells);
-  // The rows are grids, which takes their meaning from them in some browsers.
-  row.setAttribute("role", "row");
-  name.setAttribute("role", "rowheader");
   name.scope = "row";
-  for (const cell of cells) cell.setAttribute("role", "cell");
   cells[0].setAttribute("aria-hidden", "true");
-  return row;
+  return make("tr", "", name, ...cells);
 }
 
 function place(element, begin, end, width) {

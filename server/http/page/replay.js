@@ -64,7 +64,7 @@ export class Replay {
   get book() { return this.moments?.book ?? null; }
   get link() { return this.#link ?? "#replay/"; }
   get symbol() { return this.#summary?.symbol ?? null; }
-  get isWaiting() { return this.moments === null || this.#asking !== null; }
+  get isWaiting() { return this.#asking !== null; }
   get chartShown() {
     const width_s = Number(document.querySelector("#widths input:checked").value);
     return [this.moments.candles.of(width_s), width_s, this.moments.fills.filter(({symbol}) => symbol === this.symbol)];
@@ -162,6 +162,7 @@ export class Replay {
   #wait() {
     this.#asking?.abort();
     this.#asking = new AbortController();
+    this.#showChartMissing();
     this.changed();
   }
 
@@ -169,6 +170,7 @@ export class Replay {
     this.#asking = null;
     this.#play(false);
     say(this.said, sentence, true);
+    this.#showChartMissing();
     this.changed();
   }
 
@@ -357,9 +359,14 @@ export class Replay {
   #show() {
     this.#showTime();
     this.#showAccount();
-    const empty = byId("candles-empty");
-    empty.hidden = available() && this.chartShown[0].length > 0;
-    setText(empty.firstElementChild, available() ? "No trade before this moment." : "The chart needs Chart.js, which did not arrive.");
+    this.#showChartMissing();
     this.changed();
+  }
+
+  #showChartMissing() {
+    const empty = byId("candles-empty");
+    empty.hidden = available() && this.moments !== null && this.chartShown[0].length > 0;
+    const none = this.moments ? "No trade before this moment." : nothing;
+    setText(empty.firstElementChild, available() ? none : "The chart needs Chart.js, which did not arrive.");
   }
 }

@@ -2,9 +2,17 @@
 
 const again_ms = 30_000;  // an order older than this is not sent again: the market has moved
 
+// Two clocks, in ms: a clock of the day, which may be set, and one that only rises, but may rest while the machine sleeps.
+const clocks = () => ({day: Date.now(), rising: performance.now()});
+
+// How old it is that was sent then, by the clock that says more. Infinity: the clock of the day was set back.
+function age(then, now) {
+  return now.day < then.day ? Infinity : Math.max(now.day - then.day, now.rising - then.rising);
+}
+
 export class Requests {
   #last = 0;
-  #waiting = new Map();  // number: {content, sent_ms, resolve}
+  #waiting = new Map();  // number: {content, sent, resolve}, `sent` as clocks() returned it then
 
   // send(message) may send nothing where there is no connection: resend() follows. changed() is called when orders are
   // sent or answered.
@@ -12,10 +20,10 @@ export class Requests {
 
   // The response to, for example, {cancel: {order: 1}}. Where it was lost with the connection, its code is "lost", or, for
   // an order, it is the response to its next sending, which its reference keeps from being executed twice.
-  ask(content, sent_ms = Date.now()) {
+  ask(content, sent = clocks()) {
     return new Promise((resolve) => {
       const id = ++this.#last;
-      this.#waiting.set(id, {content, sent_ms, resolve});
+      this.#waiting.set(id, {content, sent, resolve});
       if (content.place) this.changed();
       this.send({id, ...content});
     });
@@ -43,17 +51,23 @@ export class Requests {
   }
 
   // On a new connection.
-  resend(now_ms = Date.now()) {
+  resend(now = clocks()) {
     for (const [id, asked] of this.#waiting) {
       const {place} = asked.content;
-      asked.isQuery = now_ms - asked.sent_ms > again_ms;
+      asked.isQuery = age(asked.sent, now) > again_ms;
       if (place) this.send(asked.isQuery ? {id, query: {order: `ref:${place.ref}`}} : {id, place});
     }
   }
 
-  // [order, when it was sent] of those not answered.
-  get orders() {
-    return [...this.#waiting.values()].filter(({content}) => content.place).map(({content, sent_ms}) => [content.place, sent_ms]);
+  // What keep() returned before the page was loaded again, as the pairs of an order and when it was sent.
+  static kept(orders, now = clocks()) {
+    return orders.filter(({place}) => place).map(({place, day, age_ms}) => [place, {day, rising: now.rising - age_ms}]);
+  }
+
+  // The orders not answered.
+  keep(now = clocks()) {
+    return [...this.#waiting.values()].filter(({content}) => content.place)
+        .map(({content: {place}, sent}) => ({place, day: sent.day, age_ms: now.rising - sent.rising}));
   }
 }
 
@@ -70,13 +84,13 @@ const words = {
   nothing_open: [null, "Nothing of this order is open any more."],
   no_open_orders: [null, "No order is open."],
   lost: [null, "The connection broke before the answer: see the open orders for what holds."],
-  not_received: [null, "The connection broke before the order arrived. It was not sent again."],
+  not_received: [null, "The connection broke, and the order has not arrived so far. It was not sent again, but it may still arrive: watch the open orders before you enter it once more."],
 };
 const fields = /\b(shares|limit|side|stp|tif|type|account|key)\b/;
 
 // [the field that it belongs to, or null; a sentence] of a response that is an error.
 export function refusalOf({code, error = "refused"}) {
   if (words[code]) return words[code];
-  const text = `${error[0].toUpperCase()}${error.slice(1)}`;
+  const text = `${error[0].toUpperCase()}${error.slice(1)}${error.endsWith("plain decimal number") ? ", such as 1234.5" : ""}`;
   return [fields.exec(error)?.[1] ?? null, /[.?!]$/.test(text) ? text : `${text}.`];
 }

@@ -7,12 +7,18 @@ import {refusalOf} from "./requests.js";
 
 const cash_decimals_max = 4;
 
-// Cash as far as one reads; all of it in the title.
-export function showCash(element, value, before = "") {
+// Cash as far as one reads.
+export function cashText(value) {
   const exact = grouped(cashDecimal(value), 2);
   const extra = Math.max(0, decimals(exact) - cash_decimals_max);
-  setText(element, before + (extra ? `${exact.slice(0, -extra)}…` : exact).replace("-", "−"));
-  element.title = extra ? exact : "";
+  return (extra ? `${exact.slice(0, -extra)}…` : exact).replace("-", "−");
+}
+
+// All of it is in the title.
+export function showCash(element, value, before = "") {
+  const text = cashText(value);
+  setText(element, before + text);
+  element.title = text.endsWith("…") ? grouped(cashDecimal(value), 2) : "";
 }
 
 export const sharesText = (value) => grouped(decimal(value));
@@ -53,6 +59,7 @@ const newReference = () => "web-" + [...crypto.getRandomValues(new Uint32Array(4
 export class Ticket {
   #symbol = null;
   #sending = 0;  // orders without an answer
+  #late = null;  // reference of the last order that was not there when the page asked for it
 
   constructor(feed) {
     Object.assign(this, {feed, form: byId("ticket"), said: byId("said")});
@@ -106,15 +113,21 @@ export class Ticket {
     const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value) ?? 0n);
     if (cost) showCash(byId("cost"), cost, side.value === "buy" ? "Reserves cash: " : "Brings at least: ");
     else setText(byId("cost"), kind.value === "market" ? "At the best prices there are, whatever they are." : "");
+    const late = this.#late && account?.orderOf(this.#late);
+    if (late) {
+      this.#late = null;
+      say(this.said, `Order ${late} has arrived after all.`);
+    }
     if (this.#sending && !live) say(this.said, "The connection is lost. The order will be sent again, and cannot be executed twice.");
   }
 
   // Sends an order of this tab, or sends it again.
-  async place(place, sent_ms) {
+  async place(place, sent) {
     ++this.#sending;
     this.show();
-    const response = await this.feed.requests.ask({place}, sent_ms);
+    const response = await this.feed.requests.ask({place}, sent);
     --this.#sending;
+    this.#late = response.code === "not_received" ? place.ref : this.#late;
     if (response.order) {
       accept(this.form, this.said);
       const {shares} = this.fields;

@@ -7,8 +7,9 @@ import {decimal, decimals, grouped, units} from "./decimal.js";
 import {byId, listRows, make, setText, setTexts} from "./dom.js";
 import {clock, counted, nothing} from "./format.js";
 import {isTrading} from "./market.js";
-import {refusalOf} from "./requests.js";
-import {Ticket, accept, complain, say, sharesText, showCash} from "./ticket.js";
+import {curve} from "./profit.js";
+import {Requests, refusalOf} from "./requests.js";
+import {Ticket, accept, cashText, complain, say, sharesText, showCash} from "./ticket.js";
 
 const rows_shown_max = 200;
 const said_pause_ms = 1000;  // executions of this time are one text for screen readers
@@ -36,9 +37,10 @@ const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"
 
 const decimalsOf = (prices) => Math.max(0, ...prices.map((price) => decimals(price ?? "")));
 
-// The table, or what stands in its place where it has no rows.
-function showTable(name, rows) {
+// The table, or what stands in its place where it has no rows: that there are none, if that is known.
+function showTable(name, rows, account, none) {
   byId(`no-${name}`).hidden = rows.length > 0;
+  setText(byId(`no-${name}`), account ? none : "Shown after the sign-in.");
   byId(name).parentElement.hidden = rows.length === 0;
 }
 
@@ -49,7 +51,7 @@ export class Trade {
   #said = 0;           // number of the newest execution that was said
   #saying = null;
   #rows = new Map();   // order: its body in the table
-  #kept = [];          // the snapshot and count of prices that the tab keeps
+  #kept = null;        // the snapshot that the tab keeps
 
   constructor({feed, symbols}) {
     Object.assign(this, {feed, symbols, ticket: new Ticket(feed), candles: new Candles()});
@@ -69,7 +71,20 @@ export class Trade {
     });
   }
 
-  signInAs(account, key) { this.#follow(new Account(account, key)); }
+  signInAs(account, key) {
+    byId("by-link").hidden = true;
+    this.#follow(new Account(account, key));
+  }
+
+  // {account, key} of the address of the page; null where it is meant to sign in and cannot.
+  followLink(link) {
+    if (!link) {
+      this.#signOut();  // rather than to go on as another account
+      return say(byId("signed-said"), "This sign-in link is damaged: open it again as a whole, or type account and key.", true);
+    }
+    this.signInAs(link.account, link.key);
+    byId("by-link").hidden = link.key === "";
+  }
 
   // Signs in again after the page was loaded again, and asks about the orders that had no answer.
   start() {
@@ -77,7 +92,7 @@ export class Trade {
     if (!tab || this.feed.account) return;
     const orders = kept("orders") ?? [];
     this.#follow(new Account(tab.account, tab.key, tab.base));
-    for (const [place, sent_ms] of orders) this.ticket.place(place, sent_ms);
+    for (const [place, sent] of Requests.kept(orders)) this.ticket.place(place, sent);
   }
 
   select(symbol) {
@@ -103,7 +118,8 @@ export class Trade {
         .then(() => this.feed.changed());
   }
 
-  ordered() { keep("orders", this.feed.requests.orders); }
+  // The orders that have no answer, with their age, for the page that is loaded next in this tab.
+  keepOrders() { keep("orders", this.feed.requests.keep()); }
 
   show() {
     if (this.feed.accountState === "refused") this.#refuse();
@@ -128,13 +144,14 @@ export class Trade {
 
   // 1. Signing in and out.
   #follow(account) {
-    this.#kept = [];
+    this.#kept = null;
     this.#said = account?.number ?? 0;
     this.feed.follow(account);
   }
 
   #signOut() {
     keep("trade", null);
+    byId("by-link").hidden = true;
     this.#follow(null);
     this.signIn.reset();
     this.signIn.hidden = false;
@@ -149,20 +166,25 @@ export class Trade {
   }
 
   #notePrices(account) {
-    for (const symbol of account.positions.keys()) account.notePrice(symbol, units(this.#last(symbol)));
-    const now = [account.snapshot, account.began.prices.size];
-    if (now.every((one, i) => one === this.#kept[i])) return;
-    this.#kept = now;
-    keep("trade", {account: account.id, key: account.key, base: account.keep()});
+    for (const symbol of account.positions.keys()) {
+      const {price, time_us} = this.#last(symbol);
+      if (price !== null) account.trading.notePrice(symbol, price, time_us);
+    }
+    if (this.#kept === account.snapshot) return;
+    this.#kept = account.snapshot;
+    keep("trade", {account: account.id, key: account.key, base: account.snapshot});
   }
 
+  // The last price of a symbol, in units, and its time; a price of null where it is not known.
   #last(symbol) {
-    return (symbol === this.feed.book?.symbol && this.feed.book.trades[0]?.price) || this.symbols.fact(symbol)?.last;
+    const {book} = this.feed, newest = symbol === book?.symbol ? book.trades[0] : undefined;
+    const {last, last_time_us} = this.symbols.fact(symbol) ?? {};
+    return newest ? {price: units(newest.price), time_us: newest.time_us} : {price: units(last), time_us: last_time_us};
   }
 
   // 2. What the account has.
   #showHoldings(account) {
-    const {profit, reserved} = account;
+    const {reserved} = account;
     setText(byId("who"), account.id);
     byId("who").dataset.number = account.number;
     setText(byId("account-state"), this.feed.accountState === "live" ? "live" : "connecting …");
@@ -171,9 +193,7 @@ export class Trade {
     setText(byId("position-symbol"), this.#symbol ?? "");
     setText(byId("free-shares"), sharesText(account.freeShares(this.#symbol)));
     setText(byId("reserved-shares"), `reserved: ${sharesText(account.reservedShares(this.#symbol))}`);
-    byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
-    if (profit === null) setText(byId("profit"), nothing);
-    else showCash(byId("profit"), profit, profit > 0n ? "+" : "");
+    this.#showProfit(account.trading);
     const {role, orders_max, orders_per_second_max, position_max} = account.rules;
     setText(byId("frozen"), account.isFrozen ? "The operator has frozen this account: orders and changes are refused, cancels work." : "");
     const limits = [orders_max && counted(orders_max, "open order"), orders_per_second_max && `${counted(orders_per_second_max, "order")} a second`,
@@ -182,11 +202,24 @@ export class Trade {
     setText(byId("limits"), [limits.length ? `At most ${limits.join(", ")}.` : "", operates].filter(Boolean).join(" "));
   }
 
+  #showProfit({profit, points}) {
+    byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
+    showCash(byId("profit"), profit, profit > 0n ? "+" : "");
+    setText(byId("profit-since"), points.length ? `since ${clock(points[0].time_us)}, at last prices` : "no trade since sign-in");
+    const {corners, zero} = curve(points, 100, 30);
+    const [zeroPath, line] = byId("profit-curve").children;
+    zeroPath.setAttribute("d", `M0 ${zero}H100`);
+    line.setAttribute("d", corners.length > 1 ? `M${corners.map((corner) => corner.map((one) => one.toFixed(2)).join(" ")).join("L")}` : "");
+    const all = points.map((point) => point.profit);
+    const [low, high] = [all.reduce((a, b) => (b < a ? b : a), 0n), all.reduce((a, b) => (b > a ? b : a), 0n)];
+    setText(byId("profit-range"), points.length ? `low ${cashText(low)}, high ${cashText(high)}` : "");
+  }
+
   #showPositions(account) {
     const held = [...account?.positions.keys() ?? []].filter((symbol) => account.shares(symbol) > 0n).slice(0, rows_shown_max);
-    showTable("positions", held);
+    showTable("positions", held, account, "No shares.");
     listRows(byId("positions"), ["", "number", "number"], held, (symbol, tr) => {
-      const shares = account.shares(symbol), last = units(this.#last(symbol));
+      const shares = account.shares(symbol), {price: last} = this.#last(symbol);
       if (last !== null) showCash(tr.cells[2], shares * last);
       return [symbol, sharesText(shares), last === null ? nothing : tr.cells[2].textContent];
     });
@@ -195,7 +228,7 @@ export class Trade {
   // 3. Executions.
   #showFills(account) {
     const news = account?.news ?? [];
-    showTable("fills", news);
+    showTable("fills", news, account, "None yet.");
     const places = decimalsOf(news.map(({price}) => price));
     listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, rows_shown_max), (one, tr) => {
       tr.className = one.side;
@@ -224,7 +257,7 @@ export class Trade {
   #showOrders(account) {
     const all = account ? [...account.orders.values()].reverse() : [];
     const shown = all.slice(0, rows_shown_max);
-    showTable("own", shown);
+    showTable("own", shown, account, "No open orders.");
     const limits = shown.map(({limit}) => (limit === null ? null : decimal(limit)));
     const places = decimalsOf(limits);
     byId("cancel-all").hidden = all.length === 0;
@@ -262,12 +295,14 @@ export class Trade {
     return body;
   }
 
-  // A line below the order, with its fields.
+  // A line below the order, with its fields. A market order, which an auction collects, has no limit yet: with one it becomes
+  // a limit order.
   #change(number, body) {
     const {side, shares, limit} = this.feed.account.orders.get(number);
     const input = (name, value) => {
       const field = make("input");
-      Object.assign(field, {name, value: decimal(value), inputMode: "decimal", maxLength: 40, autocomplete: "off"});
+      Object.assign(field, {name, value: value === null ? "" : decimal(value), inputMode: "decimal", maxLength: 40, autocomplete: "off"});
+      if (value === null) field.placeholder = "of a limit order";
       return make("label", "", `${name === "shares" ? "Shares in all" : "Limit"} `, field);
     };
     const close = () => {
@@ -320,6 +355,7 @@ export class Trade {
   #showChartMissing() {
     const empty = byId("candles-empty");
     empty.hidden = available() && this.chartShown[0].length > 0;
-    setText(empty.firstElementChild, available() ? "No trade yet." : "The chart needs Chart.js, which did not arrive.");
+    const none = this.feed.state === "live" && this.candles.isLoaded ? "No trade yet." : this.feed.book ? "Waiting for the trades …" : nothing;
+    setText(empty.firstElementChild, available() ? none : "The chart needs Chart.js, which did not arrive.");
   }
 }

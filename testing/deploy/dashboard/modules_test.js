@@ -8,7 +8,9 @@ import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
 import {Candles} from "/candles.js";
+import {isSymbol, readSignIn} from "/links.js";
 import {Moments, holdings, readLink, timeOf} from "/moments.js";
+import {TradingProfit, curve} from "/profit.js";
 import {Requests, refusalOf} from "/requests.js";
 import {keysOf, pageStarts, placesOf, placesOn, rounded, rowsIn, signed} from "/standings.js";
 
@@ -131,38 +133,54 @@ const tests = {
     equal(account.rules, {access: "frozen"});
     equal([account.take({type: "error", code: "key_changed"}), account.refusal.code], ["refused", "key_changed"]);
   },
-  "profit is cash and shares now, less those of the sign-in, exactly"() {
+  "profit is what trades brought and left, at the last prices, and what was given does not count"() {
     const account = new Account("1", "");
-    equal(account.profit, null);
+    const profit = () => money(account.trading.profit);
     account.take(accountSnapshot(8));
-    equal(money(account.profit), "0");  // without any price nothing has changed
-    account.notePrice("SPY", units("10"));
-    equal(money(account.profit), "0");
-    account.take(events(executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9"})));
-    equal(money(account.profit), "2");  // 4 shares for 9.5, now 10
-    account.notePrice("SPY", units("10.00000001"));
-    equal(money(account.profit), "2.00000011");  // 11 shares
-    account.take(events({number: 10, event: "shares_received", symbol: "IBM", side: "buy", shares: "100", balance: "1000", position: "100"}));
-    account.notePrice("IBM", units("7"));
-    equal(money(account.profit), "2.00000011");
-    account.notePrice("IBM", units("6.5"));
-    equal(money(account.profit), "−47.99999989".replace("−", "-"));
-    account.take(events(executed(11, {symbol: "KO", order: 9, shares: "1", price: "3", open: "0", balance: "997", position: "1"})));
-    equal(account.profit, null);  // no last price of it is known
-    account.notePrice("KO", units("3"));
-    equal(money(account.profit), "-47.99999989");
+    account.trading.notePrice("SPY", units("10"), 1);
+    equal([profit(), account.trading.points], ["0", []]);  // the shares that it had gain nothing
+    account.take(events(executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9", time_us: 2e6})));
+    equal(profit(), "0");
+    account.trading.notePrice("SPY", units("10.00000001"), 3e6);
+    equal(profit(), "2.00000004");  // 4 shares for 9.5
+    account.take(events({number: 10, event: "shares_received", symbol: "SPY", side: "buy", shares: "100", balance: "1000", position: "109"},
+                        {number: 11, event: "cash_received", balance: "5000"}));
+    equal(profit(), "2.00000004");
+    account.take(events(executed(12, {order: 4, side: "sell", shares: "6", price: "11", open: "0", balance: "5066", position: "103", time_us: 4e6})));
+    equal(profit(), "6");  // bought for 38, sold for 66, and 2 less than before at 11
+    account.trading.notePrice("SPY", units("12"), 3.5e6);  // older than the execution
+    equal([profit(), account.trading.points.map((point) => [point.time_us, money(point.profit)])], ["6", [[2e6, "0"], [3e6, "2.00000004"], [4e6, "6"]]]);
+  },
+  "an execution of two orders of one account is no profit"() {
+    const trading = new TradingProfit();
+    for (const side of ["buy", "sell"]) trading.take({symbol: "SPY", side, shares: units("3"), price: units("7"), time_us: 1});
+    trading.notePrice("SPY", units("9"), 2);
+    equal([money(trading.profit), trading.points.length], ["0", 2]);
+  },
+  "the points of a profit stay few, however long it goes on, and the newest is there"() {
+    const trading = new TradingProfit();
+    trading.take({symbol: "SPY", side: "buy", shares: units("1"), price: units("1"), time_us: 0});
+    for (let i = 1; i <= 5000; ++i) trading.notePrice("SPY", BigInt(i + 1) * units("1"), i * 300_000);
+    equal([trading.points.length <= 601, trading.points[0].time_us, trading.points.at(-1).time_us, money(trading.points.at(-1).profit)], [true, 0, 5000 * 300_000, "5000"]);
+    trading.take({symbol: "SPY", side: "sell", shares: units("1"), price: units("2"), time_us: 5});  // a clock that was set back
+    equal(trading.points.at(-1).time_us, 5000 * 300_000);
+  },
+  "a curve shows zero, its highest and its lowest"() {
+    const at = (...profits) => curve(profits.map((profit, i) => ({time_us: i * 10, profit: BigInt(profit)})), 100, 32);
+    equal(at(0, 50, -25), {corners: [[0, 21], [50, 1], [100, 31]], zero: 21});
+    equal(at(10, 20), {corners: [[0, 16], [100, 1]], zero: 31});
+    equal([at(), at(0)], [{corners: [], zero: 16}, {corners: [[0, 16]], zero: 16}]);
   },
   "an account goes on from what the tab kept, with the same events again"() {
     const first = new Account("1", "");
     first.take(accountSnapshot(8));
-    first.notePrice("SPY", units("10"));
-    const fill = executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9"});
+    const fill = executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9", time_us: 1});
     first.take(events(fill));
-    const second = new Account("1", "", JSON.parse(JSON.stringify(first.keep())));
+    const second = new Account("1", "", JSON.parse(JSON.stringify(first.snapshot)));
     equal(second.subscription.from, 9);
     second.take(events(fill));
-    second.notePrice("SPY", units("12"));
-    equal([second.number, second.fills.length, money(second.profit)], [9, 1, "24"]);  // 11 × 12 − 38 − 7 × 10
+    second.trading.notePrice("SPY", units("12"), 2);
+    equal([second.number, second.fills.length, money(second.trading.profit)], [9, 1, "10"]);
   },
   "candles are made of trades, each counted once"() {
     const candles = new Candles();
@@ -176,31 +194,73 @@ const tests = {
     equal(shown(1).map(([start]) => start), [59, 60, 61, 65]);
     candles.add([at(5, 65, "8"), at(6, 64, "9")]);  // had before; and a clock that went back
     equal(shown(5).at(-1), [65, 8, 9, 8, 9, 2]);
-    candles.load([at(1, 100, "1")]);  // of another store
-    equal(shown(60), [[60, 1, 1, 1, 1, 1]]);
+  },
+  "candles of another store, or behind trades that were missed, begin anew"() {
+    const at = (id, seconds, price) => ({id, price, shares: "1", time_us: seconds * 1e6});
+    const day = (seconds, price, ...ids) => ids.map((id) => at(id, seconds, price));
+    for (const [what, trades, wanted] of [
+      ["no trade yet", [], [[60, 3, 3, 1]]],
+      ["a lower number", day(100, "2", 1), [[60, 2, 3, 2]]],
+      ["the same number", day(100, "2", 5, 6), [[60, 2, 3, 3]]],
+      ["a higher number", day(100, "2", 5, 6, 7, 8), [[60, 2, 3, 5]]],
+      ["more were missed than are asked for", day(100, "2", 900, 901), [[60, 2, 3, 3]]],
+      ["it goes on", [...day(59, "1", 5, 6), ...day(100, "2", 7)], [[0, 1, 1, 6], [60, 2, 3, 2]]],
+    ]) {
+      const candles = new Candles();
+      candles.load(day(59, "1", 1, 2, 3, 4, 5, 6));
+      candles.wait();
+      candles.add(day(100, "3", 1_000_000));  // what comes before they are loaded
+      candles.load(trades);
+      equal([what, candles.of(60).map(({start, open, close, shares}) => [start, open, close, shares])], [what, wanted]);
+    }
+  },
+  "a link signs in with an account and a key, which may be written in percents or empty"() {
+    equal(["#sign-in=7:key", "#sign-in=7%3Akey", "#sign-in=7:with%20space", "#sign-in=7:k%C3%A4se", "#sign-in=7:a:b#c", "#sign-in=7:100%", "#sign-in=7:"].map((hash) => readSignIn(hash)?.key),
+          ["key", "key", "with space", "käse", "a:b#c", "100%", ""]);
+    equal(["#sign-in", "#sign-in=", "#sign-in=7", "#sign-in=:key", "#sign-in=x:key", `#sign-in=${"1".repeat(65)}:key`, "#trade/SPY"].map(readSignIn), Array(7).fill(null));
+  },
+  "a symbol is 1 to 32 letters and digits"() {
+    equal(["SPY", "a1", "X".repeat(32)].map(isSymbol), [true, true, true]);
+    equal(["", "X".repeat(33), "X;curl evil|sh", "A B", "Ä", "A\n", "$(x)", "-a", "A/B"].filter(isSymbol), []);
   },
   "an order whose response was lost is sent again under its reference, other requests are unknown"() {
     const sent = [], answers = [];
     let changes = 0;
     const requests = new Requests((message) => sent.push(message), () => ++changes);
-    const ask = (content, sent_ms) => requests.ask(content, sent_ms).then((response) => answers.push(response));
+    const ask = (content, sent) => requests.ask(content, sent).then((response) => answers.push(response));
+    const at = (day, rising = day) => ({day, rising});
     const order = {symbol: "SPY", side: "buy", shares: "1", limit: "2", ref: "web-1"};
     ask({login: {account: "1"}});
-    ask({place: order}, 1000);
+    ask({place: order}, at(1000));
     ask({cancel: {order: 7}});
     requests.take({type: "response", id: 1, status: 200});
     requests.lose();
-    requests.resend(20_000);
+    requests.resend(at(20_000));
     requests.lose();
-    requests.resend(40_000);
+    requests.resend(at(40_000));
     equal(sent.slice(1), [{id: 2, place: order}, {id: 3, cancel: {order: 7}}, {id: 2, place: order}, {id: 2, query: {order: "ref:web-1"}}]);
-    equal(requests.orders, [[order, 1000]]);
+    equal(requests.keep(at(40_000)), [{place: order, day: 1000, age_ms: 39_000}]);
     equal(requests.take({type: "response", id: 2, status: 503, error: "the store is unavailable"}), false);
     equal(requests.take({type: "response", id: 2, status: 404, code: "unknown_order"}), true);
     requests.take({type: "response", id: 2, status: 201, order: 9});  // answered already
-    equal([requests.orders, changes], [[], 2]);
+    equal([requests.keep(), changes], [[], 2]);
     return Promise.resolve().then(() => Promise.resolve()).then(() =>
       equal(answers.map(({id, code}) => [id, code ?? null]), [[1, null], [3, "lost"], [2, "not_received"]]));
+  },
+  "an order is not sent again where either clock says that it is old, or the clock of the day was set back"() {
+    const sentAgain = (then, now) => {
+      const sent = [], requests = new Requests((message) => sent.push(message));
+      requests.ask({place: {ref: "a"}}, then);
+      requests.lose();
+      requests.resend(now);
+      return sent.at(-1).place !== undefined;
+    };
+    const at = (day, rising) => ({day, rising});
+    const then = at(500_000, 7_000);
+    equal([at(520_000, 27_000), at(531_000, 8_000), at(501_000, 40_000), at(499_000, 8_000), at(100_000, 60_000)].map((now) => sentAgain(then, now)), [true, false, false, false, false]);
+    const kept = (now) => Requests.kept([{place: {ref: "a"}, day: 500_000, age_ms: 20_000}], now)[0][1];  // in a page that was loaded anew
+    equal([at(521_000, 100), at(535_000, 100), at(499_000, 100)].map((now) => sentAgain(kept(now), now)), [true, false, false]);
+    equal(sentAgain(kept(at(521_000, 100)), at(522_000, 11_000)), false);  // it was 20 s old, and 11 s passed since
   },
   "a refusal is put into words, beside its field"() {
     const field = (code, error) => refusalOf({code, error})[0];
@@ -210,6 +270,7 @@ const tests = {
           ["limit", "shares", "side"]);
     equal(refusalOf({code: "too_many_orders", error: "too many open orders: at most 7"}), [null, "Too many open orders: at most 7."]);
     equal(refusalOf({code: "new_code"}), [null, "Refused."]);
+    equal(refusalOf({code: "malformed_number", error: "shares is not a plain decimal number"}), ["shares", "Shares is not a plain decimal number, such as 1234.5."]);
   },
 
   "decimals are exact, to the last digit of the largest"() {
@@ -222,7 +283,8 @@ const tests = {
     equal([units("127.5"), units("500"), units("0")], [12750000000n, 50000000000n, 0n]);
   },
   "what is no decimal has no units"() {
-    for (const odd of ["", "1.", ".5", "1e3", "1.123456789", "NaN", " 1", null, undefined, 5, {}]) equal(units(odd), null);
+    for (const odd of ["", ".", "-", "-.", "1e3", "1.123456789", "1,5", "1.5.2", "+1", "NaN", " 1", null, undefined, 5, {}]) equal(units(odd), null);
+    equal([".5", "5.", "-.5", "007", "1.500000000000"].map((text) => decimal(units(text))), ["0.5", "5", "-0.5", "7", "1.5"]);  // as the server
   },
   "thousands are set apart and no digit is dropped"() {
     equal(grouped("92233720367.99999999"), "92,233,720,367.99999999");

@@ -144,7 +144,12 @@ class Trading(unittest.TestCase):
         buyer.place("buy", "1", "10")
         seller.place("sell", "1", "10")
         buyer.wait_for_text("#profit", "+5.00")  # the 10 shares for 9.5 are worth 10 now
-        seller.wait_for_text("#profit", "+245.00")  # and so are the 490 that it had
+        seller.wait_for_text(
+            "#profit", "−5.00"
+        )  # which it sold for 9.5; those that it has gain nothing
+        self.assertEqual(buyer.page.text("#profit-range"), "low 0.00, high 5.00")
+        line = "document.querySelector('#profit-curve .line').getAttribute('d').split('L').length"
+        self.assertGreaterEqual(buyer.page.evaluate(line), 3)
         for one in (buyer, seller):
             if CHARTS.is_file():
                 data = "Chart.getChart('candles').data.datasets.map(({data}) => data)"
@@ -267,7 +272,11 @@ class Trading(unittest.TestCase):
             (("buy", "1000", "9.5"), {}, {"shares": "Not enough free cash."}),
             (("sell", "1", "9.5"), {}, {"shares": "Not enough free shares."}),
             (("buy", "", "9.5"), {}, {"shares": none}),
-            (("buy", "1e3", "9.5"), {}, {"shares": "Shares is not a plain decimal number."}),
+            (
+                ("buy", "1e3", "9.5"),
+                {},
+                {"shares": "Shares is not a plain decimal number, such as 1234.5."},
+            ),
             (("buy", "1", ""), {}, {"limit": "Limit is empty."}),
             (("buy", "1", "0"), {}, {"limit": "Limit must be above zero."}),
             (("buy", "6", "12"), {"kind": "fok"}, {"shares": "It cannot be executed in full now."}),
