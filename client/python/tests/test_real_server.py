@@ -493,6 +493,7 @@ class Examples(Served):
                 [sys.executable, example, "--help"],
                 env={"PYTHONPATH": str(ROOT / "client/python/src")},
                 capture_output=True,
+                check=False,
             )
             self.assertEqual(0, done.returncode, done.stderr)
 
@@ -513,9 +514,31 @@ class Tutorial(Served):
                 env={"PYTHONPATH": str(ROOT / "client/python/src")},
                 capture_output=True,
                 text=True,
+                check=False,
             )
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertEqual(output, done.stdout)
+
+    def test_the_programs_of_the_operator_run_in_their_order(self):
+        text = (ROOT / "docs/python-operator.md").read_text()
+        blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertEqual(3, len(blocks))
+        with ExchangeServer("--auth") as server, tempfile.TemporaryDirectory() as folder:
+            Path(folder, "operator.key").write_text(OPERATOR_KEY)
+            program = "\n".join([*blocks, "print(executed, operator.begin_round('morning'))"])
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    program.replace("127.0.0.1:12345", f"127.0.0.1:{server.port}"),
+                ],
+                env={"PYTHONPATH": str(ROOT / "client/python/src")},
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(("None None\n", ""), (done.stdout, done.stderr))
 
     @needs_websockets
     def test_its_program_of_events_goes_on_where_it_was(self):
