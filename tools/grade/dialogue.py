@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 
 REPLY_BYTES_MAX = 1 << 20
+REPLY_DEPTH_MAX = 100
 QUOTED_BYTES_MAX = 200
 FIRST_REPLY_S = 30  # a server may compile itself, or wait for its database, before its first reply
 LATER_REPLY_S = 5  # of one that has had the time for its first reply
@@ -147,12 +148,43 @@ class Dialogue:
         return reply
 
 
+def loopback_problem():
+    """Why no server can be reached on this machine; empty if one can."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            place = listener.getsockname()
+            with socket.create_connection(place, LATER_REPLY_S), listener.accept()[0]:
+                return ""
+    except OSError as error:
+        return f"no connection over the loopback 127.0.0.1: {error.strerror or error}"
+
+
+class ShallowTree(ET.TreeBuilder):
+    """Of a reply whose elements are not in each other without end, as few programs stand that."""
+
+    def __init__(self, reply):
+        super().__init__()
+        self.reply, self.depth = reply, 0
+
+    def start(self, tag, attributes):
+        self.depth += 1
+        if self.depth > REPLY_DEPTH_MAX:
+            raise NoReply("the elements of the reply are nested too deeply", self.reply)
+        return super().start(tag, attributes)
+
+    def end(self, tag):
+        self.depth -= 1
+        return super().end(tag)
+
+
 def parsed(reply):
     # Before "<" stand blanks, NUL bytes or a length line. A document type could define entities without end.
     text = reply[reply.find(b"<") :]
     if b"<!" in text:
         raise NoReply("the reply has a document type or a comment", reply)
     try:
-        return ET.fromstring(text)
+        parser = ET.XMLParser(target=ShallowTree(reply))
+        parser.feed(text)
+        return parser.close()
     except (ET.ParseError, ValueError, LookupError) as error:
         raise NoReply(f"the reply is no XML ({error})", reply) from None

@@ -232,11 +232,13 @@ def junit(row, reference, shared):
 
 
 def files(row, reference, shared):
-    """{name in the output: text}"""
+    """{name in the output: text, or None if there must be no such file}"""
     given, folder = (row, reference, shared), row[0].submission.slug
+    # If the grader or the machine failed there are no points to report, and no 0 either.
+    is_known = not row[0].is_ours
     texts = (
-        json.dumps(gradescope(*given), indent=1),
-        json.dumps(classroom(*given), indent=1),
+        json.dumps(gradescope(*given), indent=1) if is_known else None,
+        json.dumps(classroom(*given), indent=1) if is_known else None,
         junit(*given),
     )
     return {f"{folder}/{name}": text for name, text in zip(FILES, texts)}

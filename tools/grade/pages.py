@@ -1,6 +1,7 @@
 """index.html with the table of all servers, a page for each, grades.json and grades.csv. The template is that of all reports."""
 
 import time
+from dataclasses import replace
 
 import feedback
 import figures
@@ -11,7 +12,7 @@ import summary
 from class_page import class_blocks
 from progress import duration
 from report import code, listed, render, section, table, text
-from results import write_atomically
+from results import encoded, write_atomically
 from settings import PARTS
 from throughput_page import reference_blocks
 
@@ -26,6 +27,28 @@ HOW = {
 
 def write_all(grades, reference, shared, every):
     """Called after each server, so that the folder shows what is known so far."""
+    for name, content in documents(grades, reference, shared, every).items():
+        file = shared.output / name
+        file.parent.mkdir(exist_ok=True)
+        if content is None:
+            file.unlink(missing_ok=True)
+        elif not has_text(file, content):
+            write_atomically(file, content)
+
+
+def presentable(grade, reference, shared, every):
+    """The grade, or one without results if no page can be made of these: they hold the words of a
+    server, and the pages of the others must be written."""
+    try:
+        documents([grade], reference, shared, every)
+        return grade
+    except Exception as error:  # noqa: BLE001
+        problem = f"the grader cannot write its page: {error!r}"
+        return replace(grade, parts={}, moments={}, problem=problem, is_ours=True)
+
+
+def documents(grades, reference, shared, every):
+    """{name in the output: text, or None if there must be no such file}"""
     rows = summary.scored(grades, reference, shared.weights)
     document = summary.as_json(rows, reference, shared)
     write = {
@@ -37,18 +60,14 @@ def write_all(grades, reference, shared, every):
         model = server_page.model(*row, reference, shared)
         write[f"{row[0].submission.slug}.html"] = render(model)
         write |= feedback.files(row, reference, shared)
-    for name, content in write.items():
-        file = shared.output / name
-        file.parent.mkdir(exist_ok=True)
-        if not has_text(file, content):
-            write_atomically(file, content)
+    return write
 
 
 def has_text(file, text):
     """Most files of the servers before are as they were, and a write waits for the disk."""
     try:
-        return file.read_text(encoding="utf-8") == text
-    except (OSError, ValueError):
+        return file.read_bytes() == encoded(text)
+    except OSError:
         return False
 
 

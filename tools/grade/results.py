@@ -8,12 +8,18 @@ FORMAT = "exchange-grade/1"
 FILES_MAX = 50
 
 
+def encoded(text):
+    """Also what no encoding holds, such as half of a pair of UTF-16: one name must not keep the
+    pages of all from being written."""
+    return text.encode("utf-8", "replace")
+
+
 def write_atomically(file, text):
     """The file has all of the old or all of the new text, whenever the grader ends."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with open(temporary, "w", encoding="utf-8") as out:
-            out.write(text)
+        with open(temporary, "wb") as out:
+            out.write(encoded(text))
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, file)

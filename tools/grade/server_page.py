@@ -5,6 +5,7 @@ import moments
 import summary
 import weights as weighing
 from report import code, details, listed, section, table, text
+from student_files import shown
 from throughput_page import throughput_blocks
 
 QUOTED_RULES = 12  # broken ones with their conversations
@@ -41,7 +42,7 @@ def model(grade, given, got, of, reference, shared):
 
 def facts(one):
     kept = "yes" if one.keeps_data else "no {data} or restart in its settings"
-    found = {"command": one.shown_command, "folder": str(one.folder), "keeps data": kept}
+    found = {"command": one.shown_command, "folder": shown(one.folder), "keeps data": kept}
     return found | {name: getattr(one, name) for name in ("build", "restart") if getattr(one, name)}
 
 

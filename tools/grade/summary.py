@@ -97,7 +97,7 @@ def as_json(rows, reference, shared):
                 "command": grade.submission.shown_command,
                 "graded": not grade.problem,
                 "problem": grade.problem,
-                "points": round(got, 2),
+                "points": None if grade.is_ours else round(got, 2),
                 "points_max": round(of, 2),
                 "parts": {
                     part: part_json(given.get(part), headline(part, result, measured), result)
@@ -127,6 +127,7 @@ def as_csv(rows):
     for rank, (grade, given, got, of) in zip(ranks(rows), rows):
         cells = [f"{given[part][0]:.2f}" if part in given else "" for part in PARTS]
         total = [f"{got:.2f}", f"{of:g}"] if not grade.problem else ["0", ""]
+        total = ["", ""] if grade.is_ours else total
         name, problem = plain_cell(grade.submission.name), plain_cell(grade.problem)
         writer.writerow([rank or "", name, *total, *cells, problem])
     return out.getvalue()
