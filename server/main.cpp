@@ -146,7 +146,12 @@ void reload(Server& server) {
   read_again("timetable", server.scheduler());
 }
 
-KeyHash operator_key_hash(const AuthLimits& limits) {
+struct OperatorKey {
+  KeyHash hash;
+  KeyProof proof;
+};
+
+OperatorKey read_operator_key(const AuthLimits& limits) {
   if (limits.operator_key_file.empty())
     throw std::invalid_argument(
         "--auth needs --operator-key-file FILE: without the operator's key in it no account, "
@@ -157,9 +162,10 @@ KeyHash operator_key_hash(const AuthLimits& limits) {
   if (file.others_can_read)
     spdlog::warn("the operator's key can be read by every user of this machine: chmod 600 {}",
                  limits.operator_key_file);
-  const KeyHash hash = hash_key(file.key, limits.scrypt_log2_n);
+  OperatorKey key{.hash = hash_key(file.key, cost_for(file.key, limits.scrypt_log2_n))};
+  key.proof = make_proof(operator_id, key.hash, file.key);
   OPENSSL_cleanse(file.key.data(), file.key.size());
-  return hash;
+  return key;
 }
 
 // For a server that listens only once it takes over. Throws if it never could; the port may be that
@@ -232,15 +238,19 @@ void close_day(Server& server, NewDay& new_day, const std::string& day) {
 
 // A server on the store, until a signal stops it; true: until the store was closed as a day, and
 // the next server is to follow on the same ports.
-bool serve(Options& options, const sigset_t& signals, const std::optional<KeyHash>& operator_key,
-           NewDay& new_day, ReservedPorts& ports, bool is_first) {
+bool serve(Options& options, const sigset_t& signals,
+           const std::optional<OperatorKey>& operator_key, NewDay& new_day, ReservedPorts& ports,
+           bool is_first) {
   const auto print = [&](const std::string& line) {
     if (!is_first) return;  // the reader may be gone since; the ports are the same
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
   KeyRing keys;
-  if (operator_key) keys.set_key(operator_id, *operator_key);
+  if (operator_key) {
+    keys.set_key(operator_id, operator_key->hash);
+    keys.known().add(operator_key->proof, true);
+  }
 
   // 2. The HTTP port, which shows that the server lives while it waits for its store.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
@@ -300,9 +310,10 @@ int run(Options options) {
   if (options.net.threads == 0) options.net.threads = usable_cpus();
   plan_descriptors(options);
   arm_fail_points_of_environment();
-  std::optional<KeyHash> operator_key;
+  options.auth.threads = std::min(usable_cpus(), AuthLimits::threads_max);
+  std::optional<OperatorKey> operator_key;
   if (options.auth.required)
-    operator_key = operator_key_hash(options.auth);
+    operator_key = read_operator_key(options.auth);
   else if (!options.auth.operator_key_file.empty())
     spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
 

@@ -1,19 +1,20 @@
 #include "auth/authenticator.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
+#include <poll.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "auth/generated_key.hpp"
 #include "auth/scrypt.hpp"
 #include "base/ensure.hpp"
 #include "engine/login_change.hpp"
@@ -24,19 +25,14 @@ namespace {
 
 const AccountId no_account("");  // no account has this id: the engine answers that it is unknown
 
-using Digest = std::array<std::uint8_t, 32>;
+enum class Peer { live, half_closed, gone };
 
-// So that a connection that sends its key again and again pays for one hash. Of no use without the
-// secret.
-Digest quick_digest(const Digest& secret, std::string_view key) {
-  Digest digest{};
-  unsigned size = 0;
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(key.data());
-  if (HMAC(EVP_sha256(), secret.data(), int(secret.size()), bytes, key.size(), digest.data(),
-           &size) == nullptr ||
-      size != digest.size())
-    throw std::runtime_error("HMAC failed");
-  return digest;
+// A client that has only closed its side may still wait for the reply.
+Peer peer_of(int socket) {
+  pollfd poll{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  if (socket < 0 || ::poll(&poll, 1, 0) <= 0) return Peer::live;
+  if ((poll.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return Peer::gone;
+  return (poll.revents & POLLRDHUP) != 0 ? Peer::half_closed : Peer::live;
 }
 
 void wipe(std::string& key) {
@@ -84,14 +80,19 @@ Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& m
       keys_(keys),
       metrics_(metrics),
       waiting_(AddressQuota::unlimited, limits.checks_per_address_max) {
-  if (RAND_bytes(secret_.data(), int(secret_.size())) != 1)
+  std::array<unsigned char, generated_key_bytes / 2> random{};
+  if (RAND_bytes(random.data(), int(random.size())) != 1)
     throw std::runtime_error("no random bytes for the authenticator");
-  dummy_ = hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()),
-                    limits.scrypt_log2_n);
+  std::string key;
+  for (const unsigned char byte : random)
+    for (const int digit : {byte >> 4, byte & 15}) key += "0123456789abcdef"[digit];
+  quick_dummy_ = hash_key(key, cost_for(key, limits.scrypt_log2_n));
+  dummy_ = hash_key(key, limits.scrypt_log2_n);
   for (unsigned i = 0; i < limits.threads; ++i)
-    threads_.emplace_back([this] {
+    threads_.emplace_back([this, i] {
       pthread_setname_np(pthread_self(), "keys");
-      setpriority(PRIO_PROCESS, id_t(::gettid()), limits_.nice);  // of this thread alone, on Linux
+      // of this thread alone, on Linux
+      if (i > 0) setpriority(PRIO_PROCESS, id_t(::gettid()), limits_.nice_of_others);
       run();
     });
 }
@@ -105,58 +106,129 @@ void Authenticator::stop() {
   threads_.clear();
 }
 
-// Goes past the keys that need no hash.
-bool Authenticator::is_checked(KeyCheck& check) const {
+bool Authenticator::is_checked(KeyCheck& check) {
   if (const std::uint64_t now = keys_.version(); check.key_version != now) {
     std::erase_if(check.logins,
                   [&](const auto& login) { return login.version != keys_.version(login.account); });
     check.key_version = now;
   }
-  for (; check.checked < check.credentials.size(); ++check.checked) {
-    Credential& credential = check.credentials[check.checked];
-    if (credential.use == Credential::Use::create) return false;
-    const auto login = std::find_if(check.logins.begin(), check.logins.end(), [&](const auto& one) {
-      return one.account == credential.account;
-    });
-    if (login == check.logins.end()) return false;
-    if (credential.use == Credential::Use::operate && !may_operate(credential.account))
-      return false;
-    if (credential.key.empty()) continue;
-    const Digest digest = quick_digest(secret_, credential.key);
-    if (CRYPTO_memcmp(digest.data(), login->digest.data(), digest.size()) != 0) return false;
-    wipe(credential.key);
-  }
+  while (check.checked < check.credentials.size())
+    if (!has_login(check) && !check_without_hash(check, Lookup::if_alone)) return false;
   return true;
+}
+
+// Goes past the next key if it is that of a login that the connection has.
+bool Authenticator::has_login(KeyCheck& check) const {
+  Credential& credential = check.credentials[check.checked];
+  if (credential.use == Credential::Use::create) return false;
+  const auto login = std::find_if(check.logins.begin(), check.logins.end(), [&](const auto& one) {
+    return one.account == credential.account;
+  });
+  if (login == check.logins.end()) return false;
+  if (credential.use == Credential::Use::operate && !may_operate(credential.account)) return false;
+  if (!credential.key.empty() && !is_same(make_proof(credential.key), login->key)) return false;
+  wipe(credential.key);
+  ++check.checked;
+  return true;
+}
+
+// Checks the next key if that takes no slow hash. `lookup`: when a known key may be used.
+bool Authenticator::check_without_hash(KeyCheck& check, Lookup lookup) {
+  Credential& credential = check.credentials[check.checked];
+  const bool creates = credential.use == Credential::Use::create;
+  const std::optional<KeyHash> hash = creates ? std::nullopt : stored_hash(credential);
+  const bool is_quick_one = is_generated_key(credential.key) && (!hash || is_quick(*hash));
+  if (is_quick_one || (credential.key.empty() && !creates)) {
+    check_next(check);
+    return true;
+  }
+  if (creates) return false;
+  const std::uint64_t version = keys_.version(credential.account);
+  const std::optional<bool> known =
+      keys_.known().find(make_proof(credential.account, hash.value_or(KeyHash{}), credential.key));
+  if (!known || (*known && lookup == Lookup::if_alone && is_waiting(credential.account)))
+    return false;
+  decide(check, *known, version);
+  return true;
+}
+
+bool Authenticator::is_waiting(const AccountId& account) {
+  return queue_.with([&](const Queue& queue) { return queue.waiting.contains(account.view()); });
 }
 
 void Authenticator::check(KeyCheck& check) {
   Job job{&check, waiting_.take(check.address)};
-  if (!job.share || !enqueue(job)) refuse(check);
+  if (job.share ? !enqueue(job) : !displace(job)) refuse(check);
 }
 
 // False, and the job is left as it is, if the authenticator stops.
 bool Authenticator::enqueue(Job& job) {
   const bool accepted = queue_.with([&](Queue& queue) {
     if (queue.stopping) return false;
-    const PeerAddress address = job.check->address;
-    queue.jobs.push(address, std::move(job));
-    Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
+    queue.push(std::move(job));
+    Metrics::set(metrics_.key_queue_depth, queue.size());
     return true;
   });
   if (accepted) queue_.notify();
   return accepted;
 }
 
+// The address has as many jobs as it may have: the newest of its account that has most gives way,
+// unless that is the account of `job`. False: none gave way.
+bool Authenticator::displace(Job& job) {
+  std::optional<Job> displaced = queue_.with([&](Queue& queue) -> std::optional<Job> {
+    const PeerAddress& address = job.check->address;
+    if (queue.stopping || !queue.live.contains(address)) return {};
+    Job longest = queue.live.pop_newest_of_longest(address);
+    const auto account_of = [](const Job& one) -> const AccountId& {
+      return one.check->credentials[one.check->checked].account;
+    };
+    if (account_of(longest) == account_of(job)) {
+      queue.live.push(address, account_of(longest).view(), std::move(longest));
+      return {};
+    }
+    queue.forget(account_of(longest));
+    return longest;
+  });
+  if (!displaced) return false;
+  job.share = std::move(displaced->share);
+  refuse(*displaced->check);
+  return enqueue(job);
+}
+
+void Authenticator::Queue::push(Job job) {
+  const KeyCheck& check = *job.check;
+  const Credential& next = check.credentials[check.checked];
+  ++waiting.try_emplace(std::string(next.account.view())).first->second;
+  if (next.use == Credential::Use::create)
+    creations.push(std::move(job));  // its login is checked
+  else
+    (job.is_half_closed ? half_closed : live)
+        .push(check.address, next.account.view(), std::move(job));
+}
+
+Authenticator::Job Authenticator::Queue::pop() {
+  constexpr std::size_t half_closed_in = 8;  // a turn for those, at the least
+  if (!creations.empty()) return creations.pop();
+  const bool is_their_turn = ++turn % half_closed_in == 0 && !half_closed.empty();
+  return live.empty() || is_their_turn ? half_closed.pop() : live.pop();
+}
+
+void Authenticator::Queue::forget(const AccountId& account) {
+  const auto entry = waiting.find(account.view());
+  if (--entry->second == 0) waiting.erase(entry);
+}
+
 void Authenticator::run() {
   while (true) {
     bool stopping = false;
     std::optional<Job> job =
-        queue_.when([](const Queue& queue) { return !queue.jobs.empty() || queue.stopping; },
+        queue_.when([](const Queue& queue) { return !queue.empty() || queue.stopping; },
                     [&](Queue& queue) -> std::optional<Job> {
                       stopping = queue.stopping;
-                      if (queue.jobs.empty()) return {};
-                      std::optional<Job> next = queue.jobs.pop();
-                      Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
+                      if (queue.empty()) return {};
+                      std::optional<Job> next = queue.pop();
+                      Metrics::set(metrics_.key_queue_depth, queue.size());
                       return next;
                     });
     if (!job) return;
@@ -170,19 +242,38 @@ void Authenticator::run() {
 // One hash, and then the next job in turn.
 void Authenticator::work(Job job) {
   KeyCheck& check = *job.check;
+  const AccountId account = check.credentials[check.checked].account;
   bool done = false;
   try {
-    check_next(check);
-    done = is_checked(check);
-    if (!done && enqueue(job)) return;
+    const bool goes_on = hash_one(job);
+    queue_.with([&](Queue& queue) { queue.forget(account); });
+    done = goes_on && is_checked(check);
+    if (goes_on && !done && enqueue(job)) return;
   } catch (const std::exception& error) {  // no memory
-    spdlog::error("a key could not be hashed: {}", error.what());
+    spdlog::error("a key could not be checked: {}", error.what());
   }
   job.share = {};  // first: the connection may check its next keys at once
   if (done)
     finish(check);
   else
     refuse(check);
+}
+
+// Checks the next key, unless its client is to wait behind those that are connected. False: the
+// client is gone.
+bool Authenticator::hash_one(Job& job) try {
+  KeyCheck& check = *job.check;
+  const Peer peer = peer_of(check.socket);
+  if (peer == Peer::gone) {
+    Metrics::add(metrics_.key_checks_abandoned);
+    return false;
+  }
+  const bool steps_back = peer == Peer::half_closed && !std::exchange(job.is_half_closed, true);
+  if (!steps_back && !check_without_hash(check, Lookup::always)) check_next(check);
+  return true;
+} catch (const std::exception& error) {  // no memory
+  spdlog::error("a key could not be hashed: {}", error.what());
+  return false;
 }
 
 template <class Work>
@@ -196,47 +287,65 @@ auto Authenticator::timed(Work work) {
 
 void Authenticator::check_next(KeyCheck& check) {
   Credential& credential = check.credentials[check.checked];
-  if (credential.use == Credential::Use::create) {
-    std::visit(
-        [&](auto& command) {
-          if constexpr (requires { command.key; }) {
-            if (command.account == no_account) return;  // its login was refused
-            command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
-          }
-        },
-        check.commands[credential.first_command]);
-  } else {
+  if (credential.use != Credential::Use::create) {
     const std::uint64_t version = keys_.version(credential.account);  // before its key is read
-    const bool right = is_key_of(credential);
-    // a request without a key, which its account may not make, changes no login
-    if (!credential.key.empty())
-      std::erase_if(check.logins,
-                    [&](const auto& login) { return login.account == credential.account; });
-    if (right) {
-      if (check.logins.size() >= limits_.session_logins_max)
-        check.logins.erase(check.logins.begin());
-      check.logins.push_back({credential.account, quick_digest(secret_, credential.key), version});
-    } else if (credential.use == Credential::Use::operate) {
-      return refuse_creations(check);
-    } else {
-      reject(check.commands, credential);
-    }
+    return decide(check, is_key_of(credential), version);
+  }
+  std::visit(
+      [&](auto& command) {
+        if constexpr (requires { command.key; }) {
+          if (command.account == no_account) return;  // its login was refused
+          const std::uint8_t cost = cost_for(credential.key, limits_.scrypt_log2_n);
+          command.key = timed([&] { return hash_key(credential.key, cost); });
+        }
+      },
+      check.commands[credential.first_command]);
+  wipe(credential.key);
+  ++check.checked;
+}
+
+// The next key is a login's, and right or not. `version`: of its account, when it was compared.
+void Authenticator::decide(KeyCheck& check, bool right, std::uint64_t version) {
+  Credential& credential = check.credentials[check.checked];
+  const bool operates = credential.use == Credential::Use::operate;
+  right = right && (!operates || may_operate(credential.account));
+  auto& logins = operates ? metrics_.operator_logins : metrics_.logins;
+  Metrics::add(logins[right ? LoginResult::accepted : LoginResult::refused]);
+  // a request without a key, which its account may not make, changes no login
+  if (!credential.key.empty())
+    std::erase_if(check.logins,
+                  [&](const auto& login) { return login.account == credential.account; });
+  if (right) {
+    if (check.logins.size() >= limits_.session_logins_max) check.logins.erase(check.logins.begin());
+    check.logins.push_back({credential.account, make_proof(credential.key), version});
+  } else if (operates) {
+    return refuse_creations(check);
+  } else {
+    reject(check.commands, credential);
   }
   wipe(credential.key);
   ++check.checked;
 }
 
+// Nothing for an account that does not exist, or has no key.
+std::optional<KeyHash> Authenticator::stored_hash(const Credential& credential) {
+  if (credential.hash == nullptr) return keys_.find(credential.account);
+  return credential.hash->has_key() ? std::optional(*credential.hash) : std::nullopt;
+}
+
 bool Authenticator::is_key_of(const Credential& credential) {
-  std::optional<KeyHash> hash = keys_.find(credential.account);
-  if (credential.hash != nullptr) hash = *credential.hash;
-  if (hash && !hash->has_key()) hash.reset();
-  const bool same = timed([&] { return is_hash_of(credential.key, hash ? *hash : dummy_); });
-  const bool right =
-      hash.has_value() & same &
-      (credential.use != Credential::Use::operate || may_operate(credential.account));
-  auto& logins =
-      credential.use == Credential::Use::operate ? metrics_.operator_logins : metrics_.logins;
-  Metrics::add(logins[right ? LoginResult::accepted : LoginResult::refused]);
+  if (credential.key.empty()) return false;
+  const std::optional<KeyHash> hash = stored_hash(credential);
+  const bool generated = is_generated_key(credential.key);
+  const KeyHash& dummy = generated ? quick_dummy_ : dummy_;
+  // A generated key may have a slow hash, of a version that knew no other; no other has a quick
+  // one.
+  const bool is_possible = hash && (generated || !is_quick(*hash));
+  const bool same = timed([&] { return is_hash_of(credential.key, is_possible ? *hash : dummy); });
+  const bool right = is_possible & same;
+  if (!is_quick(is_possible ? *hash : dummy))
+    keys_.known().add(make_proof(credential.account, hash.value_or(KeyHash{}), credential.key),
+                      right);
   return right;
 }
 

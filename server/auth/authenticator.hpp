@@ -2,14 +2,23 @@
 // Authenticator checks the keys of request batches before they are submitted (--auth). The core
 // sees commands only: a creation carries the hash of its key, and what came without the right key
 // is for an account that cannot exist, so that the refusal is the engine's own, after the same
-// commit. Every refused login costs one hash on the same threads, whether the key is wrong or
-// missing, the account unknown or without a key. Hashing runs on a few threads at low priority, one
-// key at a time of each request batch, addresses in turn. Creations without the operator's key do
-// not reach the core at all.
+// commit. A wrong key costs one hash, whether the account exists or has a key or not. Creations
+// without the operator's key do not reach the core at all.
+//
+// No hash is needed for a key that the connection has proven, that was right before on any
+// connection (KnownKeys), or that is generated (generated_key.hpp). The rest waits for the threads
+// that hash, in this order: what an operator creates; then each address in turn, each account of it
+// in turn, one key at a time; and behind them clients that have closed their side. The check of a
+// connection that is gone ends. So that a known key does not let a client guess faster than hashes
+// go, no key of an account is looked up while another one of the same account waits.
+//
 // Called by conversations and by HTTP. Owner: Server; it outlives its callers.
 
-#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -29,12 +38,11 @@ class Authenticator {
   Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& metrics);
   ~Authenticator();
 
-  // True: every key of the batch is checked, or is that of a login that the connection has. False:
-  // some need a hash. Any thread.
-  bool is_checked(KeyCheck& check) const;
+  // Checks keys as long as they need no hash. True: every key of the batch is checked. Any thread.
+  bool is_checked(KeyCheck& check);
   // Checks the rest of the keys and calls check.on_done, from a thread of its own or at once.
-  // check.refused then: the authenticator stops, the address has too many checks waiting, or there
-  // is no memory. Any thread.
+  // check.refused then: the authenticator stops, the address has too many checks waiting, there is
+  // no memory, or the connection is gone. Any thread.
   void check(KeyCheck& check);
   // What check.accepted() was is committed with these outcomes: adds those of refused creations,
   // and the accounts that the batch created can be logged in to. Call it before the client gets the
@@ -52,28 +60,44 @@ class Authenticator {
   struct Job {
     KeyCheck* check;
     AddressQuota::Share share;
+    bool is_half_closed = false;  // by the client
   };
   struct Queue {
-    FairQueue<Job> jobs;
+    Fifo<Job> creations;  // of operators
+    FairQueue<Job> live, half_closed;
+    // by account, with those that are being hashed
+    std::map<std::string, std::size_t, std::less<>> waiting;
+    std::size_t turn = 0;
     bool stopping = false;
+    bool empty() const { return creations.empty() && live.empty() && half_closed.empty(); }
+    std::size_t size() const { return creations.size() + live.size() + half_closed.size(); }
+    void push(Job job);
+    Job pop();
+    void forget(const AccountId& account);  // one of its jobs waits no more
   };
+  enum class Lookup { if_alone, always };
 
   bool enqueue(Job& job);
+  bool displace(Job& job);
   void run();
   void work(Job job);
+  bool hash_one(Job& job);
+  bool has_login(KeyCheck& check) const;
+  bool check_without_hash(KeyCheck& check, Lookup lookup);
   void check_next(KeyCheck& check);
+  void decide(KeyCheck& check, bool right, std::uint64_t version);
+  std::optional<KeyHash> stored_hash(const Credential& credential);
   bool is_key_of(const Credential& credential);
   bool may_operate(const AccountId& account) const;
+  bool is_waiting(const AccountId& account);
   template <class Work>
   auto timed(Work work);
 
   const AuthLimits& limits_;
   KeyRing& keys_;
   Metrics& metrics_;
-  // hashed against if an account has no key
-  KeyHash dummy_;
-  // of the digests that connections remember
-  std::array<std::uint8_t, 32> secret_;
+  // hashed against if an account has no key, or none of the form of the one that came
+  KeyHash dummy_, quick_dummy_;
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_
   std::vector<std::thread> threads_;

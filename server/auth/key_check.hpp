@@ -4,12 +4,12 @@
 // conversation, or the coroutine of one HTTP request; the authenticator's from check() until
 // on_done. Thread: one at a time.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "auth/known_keys.hpp"
 #include "base/peer_address.hpp"
 #include "protocol/credentials.hpp"
 
@@ -18,11 +18,13 @@ namespace exchange {
 struct KeyCheck {
   struct Login {
     AccountId account;
-    std::array<std::uint8_t, 32> digest;  // of the key
-    std::uint64_t version;                // KeyRing::version() of the account for which it holds
+    KeyProof key;           // of the key alone
+    std::uint64_t version;  // KeyRing::version() of the account for which it holds
   };
 
-  explicit KeyCheck(const PeerAddress& address_) : address(address_) {}
+  // `socket`: of the client; a check ends with its connection. -1: not known, the check is made.
+  explicit KeyCheck(const PeerAddress& address_, int socket_ = -1)
+      : address(address_), socket(socket_) {}
   // The keys are wiped once they are checked; commands without the right key are changed.
   void begin_batch(std::span<Credential> batch_credentials, std::span<Command> batch_commands) {
     credentials = batch_credentials;
@@ -41,7 +43,8 @@ struct KeyCheck {
     return false;
   }
 
-  const PeerAddress address;      // for limits and turns
+  const PeerAddress address;  // for limits and turns
+  const int socket;
   std::vector<Login> logins;      // newest last
   std::uint64_t key_version = 0;  // KeyRing::version() for which all of them hold
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "auth/known_keys.hpp"
 #include "base/guarded.hpp"
 #include "engine/login_change.hpp"
 
@@ -45,6 +46,8 @@ class KeyRing {
       return found != logins.end() && found->second.role == Role::market_operator;
     });
   }
+  // Results of checks of these keys.
+  KnownKeys& known() { return known_; }
   // Another one once a login that was good may be so no more: of any account, or of this one.
   std::uint64_t version() const { return version_; }
   std::uint64_t version(const AccountId& account) {
@@ -63,6 +66,7 @@ class KeyRing {
   // a tree: clients cannot choose ids that collide
   using Logins = std::map<std::string, Login, std::less<>>;
   Guarded<Logins> logins_;
+  KnownKeys known_;
   std::atomic<std::uint64_t> version_ = 0;
 };
 

@@ -12,10 +12,13 @@ namespace exchange {
 struct AuthLimits {
   bool required = false;
   std::string operator_key_file;
-  // that hash keys, at low priority: each needs the memory of scrypt_log2_n
+  // that hash keys: each needs the memory of scrypt_log2_n. The server has one for each CPU, at
+  // most threads_max
   unsigned threads = 1;
-  // of these threads: a third of the share that others get of a busy CPU
-  int nice = 5;
+  static constexpr unsigned threads_max = 4;
+  // of all but the first: after a takeover all clients log in at once, and CPUs are idle until they
+  // have. The first has its share of a busy host, so that a login takes milliseconds there too.
+  int nice_of_others = 19;
   // accounts that one connection stays logged in to; the oldest goes first
   std::size_t session_logins_max = 16;
   // request batches of one address whose keys wait to be hashed; more are refused

@@ -6,11 +6,14 @@
 
 #include <stdexcept>
 
+#include "auth/generated_key.hpp"
+
 namespace exchange {
 namespace {
 
 constexpr std::uint8_t block_size = 8, parallel = 1;
-constexpr unsigned log2_n_max = 24;  // 16 GiB: more is damage, not a parameter
+constexpr std::uint8_t quick_log2_n = 1;  // the least that scrypt has
+constexpr unsigned log2_n_max = 24;       // 16 GiB: more is damage, not a parameter
 
 std::array<std::uint8_t, KeyHash{}.digest.size()> digest_of(std::string_view key,
                                                             const KeyHash& cost) {
@@ -34,6 +37,12 @@ KeyHash hash_key(std::string_view key, std::uint8_t log2_n) {
   hash.digest = digest_of(key, hash);
   return hash;
 }
+
+std::uint8_t cost_for(std::string_view key, std::uint8_t log2_n) {
+  return is_generated_key(key) ? quick_log2_n : log2_n;
+}
+
+bool is_quick(const KeyHash& hash) { return hash.log2_n == quick_log2_n; }
 
 bool is_hash_of(std::string_view key, const KeyHash& hash) {
   const auto digest = digest_of(key, hash);

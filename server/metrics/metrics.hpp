@@ -111,6 +111,8 @@ struct Metrics {
   Counter key_hash_us{all, "exchange_key_hash_microseconds_total", "Time spent hashing keys."};
   Gauge key_queue_depth{all, "exchange_key_queue_depth",
                         "Request batches whose keys wait to be hashed."};
+  Counter key_checks_abandoned{all, "exchange_key_checks_abandoned_total",
+                               "Checks of keys that ended with their connection, without a hash."};
 
   // store
   Gauge batch{all, "exchange_journal_batch", "Newest committed batch."};

@@ -46,6 +46,7 @@ class ConnectionTable {
     ~Lease();
 
     const PeerAddress& address() const { return record_->place.address(); }
+    int descriptor() const { return record_->descriptor; }
 
     // The client owes nothing: it may be silent for the idle time. This is the first state.
     void idle();

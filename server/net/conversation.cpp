@@ -20,7 +20,7 @@ Conversation::Conversation(ConnectionLease lease, Submission& submission,
       metrics_(metrics),
       authenticator_(authenticator),
       secure_(secure) {
-  if (authenticator_ != nullptr) keys_.emplace(lease_.address());
+  if (authenticator_ != nullptr) keys_.emplace(lease_.address(), lease_.descriptor());
 }
 
 Conversation::Step Conversation::start() {

@@ -91,7 +91,8 @@ struct Guard {
 // One connection: what a conversation does with its session, the authenticator and the core.
 class Talk {
  public:
-  explicit Talk(Guard& guard, PeerAddress address = {}) : keys(address), guard_(guard) {}
+  explicit Talk(Guard& guard, PeerAddress address = {}, int socket = -1)
+      : keys(address, socket), guard_(guard) {}
 
   // Takes in what a client sends; true if there is a batch.
   bool receive(std::string_view bytes) { return testing::receive(session, bytes); }
