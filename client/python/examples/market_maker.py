@@ -15,9 +15,8 @@ BUY, SELL = 1, -1
 class MarketMaker:
     def __init__(self, exchange: AsyncExchange, options: argparse.Namespace) -> None:
         self.exchange, self.options, self.symbol = exchange, options, options.symbol
-        self.price = self.quoted = Decimal(
-            0
-        )  # the last one, and the one that the orders are around
+        self.price = options.price  # the last one; 0 before the first trade
+        self.quoted = Decimal(0)  # the price that the orders are around
         self.position = self.cash = Decimal(0)  # bought and earned since the start
         self.refs: dict[int, str] = {}  # of each side's order, until it is known to have ended
         self.limits: dict[int, Decimal] = {}
@@ -46,7 +45,6 @@ class MarketMaker:
                 self.price = market.trades[-1].price
             elif not self.price and market.bid and market.ask:  # before the first trade
                 self.price = (market.bid.price + market.ask.price) / 2
-            self.price = self.price or Decimal(100)
             self.is_new |= market.is_snapshot
             self.changed.set()
 
@@ -96,6 +94,7 @@ async def main() -> None:
     parser.add_argument("--account", default="9001", help="created with cash and shares if needed")
     parser.add_argument("--shares", type=int, default=10, help="of a quote (default: %(default)s)")
     parser.add_argument("--spread", type=Decimal, default=Decimal("0.004"), help="of the price")
+    parser.add_argument("--price", type=Decimal, default=0, help="until there is one in the market")
     parser.add_argument("--position-max", type=int, default=50, help="shares bought or sold")
     options = parser.parse_args()
     # Ctrl-C, or whatever else ends the connection, cancels what is open.

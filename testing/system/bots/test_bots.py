@@ -172,7 +172,18 @@ class InPython(Trading, unittest.TestCase):
         path = f"PYTHONPATH={ROOT / 'client/python/src'}"
         program = ROOT / "client/python/examples/market_maker.py"
         address = f"127.0.0.1:{self.server.port}"
-        words = ("--account", "1", "--spread", "0.002", "--connect", address, "--http", server)
+        words = (
+            "--account",
+            "1",
+            "--spread",
+            "0.002",
+            "--price",
+            "100",
+            "--connect",
+            address,
+            "--http",
+            server,
+        )
         return Program("env", path, sys.executable, program, symbol, *words)
 
 
