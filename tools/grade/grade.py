@@ -17,6 +17,7 @@ sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
 import apart  # noqa: E402
 import bundle  # noqa: E402
+import compose  # noqa: E402
 import figures  # noqa: E402
 import gradebook  # noqa: E402
 import moments  # noqa: E402
@@ -144,6 +145,8 @@ def parser():
     add("--limit-cpus", type=count, default=0, metavar="N", help="CPUs of a server (all)")
     text = "whether servers and builds run in a sandbox of bubblewrap; auto: if that works (auto)"
     add("--sandbox", choices=("auto", "on", "off"), default="auto", help=text)
+    text = "compose projects among the submissions, which no sandbox holds (refuse; without a sandbox allow)"
+    add("--compose-projects", choices=("refuse", "allow"), help=text)
     text = "all servers may read this file or folder in the sandbox"
     add("--sandbox-read", type=Path, action="append", default=[], metavar="PATH", help=text)
     text = "builds in the sandbox may use the network, to download packages"
@@ -296,6 +299,7 @@ def run(every, shared, fresh, only=()):
     others = [made for made in others if made]
     for made in others:
         moments.find(made, shared)
+    others = [pages.presentable(made, None, shared, every) for made in others]
     grade_at_once(gradable, shared)
     grades, reference = [], None
     for one in queue:
@@ -346,10 +350,12 @@ def main(arguments):
             return write_bundle(chosen)
         every, shared = submissions_of(chosen), grading_of(chosen)
         roster = gradebook.read(chosen.roster) if chosen.roster else None
+        check_sandbox(chosen.sandbox, shared)
+        if (chosen.compose_projects or ("allow", "refuse")[shared.limits.sandbox]) == "refuse":
+            compose.refuse(every, chosen.compose)
         if chosen.list:
             return list_all([one for one in every if is_chosen(one, chosen.only)], shared)
         check_tools(shared.bin)
-        check_sandbox(chosen.sandbox, shared)
         shared.output.mkdir(parents=True, exist_ok=True)
         processes.adopt_orphans()
         grades, reference, others = run_to_the_end(every, shared, chosen.fresh, chosen.only)

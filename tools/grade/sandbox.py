@@ -35,6 +35,7 @@ UIDS = range(
     62000, 63000
 )  # of submissions, if root runs the grader; no accounts of this machine are expected there
 USER = "submission"
+ENTRIES_MAX = 500  # of a folder that are shown one by one
 HIDDEN_MAX = 100  # files below one folder that are hidden one by one; beyond, all of the folder is
 UNREADABLE = "-type d ! -perm -005 -print0 -prune -o ! -type d ! -type l ! -perm -004 -print0"
 
@@ -208,8 +209,9 @@ def wrapped(
     if uid:
         users = [*_mode("0644"), "--ro-bind-data", str(USERS), "/etc/passwd"]
         mounts.append(("/etc/passwd", users))
-    mounts += [(path, ["--ro-bind", path, path]) for path in readable]
-    mounts.append((folder, ["--bind" if is_own else "--ro-bind", folder, folder]))
+    for path in readable:
+        mounts += _readable(path, uid)
+    mounts += [(folder, ["--bind", folder, folder])] if is_own else _readable(folder, uid)
     if output:
         mounts.append((output, ["--tmpfs", output]))
     # What is mounted later hides what is below it.
@@ -228,6 +230,21 @@ def wrapped(
     made += ["prlimit", processes.limit("nproc", threads + MORE_THREADS), "--"] if threads else []
     shell = ["/bin/sh", "-c"]
     return [*made, *shell, command] if is_build else [*made, *shell, WAIT_FOR_ALL, "sh", command]
+
+
+def _readable(folder, uid):
+    """Also a folder that only its owner may enter, if that is root and the submission is another user: what is in it has rights of
+    its own."""
+    is_closed = os.path.isdir(folder) and os.stat(folder).st_mode & 0o5 != 0o5
+    if not uid or not is_closed or len(os.listdir(folder)) > ENTRIES_MAX:
+        return [(folder, ["--ro-bind", folder, folder])]
+    mounts = [(folder, ["--dir", folder])]
+    for entry in os.scandir(folder):
+        if entry.is_symlink():
+            mounts.append((entry.path, ["--symlink", os.readlink(entry.path), entry.path]))
+        else:
+            mounts.append((entry.path, ["--ro-bind", entry.path, entry.path]))
+    return mounts
 
 
 @functools.cache

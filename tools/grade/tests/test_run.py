@@ -229,6 +229,7 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
         self.write("path/docker", "#!/bin/sh\necho 'no engine' >&2; exit 1\n", True)
         path = {"PATH": f"{self.folder / 'path'}:{os.environ['PATH']}"}
         arguments = ["--submissions", str(self.folder / "all"), "--parts", "conformance"]
+        arguments += ["--compose-projects", "allow"]
         status, out, log = self.grade(*arguments, env=path)
         self.assertEqual(1, status)
         self.assertIn("ada: not graded: docker cannot be used: no engine", log)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import uuid
 from pathlib import Path
 
 import apart
+import compose
 import processes
 import sandbox
 import toys
@@ -249,7 +251,35 @@ class Modes(Course):
 
     def test_secrets_of_the_environment_stay_with_the_grader(self):
         kept = sandbox.environment({"PATH": "/bin", "API_TOKEN": "x", "JAVA_HOME": "/j"})
-        self.assertEqual({"PATH": "/bin", "JAVA_HOME": "/j"}, kept)
+        own = {"USER": sandbox.USER, "LOGNAME": sandbox.USER} if sandbox.user() else {}
+        self.assertEqual({"PATH": "/bin", "JAVA_HOME": "/j", **own}, kept)
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+class ComposeProjects(Course):
+    def grades_of(self, *arguments):
+        """{name: what --list prints of it}"""
+        _, out, said = self.grade("--list", "--parts", "conformance", *arguments)
+        return dict(re.findall(r"^(\S+): (.*)", out, re.M)), said
+
+    def test_a_submission_does_not_choose_to_be_outside_of_the_sandbox(self):
+        self.write("all/eve/docker-compose.yml", "services: {}")
+        self.write("all/cyd/grade.toml", "compose = 'x'")
+        self.write("all/cyd/x/compose.yml", "services: {}")
+        self.write("own/compose.yml", "services: {}")
+        arguments = ["--submissions", str(self.all), "--compose", str(self.folder / "own")]
+        for more, is_refused in (
+            (["--sandbox", "on"], True),
+            ([], True),
+            (["--sandbox", "off", "--compose-projects", "refuse"], True),
+            (["--sandbox", "off"], False),
+            (["--sandbox", "on", "--compose-projects", "allow"], False),
+        ):
+            found, said = self.grades_of(*arguments, *more)
+            for name in ("eve", "cyd"):
+                self.assertEqual(is_refused, compose.REFUSED in found[name], (more, said))
+            self.assertIn("docker compose up -d", found["own"])
+            self.assertNotIn("cannot be graded", found["a-good"])
 
 
 class Apart(toys.TestCase):
