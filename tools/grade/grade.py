@@ -349,7 +349,7 @@ def main(arguments):
         if chosen.bundle:
             return write_bundle(chosen)
         every, shared = submissions_of(chosen), grading_of(chosen)
-        roster = gradebook.read(chosen.roster) if chosen.roster else None
+        roster = gradebook.read(chosen.roster, chosen.assignment) if chosen.roster else None
         check_sandbox(chosen.sandbox, shared)
         if (chosen.compose_projects or ("allow", "refuse")[shared.limits.sandbox]) == "refuse":
             compose.refuse(every, chosen.compose)

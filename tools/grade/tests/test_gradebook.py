@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,12 +34,13 @@ def one(name, *students):
 
 
 class Gradebook(unittest.TestCase):
-    def filled(self, text, grades, assignment="Exchange server"):
+    def filled(self, text, grades, assignment="Exchange server", encoding="utf-8-sig"):
         with TemporaryDirectory() as folder:
             file = Path(folder) / "roster.csv"
-            file.write_text(text, encoding="utf-8-sig")
-            written, unplaced = gradebook.filled(gradebook.read(file), grades, assignment)
-        delimiter = ";" if ";" in text else ","
+            file.write_text(text, encoding=encoding)
+            roster = gradebook.read(file, assignment)
+            written, unplaced = gradebook.filled(roster, grades, assignment)
+        delimiter = roster.delimiter
         return list(csv.reader(io.StringIO(written), delimiter=delimiter)), unplaced
 
     def test_canvas_gets_its_columns_and_the_assignment_alone(self):
@@ -83,4 +85,72 @@ class Gradebook(unittest.TestCase):
             with self.assertRaises(BadInput, msg=text):
                 self.filled(text, [])
         with self.assertRaises(BadInput):
-            gradebook.read("/nowhere/roster.csv")
+            gradebook.read("/nowhere/roster.csv", "Server")
+
+    def test_of_two_that_would_fill_one_row_none_wins(self):
+        ada, eve = one("ada", ["4711", "Ada Lovelace"]), one("eve", ["eve@x", "Ada Lovelace"])
+        for given in ([(ada, 90, 100), (eve, 10, 100)], [(eve, 10, 100), (ada, None, 100)]):
+            rows, unplaced = self.filled(WORKSHEET, given)
+            self.assertEqual(["", "3.00"], [row[4] for row in rows[1:]])
+            self.assertIn(
+                "would fill the same row, Participant 4711 Ada Lovelace", "".join(unplaced)
+            )
+
+    def test_a_number_counts_where_students_are_named_and_with_their_name(self):
+        """Not if it is that of a group, or equal to the points of another."""
+        team, bob = one("Team", ["4711", "Team 7"]), one("bob", ["9", "bob"])
+        rows, unplaced = self.filled(WORKSHEET, [(team, 90, 100)])
+        self.assertEqual(["", "3.00"], [row[4] for row in rows[1:]])
+        self.assertEqual(["Team 7 has the number 4711 of another name in the roster"], unplaced)
+        rows, unplaced = self.filled(CANVAS, [(bob, 90, 100)])  # 9 are Ada's points of the essay
+        self.assertEqual("", rows[2][-1])
+        self.assertEqual(["bob is not in the roster, or not alone"], unplaced)
+        blind = "Identifier,Status,Grade,Maximum Grade\nParticipant 4711,Submitted,,20\n"
+        rows, _ = self.filled(blind, [(one("x", ["4711", "Teilnehmer in"]), 90, 100)])
+        self.assertEqual("18.00", rows[1][2])
+
+    def test_names_are_compared_as_people_read_them(self):
+        decomposed = "Name,Login\nZoe\u0308  Mu\u0308ller ,z\n"
+        rows, unplaced = self.filled(decomposed, [(one("zo\xeb m\xfcller"), 7, 7)])
+        self.assertEqual(("7.00", []), (rows[1][2], unplaced))
+        rows, unplaced = self.filled("Name,Login\nZo\xeb,z\n", [(one("Zoe\u0308"), 7, 7)])
+        self.assertEqual(("7.00", []), (rows[1][2], unplaced))
+
+    def test_headings_may_have_blanks_and_other_letters(self):
+        text = " student , ID ,SIS User ID,SIS Login ID, SECTION ,EXCHANGE  server (12) \n"
+        text += "  points possible ,,,,,50\nAda,42,u,a,S,\n"
+        rows, _ = self.filled(text, [(one("42"), 80, 100)])
+        self.assertEqual(["50", "40.00"], [row[-1] for row in rows[1:]])
+
+    def test_a_student_may_be_called_points_possible(self):
+        text = "Name,Login,Server\nPoints Possible,p,1\nAda,a,\n"
+        rows, _ = self.filled(text, [(one("a"), 80, 100), (one("p"), 40, 100)], "Server")
+        self.assertEqual(["40.00", "80.00"], [row[-1] for row in rows[1:]])
+
+    def test_a_line_that_names_the_separator_is_left_out(self):
+        for line in ("sep=;", '"SEP=;"'):
+            rows, _ = self.filled(f"{line}\r\nName;E,Mail,x\r\nAda;a@x\r\n", [(one("a"), 1, 1)])
+            self.assertEqual([["Name", "E,Mail,x", "Exchange server"]], rows[:1])
+            self.assertEqual(["Ada", "a@x", "1.00"], rows[1])
+
+    def test_what_a_spreadsheet_saves_as_unicode_text_is_read(self):
+        for encoding in ("utf-16", "utf-8", "utf-8-sig"):
+            text = '"Name, all"\tLogin\nZo\xeb\tz\n'
+            rows, _ = self.filled(text, [(one("Zo\xeb"), 1, 1)], encoding=encoding)
+            self.assertEqual(["Zo\xeb", "z", "1.00"], rows[1])
+        with self.assertRaisesRegex(BadInput, "neither UTF-8 nor UTF-16"):
+            self.filled("Name,Login\nZo\xeb,z\n", [], encoding="latin-1")
+
+    def test_a_table_that_would_lose_students_is_refused(self):
+        long = "x" * 200_000
+        for text, words in (
+            ('Name,Login\nAda,"a\nBob,b\n', "from line 2 on a quote does not end"),
+            (f'Name,Login\nAda,a\nBob,"{long}\n', "from line 3 on a quote does not end"),
+            ('Name,Login\nAda,"a\nBob,"b"\n', "text follows it"),
+            ("Name,Login\nLovelace, Ada,a\n", "line 2 has more cells than the 2"),
+            ("Server (1),Server (2),Name\n,,Ada\n", "has 2 columns 'Server (1)'"),
+        ):
+            with self.assertRaisesRegex(BadInput, re.escape(words)):
+                self.filled(text, [], "Server")
+        rows, _ = self.filled(f'Name,Login\nAda,a,,\nBob,"{long}"\n', [(one("ada"), 1, 1)])
+        self.assertEqual(long, rows[2][1])
