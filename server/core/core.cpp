@@ -194,8 +194,9 @@ void Core::show_state() {
 }
 
 void Core::note_unprojected() {
-  if (!health_->lacks_projection() && committer_.exchange().changed_rows() > 0)
-    health_->note_unprojected(clock_.monotonic_ns());
+  if (committer_.exchange().changed_rows() == 0) return;
+  health_->note_committed(committer_.last_batch());
+  if (!health_->lacks_projection()) health_->note_unprojected(clock_.monotonic_ns());
 }
 
 void Core::release_closed(std::size_t orders_max) {

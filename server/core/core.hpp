@@ -42,6 +42,13 @@ class Core final : public Service {
   void read_events(std::vector<EventRange> ranges, OrderReader::OnEvents on_read) {
     order_reader_.read_events(std::move(ranges), std::move(on_read));
   }
+  // OrderReader::read_fills. Any thread.
+  bool read_fills(const FillRange& range, OrderReader::OnFills on_read, std::size_t waiting_max) {
+    return order_reader_.read_fills(range, std::move(on_read), waiting_max);
+  }
+  // A reader waits for rows of a committed batch: the next projection begins as soon as after
+  // events. Any thread.
+  void await_projection() { projector_.await_rows(); }
   // Whether clients wait for events of accounts. Any thread.
   void expect_events(bool expected) { projector_.expect_events(expected); }
   // Calls `confirmed` on the core thread once the store has confirmed that this server is still the

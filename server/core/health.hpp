@@ -51,10 +51,19 @@ class Health {
   // note_unprojected().
   bool lacks_projection() const { return unprojected_ns_.load(std::memory_order_relaxed) != 0; }
   void note_unprojected(std::int64_t now_ns) { set(unprojected_ns_, now_ns); }
+  // Core thread, before a client can know of it: the newest batch whose changes come into the
+  // tables. One that changed no row never does.
+  void note_committed(std::uint64_t batch) { committed_batch_ = batch; }
+  std::uint64_t committed_batch() const { return committed_batch_; }
   // Core thread: all changes are being handed to the projector.
   void note_offered() { set(offered_ns_, unprojected_ns_.exchange(0, std::memory_order_relaxed)); }
   // Projector thread: what was offered is in the tables.
-  void note_projected() { set(offered_ns_, 0); }
+  void note_projected(std::uint64_t batch) {
+    set(offered_ns_, 0);
+    projected_batch_ = batch;
+  }
+  // The tables have the changes up to this batch; 0 before the first projection.
+  std::uint64_t projected_batch() const { return projected_batch_; }
   // Age of the oldest change that the tables lack; 0 if they lack none.
   std::int64_t projection_lag_ns(std::int64_t now_ns) const {
     return std::max(age(offered_ns_, now_ns), age(unprojected_ns_, now_ns));
@@ -68,6 +77,7 @@ class Health {
     return since_ns == 0 ? 0 : std::max<std::int64_t>(now_ns - since_ns, 0);
   }
 
+  std::atomic<std::uint64_t> committed_batch_{0}, projected_batch_{0};
   std::atomic<bool> store_available_{true}, reads_available_{true}, in_store_{false};
   Time batch_began_ns_{0}, unprojected_ns_{0}, offered_ns_{0};
   Time beat_ns_{0}, read_began_ns_{0}, journal_read_ns_{0};

@@ -63,8 +63,16 @@ bool OrderReader::look_up(OrderId order, const ExecutionRange& range, OnFound fo
                           std::size_t waiting_max) {
   const bool taken = queue_.with([&](Queue& queue) {
     if (queue.stopping || queue.lookups >= waiting_max) return false;
+  return add_lookup(Lookup{order, range, std::move(found)}, waiting_max);
+}
+
+bool OrderReader::read_fills(const FillRange& range, OnFills on_read, std::size_t waiting_max) {
+  return add_lookup(FillsLookup{range, std::move(on_read)}, waiting_max);
+}
+
+bool OrderReader::add_lookup(Job lookup, std::size_t waiting_max) {
     ++queue.lookups;
-    queue.waiting.push_back(Lookup{order, range, std::move(found)});
+    queue.waiting.push_back(std::move(lookup));
     return true;
   });
   if (taken) queue_.notify();
@@ -87,7 +95,8 @@ void OrderReader::run() {
                       if (queue.waiting.empty()) return {};
                       Job first = std::move(queue.waiting.front());
                       queue.waiting.pop_front();
-                      queue.lookups -= std::holds_alternative<Lookup>(first);
+                      queue.lookups -= std::holds_alternative<Lookup>(first) ||
+                                       std::holds_alternative<FillsLookup>(first);
                       return first;
                     });
     if (!job) return;
@@ -135,6 +144,17 @@ bool OrderReader::run(const EventsLookup& lookup) {
 
 OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr int reads_at_once = 64;
+bool OrderReader::run(const FillsLookup& lookup) {
+  try {
+    const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
+    lookup.on_read(
+        with_retries("fills of an account", [&] { return store_.read_fills(lookup.range); }));
+    return true;
+  } catch (const StoreUnavailable&) {
+    return false;
+  }
+}
+
   // With more executions than this in memory, the submission is resolved to its end at once.
   constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;

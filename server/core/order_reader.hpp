@@ -2,7 +2,7 @@
 // OrderReader answers queries and cancels of orders that the engine has released from memory. It
 // reads them from the tables, on its own thread. Such orders are closed and cannot change, so no
 // lock and no ordering with the core is needed. The HTTP port reads single orders, and events of
-// accounts, through it.
+// accounts and their fills, through it.
 
 #include <deque>
 #include <functional>
@@ -41,6 +41,9 @@ class OrderReader {
   // stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
+  // Likewise, with the fills of a range; it counts as a lookup.
+  using OnFills = std::function<void(Fills)>;
+  bool read_fills(const FillRange& range, OnFills on_read, std::size_t waiting_max);
   // Likewise, with the events of each range, as far as the tables have them. The caller limits how
   // many of these calls wait: one for each connection.
   using Events = std::vector<std::vector<EventRow>>;
@@ -57,7 +60,11 @@ class OrderReader {
     std::vector<EventRange> ranges;
     OnEvents on_read;
   };
-  using Job = std::variant<Submission*, Lookup, EventsLookup>;
+  struct FillsLookup {
+    FillRange range;
+    OnFills on_read;
+  };
+  using Job = std::variant<Submission*, Lookup, EventsLookup, FillsLookup>;
   struct Queue {
     // Served in turn. Bounded: each connection has at most one submission, and lookups are counted.
     std::deque<Job> waiting;
@@ -69,6 +76,8 @@ class OrderReader {
   bool run(Submission* submission);
   bool run(const Lookup& lookup);
   bool run(const EventsLookup& lookup);
+  bool run(const FillsLookup& lookup);
+  bool add_lookup(Job lookup, std::size_t waiting_max);
   enum class Progress { done, more, stopped };
   Progress resolve_some(Submission& submission);
   template <class Read>

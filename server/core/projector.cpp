@@ -50,7 +50,7 @@ void Projector::offer(Rows& rows, BatchNumber batch, ClosedMark closed) {
     slot.closed = closed;
     slot.size = slot.rows.size();
     slot.began = now();
-    slot.events = false;
+    slot.awaited = false;
   });
   slot_.notify();
 }
@@ -75,8 +75,11 @@ void Projector::hurry() {
 }
 
 void Projector::note_events() {
-  if (!events_expected_) return;
-  const bool noted = slot_.with([](Slot& slot) { return std::exchange(slot.events, true); });
+  if (events_expected_) await_rows();
+}
+
+void Projector::await_rows() {
+  const bool noted = slot_.with([](Slot& slot) { return std::exchange(slot.awaited, true); });
   if (!noted) slot_.notify();
 }
 
@@ -125,12 +128,12 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   });
   const std::chrono::nanoseconds taken = now() - began;
   const std::chrono::nanoseconds pause = interval - taken;
-  // Events end the pause, but not before it took as long as the projection: rows that change often
-  // are written less often.
+  // Events and readers end the pause, but not before it took as long as the projection: rows that
+  // change often are written less often.
   const auto least = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
   const auto ended = [](const Slot& slot) { return slot.hurry || slot.stopping; };
   slot_.wait_for(least, ended);
-  slot_.wait_for(pause - least, [&](const Slot& slot) { return slot.events || ended(slot); });
+  slot_.wait_for(pause - least, [&](const Slot& slot) { return slot.awaited || ended(slot); });
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {
@@ -148,7 +151,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
     }
   }
   Metrics::set(metrics_.projected_batch, batch);
-  health_.note_projected();
+  health_.note_projected(batch);
   if (on_projected_) on_projected_(rows, batch);
 }
 

@@ -47,10 +47,12 @@ class Projector {
   void expect_events(bool expected) { events_expected_ = expected; }
   // Core thread. There are some that were not offered yet.
   void note_events();
+  // A reader waits for rows that were not offered yet: shortens the pause as events do. Any thread.
+  void await_rows();
 
  private:
   struct Slot {
-    bool offered = false, busy = false, hurry = false, events = false, stopping = false;
+    bool offered = false, busy = false, hurry = false, awaited = false, stopping = false;
     Rows rows;
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;
