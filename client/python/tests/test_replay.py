@@ -279,7 +279,9 @@ class Replays(InFolder):
         """The report of a replay, and the executions in the server's tables as (symbol, price, shares)."""
         store = f"sqlite:{self.folder}/exchange.db"
         with ExchangeServer("--keep-journal", store=store) as server:
-            found, out, err = run(*words, "--connect", f"127.0.0.1:{server.port}")
+            address = f"127.0.0.1:{server.port}"
+            http = f"127.0.0.1:{server.http_port}"
+            found, out, err = run(*words, "--connect", address, "--http", http)
             self.assertEqual(found, status, err)
             server.stop()
         return out, self.executions("exchange.db")
@@ -383,9 +385,11 @@ class Replays(InFolder):
 class WithBots(InFolder):
     def setUp(self):
         super().setUp()
-        self.server = ExchangeServer().start()
+        self.store = self.folder / "exchange.db"
+        self.server = ExchangeServer(store=f"sqlite:{self.store}").start()
         self.addCleanup(self.server.close)
         self.address = f"127.0.0.1:{self.server.port}"
+        self.http = f"127.0.0.1:{self.server.http_port}"
         self.bot = Exchange(self.address, account=1)
         self.addCleanup(self.bot.close)
         self.bot.create_account(1, balance=10**9)
@@ -400,6 +404,8 @@ class WithBots(InFolder):
             path,
             "--connect",
             self.address,
+            "--http",
+            self.http,
         ]
         environment = os.environ | {"PYTHONPATH": str(support.ROOT / "client/python/src")}
         process = subprocess.Popen(
@@ -437,18 +443,52 @@ class WithBots(InFolder):
         )
         self.assertIn("  1 missing: other accounts had executed its resting order", report)
         self.assertIn(
-            "other accounts: executed 70 shares of 1 orders of the tape, and traded 0 shares in place of 0",
+            "other accounts: executed 70 shares of 1 orders of the tape, and traded 0 shares in 0 of its "
+            "executions; 1 orders ended\n",
             report,
+        )
+
+    def test_what_other_accounts_took_and_what_they_gave_do_not_make_up_for_each_other(self):
+        path = self.lobster(
+            "34200.0,1,1,100,1000000,1", "34200.2,4,1,60,1000000,1", "34201.4,4,1,40,1000000,1"
+        )
+        bid = self.bot.buy("ABC", 10, 100)  # before the order of the tape
+        replay = self.start(path)
+        wait_until(lambda: self.bot.query(bid).executed == 10, "the execution of the tape")
+        self.take(10)
+        report, err = replay.communicate()
+        self.assertEqual(replay.returncode, 0, err)
+        self.assertIn("trades: 2 of the tape, 2 the same\n", report)
+        self.assertIn(
+            "other accounts: executed 10 shares of 1 orders of the tape, and traded 10 shares in 1 of its "
+            "executions; 1 orders ended\n",
+            report,
+        )
+        query = "SELECT sum(shares) FROM tape WHERE '1' IN (buy_account, sell_account)"
+        self.server.stop()
+        with contextlib.closing(sqlite3.connect(self.store)) as tables:
+            self.assertEqual(tables.execute(query).fetchone(), (20,))
+
+    def test_without_the_http_port_the_report_has_lower_bounds(self):
+        self.bot.buy("ABC", 60, 101)
+        path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
+        words = ("lobster", path, "--connect", self.address, "--http", self.address)
+        status, report, _ = run(*words)
+        self.assertEqual(status, 0)
+        self.assertIn("executed at least 0 shares of 0 orders of the tape, and traded at", report)
+        self.assertIn(
+            "at least 60 shares in 1 of its executions; exact figures need --http", report
         )
 
     def test_the_report_says_where_other_accounts_had_a_better_price(self):
         self.bot.buy("ABC", 60, 101)
         path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
-        status, report, _ = run("lobster", path, "--connect", self.address)
+        words = ("lobster", path, "--connect", self.address, "--http", self.http)
+        status, report, _ = run(*words)
         self.assertEqual(status, 0)
         self.assertIn("trades: 1 of the tape, 0 the same, 1 other price\n", report)
         self.assertIn("1 other price: an order of another account had a better price", report)
-        self.assertIn("and traded 60 shares in place of 1; 1 orders ended", report)
+        self.assertIn("and traded 60 shares in 1 of its executions; 1 orders ended", report)
 
     def test_the_report_has_the_codes_of_refusals(self):
         path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
@@ -481,10 +521,16 @@ class WithBots(InFolder):
         with ExchangeServer("--auth") as server:
             path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
             key = ("--operator-key", OPERATOR_KEY)
-            words = ("lobster", path, "--connect", f"127.0.0.1:{server.port}", *key, "--speed", 0)
-            status, report, err = run(*words)
+            ports = (
+                "--connect",
+                f"127.0.0.1:{server.port}",
+                "--http",
+                f"127.0.0.1:{server.http_port}",
+            )
+            status, report, err = run("lobster", path, *ports, *key, "--speed", 0)
             self.assertEqual(status, 0, err)
             self.assertIn("trades: 1 of the tape, 1 the same\n", report)
+            self.assertIn("other accounts: executed 0 shares of 0 orders", report)
 
 
 if __name__ == "__main__":

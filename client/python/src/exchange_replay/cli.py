@@ -16,9 +16,9 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from exchange_client.errors import ExchangeError
-from exchange_client.servers import addresses
+from exchange_client.servers import addresses, host_in_url
 
-from . import binance, itch, journal, lobster, sample
+from . import binance, itch, journal, lobster, others, sample
 from .connection import Connection, Printer
 from .mapping import Settings, Unusable
 from .player import Player
@@ -67,6 +67,11 @@ def options() -> argparse.ArgumentParser:
         default="127.0.0.1:12345",
         metavar="HOST:PORT",
         help="default: %(default)s",
+    )
+    add(
+        "--http",
+        metavar="HOST:PORT",
+        help="the HTTP port, which says what other accounts traded; default: the host of --connect, port 8080",
     )
     add(
         "--speed",
@@ -284,6 +289,12 @@ def replay(chosen: argparse.Namespace) -> int:
         for connection in connections:
             connection.close()
     if not chosen.dry_run:
+        host, _ = chosen.connect
+        address = chosen.http or f"{host_in_url(host)}:8080"
+        try:
+            settings.report.others = others.read(address, settings, player.markets.values())
+        except (ExchangeError, Unusable, ValueError) as error:
+            settings.report.others_unknown = str(error)
         ended = "interrupted" if player.stopping else "failed" if failure else "played"
         print("\n".join(settings.report.lines(player.seconds, bool(chosen.speed), ended)))
     if failure:

@@ -121,6 +121,7 @@ class Order:
         self.executed_in_all(sum(executions_of(reply).values()))
 
     def executed_in_all(self, shares: int) -> None:
+        self.market.report.executed_shares += shares
         self.by_others = shares - self.executed_by_tape
         self.market.report.order_ended(self.by_others)
 

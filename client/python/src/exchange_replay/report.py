@@ -9,6 +9,7 @@ from .tape import DAY, SECOND, text
 
 if TYPE_CHECKING:
     from .mapping import Order, Take
+    from .others import Others
 
 NAMES = {
     "Add": "orders",
@@ -60,8 +61,13 @@ class Report:
         self.same = 0
         self.different: list[Difference] = []
         self.ended = 0  # orders of the tape
-        self.taken = self.taken_shares = 0  # of them, those that other accounts executed
-        self.passed = self.passed_shares = 0  # those whose executions went to other accounts
+        # Of them, those that other accounts executed, and those whose executions went to other
+        # accounts, less each other: what is known without the HTTP port.
+        self.taken = self.taken_shares = 0
+        self.passed = self.passed_shares = 0
+        self.executed_shares = 0  # of all orders of the replay
+        self.others: Others | None = None
+        self.others_unknown = ""  # why
 
     def late(self, due: float, sent: float) -> None:
         self.lateness_us[rounded(int((sent - due) * 1e6))] += 1
@@ -78,6 +84,8 @@ class Report:
 
     def traded(self, take: Take, executions: Counter[int]) -> None:
         """Compares what the tape has with the shares executed at each price."""
+        if not take.order:  # those of an order of the tape are counted at its end
+            self.executed_shares += executions.total()
         at_its_price = []
         for _, shares, price in take.wanted:
             at_its_price.append(min(shares, executions[price]))
@@ -129,11 +137,7 @@ class Report:
                     f"    {clock(one.take.time)} {one.take.symbol} {text(one.shares)} at "
                     f"{text(one.price)}: {text(one.executed)} executed"
                 )
-        found.append(
-            f"other accounts: executed {text(self.taken_shares)} shares of {self.taken:,} orders of the "
-            f"tape, and traded {text(self.passed_shares)} shares in place of {self.passed:,}; "
-            f"{self.ended:,} orders ended"
-        )
+        found.append(f"other accounts: {self.of_others()}; {self.ended:,} orders ended")
         for why, shares in self.skipped.items():
             found.append(f"not played: trades {why}, {text(shares)} shares")
         for what, count in self.notes.items():
@@ -143,6 +147,19 @@ class Report:
         for (kind, code), count in self.refused.most_common():
             found.append(f"refused: {count:,} {kind}: {code}")
         return found
+
+    def of_others(self) -> str:
+        if self.others:
+            return (
+                f"executed {text(self.others.shares)} shares of {len(self.others.orders):,} orders of the "
+                f"tape, and traded {text(self.others.shares_of_takes)} shares in "
+                f"{len(self.others.takes):,} of its executions"
+            )
+        return (
+            f"executed at least {text(self.taken_shares)} shares of {self.taken:,} orders of the tape, "
+            f"and traded at least {text(self.passed_shares)} shares in {self.passed:,} of its "
+            f"executions; exact figures need --http: {self.others_unknown}"
+        )
 
     def quantile(self, part: float) -> str:
         wanted = part * self.lateness_us.total()

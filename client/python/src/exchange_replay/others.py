@@ -1,0 +1,75 @@
+"""What other accounts traded with a replay, from the fills of its accounts.
+
+A reply does not say who an order was executed against: an order of which a bot took ten shares, and whose ten
+shares on the tape went to an order of the bot, looks untouched. The HTTP port lists each execution with its number:
+one that the accounts of the replay have twice is between them, any other is with another account.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from exchange_client.http_port import HttpPort
+
+from .mapping import TAKER, Market, Settings, Unusable
+from .tape import units
+
+PASSED_MAX = (
+    3 * 10**8
+)  # executions: the read of an account passes those of all accounts, 3 million a second
+TIMEOUT_S = 30
+
+
+class Others:
+    """Shares that other accounts traded, and the orders of the replay which they were executed against."""
+
+    def __init__(self) -> None:
+        self.shares = (
+            self.shares_of_takes
+        ) = 0  # of orders of the tape; of those for executions of the tape
+        self.orders: set[int] = set()
+        self.takes: set[int] = set()
+        self.seen = 0  # shares of all fills of the replay
+
+    def add(self, fills: Iterable[tuple[str, Any]]) -> None:
+        """Those of all accounts of a symbol, with the owner, by execution."""
+        for _, group in groupby(fills, key=_execution):
+            (owner, fill), *others = group
+            self.seen += units(fill["shares"]) * (1 + len(others))
+            if others:
+                continue
+            if owner == TAKER:
+                self.shares_of_takes += units(fill["shares"])
+                self.takes.add(fill["order"])
+            else:
+                self.shares += units(fill["shares"])
+                self.orders.add(fill["order"])
+
+
+def _execution(fill: tuple[str, Any]) -> int:
+    return int(fill[1]["execution"])
+
+
+def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
+    """Raises ExchangeError, and Unusable where the HTTP port does not have what was executed."""
+    if settings.accounts * settings.report.trades > PASSED_MAX:
+        raise Unusable(f"too many fills to read: {settings.report.trades:,} trades")
+    found = Others()
+    for market in markets:
+        lists = [
+            _fills(HttpPort(address, None, TIMEOUT_S, one.id, settings.account_key), owner, one.id)
+            for owner, one in market.accounts.items()
+        ]
+        found.add(heapq.merge(*lists, key=_execution))
+    if found.seen < settings.report.executed_shares:
+        raise Unusable(f"{address} does not list all that was executed")
+    return found
+
+
+def _fills(port: HttpPort, owner: str, account: str) -> Iterator[tuple[str, Any]]:
+    for page in port._pages(f"/api/accounts/{account}/fills", "next", "after"):
+        for fill in page["fills"]:
+            yield owner, fill
