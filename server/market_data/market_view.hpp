@@ -112,6 +112,7 @@ class MarketView {
   const std::vector<Change>& apply(const Rows& rows, std::uint64_t batch);
 
   std::uint64_t batch() const { return batch_; }
+  ExecutionId newest_execution() const { return newest_execution_; }  // 0: none
   // The newest that may have changed what a leaderboard shows.
   std::uint64_t board_batch() const { return board_batch_; }
   const std::deque<Symbol>& symbols() const { return symbols_; }  // by number
