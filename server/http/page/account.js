@@ -19,8 +19,14 @@ export class Account {
     else this.#forget();
   }
 
-  // Executions, newest first; also in `news`, with the cancels that no request asked for.
-  get fills() { return this.news.filter(({event}) => event === "executed"); }
+  // Executions, newest first; those since the snapshot are also in `news`, with the cancels that no request asked for.
+  get fills() { return [...this.news.filter(({event}) => event === "executed"), ...this.earlier]; }
+  // Those that are not in `news`.
+  get earlier() {
+    const keyOf = ({execution, order}) => `${execution} ${order}`;
+    const known = new Set(this.news.map(keyOf));
+    return this.past.filter((fill) => !known.has(keyOf(fill)));
+  }
   get known() { return this.number !== null; }
   get isFrozen() { return this.rules.access === "frozen"; }
   // Whether it has the events that there were when it subscribed.
@@ -29,6 +35,14 @@ export class Account {
   // What to subscribe to: a snapshot, or every event behind the last one.
   get subscription() {
     return {account: this.id, ...(this.key && {key: this.key}), ...(this.known && {from: this.number + 1})};
+  }
+
+  // What the server has of the account's fills up to this execution, newest first. Those since then have come, or will, as events.
+  takePast(fills, newest) {
+    const since = this.news.filter(({event, execution}) => event === "executed" && execution > newest).reverse();
+    this.past = fills;
+    this.trading = new TradingProfit(fills.toReversed(), newest);
+    for (const event of since) this.trading.take(event);
   }
 
   // The number of the order with this reference, by what is known of open orders, executions and cancels; undefined: none.
@@ -79,7 +93,7 @@ export class Account {
 
   #forget() {
     this.#known = null;
-    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: [], trading: new TradingProfit(), positions: new Map(), orders: new Map()});
+    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: [], past: [], trading: new TradingProfit(), positions: new Map(), orders: new Map()});
   }
 
   #begin(snapshot) {
@@ -113,7 +127,7 @@ export class Account {
       const own = this.orders.get(order);
       if (own) own.open = units(event.open);
       if (own?.open === 0n) this.orders.delete(order);
-      this.trading.take({...event, shares: units(shares), price: units(event.price)});
+      this.trading.take(event);
     } else if (event.event === "canceled") {
       this.orders.delete(order);
     }

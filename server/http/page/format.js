@@ -72,3 +72,13 @@ export function clock(time_us) {
   if (Number.isNaN(date.getTime())) return nothing;
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
+
+// The same with the day in front, if it is not today: "Nov 26, 14:03:07".
+export function dayAndClock(time_us, now_ms = Date.now()) {
+  const [date, today] = [new Date(time_us / 1000), new Date(now_ms)];
+  const day = new Intl.DateTimeFormat("en", {month: "short", day: "numeric"});
+  return (date.toDateString() === today.toDateString() ? "" : `${day.format(date)}, `) + clock(time_us);
+}
+
+// What "Authorization: Basic" carries.
+export const basic = (account, key) => btoa(String.fromCharCode(...new TextEncoder().encode(`${account}:${key}`)));

@@ -1,18 +1,30 @@
 // What an account gained by trading, and how that came about: what its executions brought, and the shares that they left, at
 // the last prices. What it was given does not count (G2 and G3 of docs/protocol.md). Pure.
 
+import {units} from "./decimal.js";
+
 const points_max = 600;
 const pause_us = 1e6;  // between two points that changes of the price alone make
 
 export class TradingProfit {
+  #newest;              // execution: those up to it are taken
   #cash = 0n;           // units of cash
   #shares = new Map();  // by symbol, beyond those given; below 0: sold of those
   #prices = new Map();  // by symbol, the last one: {price in units, time_us}
   #byPrice = false;     // whether the last point shows nothing but a new price
   points = [];          // {time_us, profit}, oldest first
 
-  // An execution, as an event has it; shares and price in units.
-  take({symbol, side, shares, price, time_us}) {
+  // Of the fills up to this execution, oldest first, and of what take() gets from then on.
+  constructor(fills = [], newest = 0) {
+    this.#newest = 0;
+    for (const fill of fills) this.take(fill);
+    this.#newest = newest;
+  }
+
+  // A fill: an execution, as an event or a row of the account's fills has it.
+  take({execution, symbol, side, time_us, ...texts}) {
+    if (execution <= this.#newest) return;
+    const shares = units(texts.shares), price = units(texts.price);
     const sign = side === "buy" ? 1n : -1n;
     this.#cash -= sign * shares * price;
     this.#shares.set(symbol, (this.#shares.get(symbol) ?? 0n) + sign * shares);

@@ -4,7 +4,7 @@
 import {available} from "./charts.js";
 import {decimals, grouped} from "./decimal.js";
 import {byId, listRows, make, makeSvg, setText} from "./dom.js";
-import {clock, counted, nothing, whole} from "./format.js";
+import {basic, clock, counted, nothing, whole} from "./format.js";
 import {isTyping} from "./market.js";
 import {Moments, holdings, readLink, timeOf} from "./moments.js";
 import {say, sharesText, showCash} from "./ticket.js";
@@ -20,7 +20,6 @@ const rows_shown_max = 50;
 
 export const isReplaying = () => document.body.dataset.view === "replay";
 
-const encoded = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"} ${symbol}`;
 const decimalsOf = (texts) => Math.max(0, ...texts.map((text) => decimals(text ?? "")));
 const tradingText = (trading) => (trading === "open" ? "" : trading === "volatility" ? "volatility auction, " : `${trading}, `);
@@ -307,7 +306,7 @@ export class Replay {
     const {account, key} = this.accountForm.elements;
     const id = account.value.trim();
     const as = (header) => ({account: id, header});
-    const basic = {Authorization: `Basic ${encoded(`${id}:${key.value}`)}`}, bearer = {Authorization: `Bearer ${key.value}`};
+    const basic = {Authorization: `Basic ${basic(id, key.value)}`}, bearer = {Authorization: `Bearer ${key.value}`};
     const said = byId("then-said");
     this.#login = id ? as(key.value ? basic : {}) : null;
     say(said, "");

@@ -5,13 +5,15 @@ import {Candles} from "./candles.js";
 import {available} from "./charts.js";
 import {decimal, decimals, grouped, units} from "./decimal.js";
 import {byId, listRows, make, setText, setTexts} from "./dom.js";
-import {clock, counted, nothing} from "./format.js";
+import {basic, clock, counted, dayAndClock, nothing} from "./format.js";
 import {isTrading} from "./market.js";
 import {curve} from "./profit.js";
 import {Requests, refusalOf} from "./requests.js";
 import {Ticket, accept, cashText, complain, say, sharesText, showCash} from "./ticket.js";
 
 const rows_shown_max = 200;
+const past_pages_max = 10;   // of earlier fills
+const past_tries_max = 5, past_pause_ms = 1000;
 const said_pause_ms = 1000;  // executions of this time are one text for screen readers
 
 // What this tab keeps while it is loaded again; nothing where storage is forbidden or full.
@@ -29,6 +31,23 @@ function kept(name) {
   } catch {
     return null;
   }
+}
+
+// The newest fills of an account, newest first, and the newest execution of the exchange then. Null, or an exception: try again;
+// undefined: that is of no use.
+async function readFills(id, key) {
+  const headers = key ? {Authorization: `Basic ${basic(id, key)}`} : {};
+  const fills = [];
+  let newest = null, before = "newest";
+  for (let pages = 0; before && pages < past_pages_max; ++pages) {
+    const response = await fetch(`api/accounts/${id}/fills?before=${before}`, {cache: "no-store", headers});
+    if (!response.ok) return response.status === 503 ? null : undefined;
+    const page = await response.json();
+    fills.push(...page.fills);
+    newest ??= page.newest_execution;
+    before = page.next;
+  }
+  return [fills, newest];
 }
 
 // Why what was open of an order is canceled though no request asked for it.
@@ -52,6 +71,7 @@ export class Trade {
   #saying = null;
   #rows = new Map();   // order: its body in the table
   #kept = null;        // the snapshot that the tab keeps
+  #pastOf = null;      // the snapshot of the account whose earlier fills are asked for
 
   constructor({feed, symbols}) {
     Object.assign(this, {feed, symbols, ticket: new Ticket(feed), candles: new Candles()});
@@ -129,6 +149,7 @@ export class Trade {
     if (this.feed.account && !account) say(byId("signed-said"), "Signing in …");
     byId("holdings").hidden = account === null;
     if (account) {
+      this.#askForPast(account);
       this.#notePrices(account);
       this.#sayFills(account);
     }
@@ -163,6 +184,22 @@ export class Trade {
     this.#signOut();
     this.signIn.elements.account.value = id;
     complain(this.signIn, byId("signed-said"), refusalOf(refusal));
+  }
+
+  // The fills from before the sign-in, once for each snapshot: that of another store has others.
+  async #askForPast(account) {
+    const {snapshot, id, key} = account;
+    if (this.#pastOf === snapshot) return;
+    this.#pastOf = snapshot;
+    for (let tries = 0; tries < past_tries_max && this.#pastOf === snapshot; ++tries) {
+      if (tries) await new Promise((resolve) => setTimeout(resolve, past_pause_ms));
+      const found = await readFills(id, key).catch(() => null);
+      if (found && account.snapshot === snapshot) {
+        account.takePast(...found);
+        this.feed.changed();
+      }
+      if (found !== null) return;
+    }
   }
 
   #notePrices(account) {
@@ -205,7 +242,7 @@ export class Trade {
   #showProfit({profit, points}) {
     byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
     showCash(byId("profit"), profit, profit > 0n ? "+" : "");
-    setText(byId("profit-since"), points.length ? `since ${clock(points[0].time_us)}, at last prices` : "no trade since sign-in");
+    setText(byId("profit-since"), points.length ? `since ${dayAndClock(points[0].time_us)}, at last prices` : "no trade yet");
     const {corners, zero} = curve(points, 100, 30);
     const [zeroPath, line] = byId("profit-curve").children;
     zeroPath.setAttribute("d", `M0 ${zero}H100`);
@@ -227,12 +264,12 @@ export class Trade {
 
   // 3. Executions.
   #showFills(account) {
-    const news = account?.news ?? [];
-    showTable("fills", news, account, "None yet.");
-    const places = decimalsOf(news.map(({price}) => price));
-    listRows(byId("fills"), ["", "", "number", "number", ""], news.slice(0, rows_shown_max), (one, tr) => {
+    const all = account ? [...account.news, ...account.earlier].slice(0, rows_shown_max) : [];
+    showTable("fills", all, account, "None yet.");
+    const places = decimalsOf(all.map(({price}) => price));
+    listRows(byId("fills"), ["", "", "number", "number", ""], all, (one, tr) => {
       tr.className = one.side;
-      tr.dataset.number = one.number;
+      tr.dataset.number = one.number ?? "";
       const how = one.price ? [grouped(one.price, places), one.role] : ["canceled", endings[one.reason] ?? one.reason];
       return [clock(one.time_us), orderText(one), grouped(one.shares), ...how];
     });

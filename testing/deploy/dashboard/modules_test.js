@@ -3,7 +3,7 @@
 import {Account} from "/account.js";
 import {Book, cumulated, spread} from "/book.js";
 import {cashDecimal as money, cashUnits, decimal, decimals, grouped, units} from "/decimal.js";
-import {bytes, clock, counted, duration, figure, mark, nothing, span} from "/format.js";
+import {bytes, clock, counted, dayAndClock, duration, figure, mark, nothing, span} from "/format.js";
 import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
@@ -151,18 +151,34 @@ const tests = {
     account.trading.notePrice("SPY", units("12"), 3.5e6);  // older than the execution
     equal([profit(), account.trading.points.map((point) => [point.time_us, money(point.profit)])], ["6", [[2e6, "0"], [3e6, "2.00000004"], [4e6, "6"]]]);
   },
+  "fills from before the sign-in count once, whether they come before their events or behind them"() {
+    const fill = (execution, side, shares, price) => ({execution, order: 3, symbol: "SPY", side, shares, price, time_us: execution * 1e6});
+    const event = (number, fill) => executed(number, {...fill, open: "1", balance: "1000", position: "9"});
+    const [old, first, second, third] = [fill(4, "buy", "10", "9"), fill(5, "buy", "1", "10"), fill(7, "sell", "2", "12"), fill(8, "sell", "1", "11")];
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8));
+    account.take(events(event(9, first)));
+    account.takePast([second, first, old], 7);  // the event of `second` is on its way
+    const shown = () => [money(account.trading.profit), account.fills.map(({execution}) => execution), account.earlier.map(({execution}) => execution)];
+    equal(shown(), ["32", [5, 7, 4], [7, 4]]);  // 24 − 10 − 90, and 9 at 12
+    account.take(events(event(10, second), event(11, third)));
+    equal(shown(), ["23", [8, 7, 5, 4], [4]]);  // 35 − 100, and 8 at 11
+    equal(account.trading.points.map(({time_us}) => time_us / 1e6), [4, 5, 7, 8]);
+    account.take({type: "error", code: "unknown_event"});  // another store
+    equal([account.past, account.trading.points], [[], []]);
+  },
   "an execution of two orders of one account is no profit"() {
     const trading = new TradingProfit();
-    for (const side of ["buy", "sell"]) trading.take({symbol: "SPY", side, shares: units("3"), price: units("7"), time_us: 1});
+    for (const side of ["buy", "sell"]) trading.take({execution: 1, symbol: "SPY", side, shares: "3", price: "7", time_us: 1});
     trading.notePrice("SPY", units("9"), 2);
     equal([money(trading.profit), trading.points.length], ["0", 2]);
   },
   "the points of a profit stay few, however long it goes on, and the newest is there"() {
     const trading = new TradingProfit();
-    trading.take({symbol: "SPY", side: "buy", shares: units("1"), price: units("1"), time_us: 0});
+    trading.take({symbol: "SPY", side: "buy", shares: "1", price: "1", time_us: 0});
     for (let i = 1; i <= 5000; ++i) trading.notePrice("SPY", BigInt(i + 1) * units("1"), i * 300_000);
     equal([trading.points.length <= 601, trading.points[0].time_us, trading.points.at(-1).time_us, money(trading.points.at(-1).profit)], [true, 0, 5000 * 300_000, "5000"]);
-    trading.take({symbol: "SPY", side: "sell", shares: units("1"), price: units("2"), time_us: 5});  // a clock that was set back
+    trading.take({symbol: "SPY", side: "sell", shares: "1", price: "2", time_us: 5});  // a clock that was set back
     equal(trading.points.at(-1).time_us, 5000 * 300_000);
   },
   "a curve shows zero, its highest and its lowest"() {
@@ -532,7 +548,9 @@ const tests = {
     equal([1e-3, 1.5e-3, 5e-4].map(mark), ["1 ms", "1.5 ms", "500 µs"]);
     equal([0, 512, 2048, 50e6, NaN].map((b) => bytes(b).join(" ").trim()), ["0 B", "512 B", "2.00 KiB", "47.7 MiB", nothing]);
     equal([0, 59, 61, 3600 * 27, -5, NaN].map(span), ["0 s", "59 s", "1 min 1 s", "1 d 3 h", "0 s", nothing]);
-    equal([clock(undefined), clock(new Date(2024, 1, 2, 3, 4, 5).getTime() * 1000)], [nothing, "03:04:05"]);
+    const day = new Date(2024, 1, 2, 3, 4, 5).getTime();
+    equal([clock(undefined), clock(day * 1000)], [nothing, "03:04:05"]);
+    equal([dayAndClock(day * 1000, day + 60_000), dayAndClock(day * 1000, day + 86_400_000)], ["03:04:05", "Feb 2, 03:04:05"]);
   },
 };
 

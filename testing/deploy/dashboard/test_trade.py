@@ -72,8 +72,11 @@ class Trader:
         return [row[1:] if table == "fills" else row[:-1] for row in rows]
 
     def numbers(self):
-        """Those of the events shown, oldest first, and that of the newest event had."""
-        shown = "[...document.querySelectorAll('#fills tbody tr')].map((row) => Number(row.dataset.number)).reverse()"
+        """Those of the events shown, oldest first, and that of the newest event had. Earlier executions are no events."""
+        rows = (
+            "[...document.querySelectorAll('#fills tbody tr')].filter((row) => row.dataset.number)"
+        )
+        shown = f"{rows}.map((row) => Number(row.dataset.number)).reverse()"
         return self.page.evaluate(
             f"[{shown}, Number(document.querySelector('#who').dataset.number)]"
         )
@@ -157,6 +160,90 @@ class Trading(unittest.TestCase):
                 shares = f"{data}[3].reduce((sum, {{shares}}) => sum + shares, 0)"
                 self.assertEqual(one.page.evaluate(shares), 11)
 
+    def test_a_profit_is_that_of_all_trades_without_what_was_given(self):
+        exchange = self.start("--auth", market=None)
+        create = f'<create key="{OPERATOR_KEY}">'
+        accounts = "".join(
+            f'<account id="{account}" balance="1000" key="käse of {account}"/>' for account in "12"
+        )
+        exchange.request(
+            f'{create}{accounts}<symbol sym="SPY"><account id="2">500</account></symbol></create>'
+        )
+
+        def trade(shares, limit):
+            for account, sign in (("2", "-"), ("1", "")):
+                exchange.request(
+                    f'<transactions id="{account}" key="käse of {account}"><order sym="SPY" '
+                    f'amount="{sign}{shares}" limit="{limit}"/></transactions>'
+                )
+
+        trade(10, 20)
+        trade(5, 24)
+        trader = self.trader(exchange, "1", "käse of 1")
+        trader.wait_for_text("#profit", "+40.00")  # 10 for 20 are worth 24 each
+        trader.page.wait_for(
+            "document.querySelector('#profit-since').innerText.startsWith('since')"
+        )
+        exchange.request(
+            f'{create}<symbol sym="SPY"><account id="1">100</account></symbol></create>'
+        )
+        trader.wait_for_text("#free-shares", "115")
+        trade(1, 25)
+        trader.wait_for_text("#profit", "+55.00")
+        trader.page.call("Page.reload")
+        trader.wait_for_text("#free-shares", "116")
+        trader.wait_for_text("#profit", "+55.00")
+        self.assertEqual(trader.page.text("#profit-range"), "low 0.00, high 55.00")
+        self.assertEqual([row[1] for row in trader.rows("fills")], ["1", "5", "10"])
+
+    def test_a_market_order_that_an_auction_collects_can_be_given_a_limit(self):
+        exchange = self.start()
+        exchange.request(
+            '<create><instrument sym="SPY" trading="auction" price-max="20"/></create>'
+        )
+        trader = self.trader(exchange, "1")
+        trader.send("buy", "3", kind="market")
+        page = trader.page
+        page.wait_for_count(1, "#own tbody")
+        self.assertEqual(trader.rows("own"), [["▲ buy SPY", "3", "market"]])
+        page.evaluate("document.querySelector('#own button').click()")
+        change = page.evaluate("document.querySelector('#own form').id")
+        trader.fill(change, shares="2")
+        page.wait_for("document.querySelector('#own [aria-invalid]')")
+        self.assertEqual(trader.errors(), {"limit": "Limit is empty."})
+        trader.fill(change, limit="5")
+        page.wait_for_count(0, "#own form")
+        page.wait_for("document.querySelector('#own').innerText.includes('\\t5')")
+        self.assertEqual(trader.rows("own"), [["▲ buy SPY", "2", "5"]])
+        trader.wait_for_text("#reserved-cash", "reserved: 10.00")
+
+    def test_the_view_opens_at_its_top_and_a_choice_scrolls_the_list_alone(self):
+        exchange = self.start()
+        symbols = "".join(f'<symbol sym="A{number}"/>' for number in range(60))
+        exchange.request(f"<create>{symbols}</create>")
+        for width, height in ((1280, 800), (390, 844)):
+            with self.subTest(width=width):
+                page = open_page(self, exchange.address, "#A59", width=width, height=height)
+                page.wait_for_count(61, "#symbols tbody tr")
+                page.evaluate("document.querySelector('#to-trade').click()")
+                page.wait_for("document.body.dataset.view === 'trade'")
+                page.evaluate(
+                    "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+                )
+                self.assertEqual(page.evaluate("scrollY"), 0)
+                page.evaluate("location.hash = '#trade/A40'")
+                page.wait_for("document.querySelector('#symbols .chosen a').innerText === 'A40'")
+                self.assertEqual(page.evaluate("scrollY"), 0)
+                self.assertTrue(
+                    page.evaluate(
+                        """(() => {
+                          const box = (element) => element.getBoundingClientRect();
+                          const row = document.querySelector("#symbols .chosen"), list = row.closest(".scroll");
+                          return box(row).top >= box(list).top && box(row).bottom <= box(list).bottom + 1;
+                        })()"""
+                    )
+                )
+
     def test_orders_are_changed_and_canceled(self):
         exchange = self.start()
         trader = self.trader(exchange, "1")
@@ -207,10 +294,12 @@ class Trading(unittest.TestCase):
         page.close()
         again = self.trader(exchange, "1")  # another tab knows nothing of the first
         self.assertEqual(again.rows("own"), [["▲ buy SPY", "4 of 10", "9.5"]])
+        again.page.wait_for_count(3, "#fills tbody tr")  # the server knows
         self.assertEqual(again.numbers(), [[], 5])
         exchange.request(order(2, -4, 9))
-        again.page.wait_for_count(1, "#fills tbody tr")
+        again.page.wait_for_count(4, "#fills tbody tr")
         self.assertEqual(again.numbers(), [[6], 6])
+        self.assertEqual([row[1] for row in again.rows("fills")], ["4", "3", "2", "1"])
         again.page.wait_for_count(0, "#own tbody")
 
     def test_a_killed_server_comes_back_and_each_order_and_execution_counts_once(self):
@@ -329,8 +418,19 @@ class Trading(unittest.TestCase):
         trader = self.trader(exchange, fragment="#sign-in=1:secret-of-1")
         trader.wait_for_text("#free-cash", "10.00")
         self.assertEqual(trader.page.evaluate("location.hash"), "#trade/")
-        trader.page.evaluate("location.hash = '#sign-in=2:secret-of-2'")
+        self.assertIn("history now has the link", trader.page.text("#by-link"))
+        trader.page.evaluate("location.hash = '#sign-in=2:secret%2Dof%2D2'")
         trader.wait_for_text("#free-cash", "20.00")
+        trader.page.evaluate("location.hash = '#sign-in=1'")  # not the account from before it
+        trader.page.wait_for("document.querySelector('#signed-said').innerText.includes('damaged')")
+        trader.page.wait_for("document.querySelector('#holdings').hidden")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#by-link').hidden"))
+
+    def test_a_link_without_a_key_signs_in_where_there_are_no_keys(self):
+        exchange = self.start()
+        trader = self.trader(exchange, fragment="#sign-in=1:")
+        trader.wait_for_text("#free-cash", "1,000.00")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#by-link').hidden"))
 
     def test_the_rules_of_an_account_are_shown_as_the_operator_changes_them(self):
         exchange = self.start()
@@ -490,6 +590,46 @@ class TradeAlone(unittest.TestCase):
         page.call("Page.reload")
         self.wait_for_sent(page, {"account": "1", "from": 9})
         self.assertEqual(self.sent(page, "place"), [])
+
+    def test_an_order_that_has_not_arrived_may_still_arrive(self):
+        page = self.open()
+        trader = self.sign_in(page)
+        trader.send("buy", "10", "9.5")
+        page.wait_for("exchange.sent.at(-1).place")
+        (first,) = self.sent(page, "place")
+        page.evaluate("const now = Date.now; Date.now = () => now() - 3_600_000")  # set back
+        self.break_connection(page)
+        self.assertEqual(self.sent(page, "place"), [])
+        (query,) = self.sent(page, "query")
+        self.assertEqual(query["query"], {"order": "ref:" + first["place"]["ref"]})
+        answer = {"type": "response", "id": query["id"], "status": 404, "code": "unknown_order"}
+        page.evaluate(f"exchange.send({json.dumps(answer)})")
+        page.wait_for("document.querySelector('#said').innerText.includes('may still arrive')")
+        event = {"number": 9, "event": "opened", "order": 5, "ref": first["place"]["ref"]}
+        event |= {"symbol": "SPY", "side": "buy", "shares": "10", "limit": "9.5", "open": "10"}
+        event |= {"balance": "905", "position": "5", "time_us": 1}
+        page.evaluate(
+            f"exchange.send({json.dumps({'type': 'events', 'account': '1', 'events': [event]})})"
+        )
+        trader.wait_for_text("#said", "Order 5 has arrived after all.")
+
+    def test_what_is_not_known_is_not_called_empty(self):
+        page = self.open()
+        page.wait_for("document.querySelector('#send').innerText.startsWith('Sign in')")
+        for table in ("own", "fills", "positions"):
+            self.assertEqual(page.text(f"#no-{table}"), "Shown after the sign-in.")
+        self.assertEqual(page.text("#spread"), "–")
+        if CHARTS.is_file():
+            self.assertEqual(page.text("#candles-empty"), "Waiting for the trades …")
+        self.sign_in(page, {**self.SNAPSHOT, "positions": [], "orders": []})
+        page.evaluate("exchange.snapshot('SPY', 1, [], [])")
+        page.wait_for("document.querySelector('#spread').innerText === 'empty'")
+        self.assertEqual(page.text("#no-own"), "No open orders.")
+        self.assertEqual(page.text("#no-positions"), "No shares.")
+        if CHARTS.is_file():
+            page.wait_for("document.querySelector('#candles-empty').innerText === 'No trade yet.'")
+        page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
+        page.wait_for("document.querySelector('#spread').innerText === '–'")
 
     def test_another_request_without_an_answer_is_said_to_be_unknown(self):
         page = self.open()
