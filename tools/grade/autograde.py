@@ -18,9 +18,12 @@ sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
 import exports  # noqa: E402
 import feedback  # noqa: E402
+import student_files  # noqa: E402
+from progress import printable  # noqa: E402
 
 LIMIT_S = 38 * 60  # Gradescope ends it after 40 minutes at most, without a word
 NAME = "submission"
+FILES_MAX = 500_000  # of a repository, with what it has of others
 
 
 def parser():
@@ -38,12 +41,11 @@ def copied(submission, work):
     """The grader builds and runs a copy, made as the archive of a student would be. Returns the
     folder of submissions."""
     target = work / "submissions" / NAME
-    ignored = shutil.ignore_patterns(".git", ".github")
-    shutil.copytree(submission, target, symlinks=True, ignore=ignored)
+    student_files.copy(submission, target, {".git", ".github"}, FILES_MAX)
     try:
         exports.prepare(target)
     except exports.BadArchive as error:
-        print(error)  # it is then graded as it is, and found to be no server
+        print(printable(str(error)))  # it is then graded as it is, and found to be no server
     return exports.inner_folder(target).parent
 
 
@@ -70,7 +72,10 @@ def grade(work, submissions, user):
         who = ["--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--clear-groups"]
         command = ["setpriv", *who, "--", *command]
         environment |= {"HOME": user.pw_dir, "USER": user.pw_name}
-    subprocess.run(command, env=environment, timeout=LIMIT_S, check=False)
+    try:
+        subprocess.run(command, env=environment, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"no result: the grader took more than {LIMIT_S // 60} minutes")
 
 
 def result_of(form, work):
@@ -80,7 +85,16 @@ def result_of(form, work):
 
 
 def main(arguments):
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
     chosen = parser().parse_args(arguments)
+    try:
+        return grade_one(chosen)
+    except OSError as error:
+        sys.exit(f"no result, since this machine cannot grade: {error}")
+
+
+def grade_one(chosen):
     user = user_of(chosen.user)
     with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
         work = Path(folder)

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 
 import processes
 import student_files
-from student_files import DEPTH_MAX, FILES_MAX, words_for
+from student_files import DEPTH_MAX, FILES_MAX, OWN_ERRORS, words_for
 
 BYTES_MAX = 2 << 30  # of one submission, unpacked
 UNPACK_S, UNPACK_MEMORY_BYTES = 120, 1 << 30  # of one submission
@@ -53,8 +53,6 @@ CANVAS_ANONYMOUS = re.compile(r"(?:LATE_)?(?P<name>anon_[A-Za-z0-9]+)_\d+_(?P<fi
 GRADESCOPE = re.compile(r"submission_\d+")
 METADATA = "submission_metadata.yml"
 METADATA_BYTES_MAX = 64 << 20
-# Of the machine, not of a submission.
-OWN_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
 
 class BadArchive(Exception):

@@ -5,7 +5,9 @@ has limits of size, number and depth. What such a file makes fail is an exceptio
 submission: words_for() has the sentence for it."""
 
 import codecs
+import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -13,6 +15,8 @@ TEXT_BYTES_MAX = 1 << 20  # of a script
 SETTINGS_BYTES_MAX = 16 << 10  # of grade.toml: a name of many parts takes the parser n² steps
 FILES_MAX = 20_000  # of a folder, with the folders in it
 DEPTH_MAX = 64  # folders in each other
+# Of the machine, not of a submission.
+OWN_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
 
 class Refused(OSError):
@@ -86,11 +90,11 @@ def decoded(data):
     return data.decode("utf-16" if is_wide else "utf-8-sig")
 
 
-def walk(top, depth_max=DEPTH_MAX, is_entered=lambda name: True):
+def walk(top, depth_max=DEPTH_MAX, is_entered=lambda name: True, files_max=FILES_MAX):
     """(depth below top, entry) of files, links and folders, those of a folder in the order of
-    their names, at most FILES_MAX. No link is followed. What cannot be read or is deeper than
+    their names, at most files_max. No link is followed. What cannot be read or is deeper than
     depth_max is left out."""
-    todo, left = [(1, top)], FILES_MAX
+    todo, left = [(1, top)], files_max
     while todo:
         depth, folder = todo.pop()
         entries = []
@@ -110,6 +114,27 @@ def walk(top, depth_max=DEPTH_MAX, is_entered=lambda name: True):
             if depth <= depth_max and is_entered(entry.name) and is_folder(entry):
                 folders.append((depth + 1, entry.path))
         todo += reversed(folders)
+
+
+def copy(top, target, left_out, files_max):
+    """Files, links and folders to a new folder, without those of the names left_out; also without
+    pipes, devices and what cannot be read. Raises OSError where it is the machine that fails."""
+    target.mkdir(parents=True)
+    is_entered = lambda name: name not in left_out
+    for _, entry in walk(top, is_entered=is_entered, files_max=files_max):
+        made = os.path.join(target, os.path.relpath(entry.path, top))
+        try:
+            if entry.name in left_out:
+                continue
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), made)
+            elif is_folder(entry):
+                os.mkdir(made)
+            elif entry.is_file(follow_symlinks=False):
+                shutil.copy2(entry.path, made, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in OWN_ERRORS:
+                raise
 
 
 def is_folder(entry):

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import bundle
+import sandbox
 import toys
 from submissions import BadInput
 
@@ -109,6 +110,31 @@ class Bundles(toys.TestCase):
         self.assertEqual(1, done.returncode)
         self.assertIn("the grader wrote no result", done.stderr)
         self.assertFalse((self.folder / "results.json").exists())
+
+    @toys.with_namespaces
+    def test_where_no_server_can_be_reached_there_is_no_result(self):
+        bundled = self.bundle("gradescope", "--quick", "--parts", "audit", "--sandbox", "off")
+        source = self.unpacked(bundled, "source")
+        self.write("handed-in/run.sh", "#!/bin/sh\nexec sleep 60 # $1\n")
+        command = [*toys.NO_NETWORK, sys.executable, str(source / "tools/grade/autograde.py")]
+        command += ["gradescope", str(self.folder / "handed-in")]
+        command += [str(self.folder / "results.json")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("no connection over the loopback 127.0.0.1", done.stdout)
+        self.assertFalse((self.folder / "results.json").exists())
+
+    def test_what_a_student_hands_in_may_be_anything(self):
+        source = self.unpacked(self.bundle("gradescope", "--quick", "--parts", "audit"), "source")
+        (self.folder / "handed-in").mkdir()
+        os.mkfifo(self.folder / "handed-in/pipe")
+        (self.folder / "handed-in/run.sh").symlink_to("/proc/kmsg")
+        deep = ["mkdir", "-p", "/".join(["d"] * 1500)]
+        subprocess.run(deep, cwd=self.folder / "handed-in", check=True)
+        self.addCleanup(sandbox.remove, self.folder / "handed-in")
+        result = self.folder / "results/results.json"
+        self.autograde(source, "gradescope", self.folder / "handed-in", result)
+        self.assertEqual(0, json.loads(result.read_text())["score"])
 
     def check_workflow(self, text):
         """The variable of the reporter is named after its runner, which is the step with the

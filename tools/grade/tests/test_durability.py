@@ -138,7 +138,8 @@ class Replies(toys.TestCase):
 
     def test_hostile_replies_are_refused(self):
         bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa">]><results>&a;</results>'
-        for reply in (bomb, b"<results><a></results>", b"\xff\xfe", b""):
+        deep = b"<r>" * 150_000 + b"</r>" * 150_000  # the end of some programs
+        for reply in (bomb, deep, deep[:450_000], b"<results><a></results>", b"\xff\xfe", b""):
             with self.assertRaises(NoReply):
                 parsed(reply)
 

@@ -19,6 +19,8 @@ IN_SYSTEM = sys.executable.startswith("/usr/") or not os.path.exists("/usr/bin/p
 PYTHON = shlex.quote(sys.executable if IN_SYSTEM else "/usr/bin/python3")
 SERVER = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve() / "faulty_server"
 
+NO_NETWORK = ["unshare", "--map-root-user", "--net", "--"]  # the loopback of a new network is down
+
 # The exact style of the real one's result; it asks for one restart.
 CONFORMANCE = """
 import json, subprocess, sys
@@ -41,6 +43,16 @@ audit = {"passed": True, "orders": 5, "executions": 2, "cash_moved": "7", "findi
 json.dump({"result": {"answered": 100, "requests_per_s": 100.0, "response_ms": times, "errors": {"reset": 0},
     "deviations": []}, "audit": audit if "--audit" in sys.argv else None}, open(value("--json"), "w"))
 """
+
+
+def with_namespaces(test):
+    """For a test that uses NO_NETWORK."""
+    try:
+        done = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
+        is_there = done.returncode == 0
+    except OSError:
+        is_there = False
+    return unittest.skipUnless(is_there, "this machine has no user namespaces")(test)
 
 
 @unittest.skipUnless(SERVER.exists(), f"there is no {SERVER}")
