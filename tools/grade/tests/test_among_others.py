@@ -1,0 +1,129 @@
+"""One submission among others: whatever it is, the others are listed and graded, and it gets a
+line of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+import pages
+import processes
+import student_files
+import toys
+from grading import Grade
+from submissions import Submission
+
+ESCAPE = "\\u001b]0;mine\\u0007\\u202e\\u001b[2J"
+
+
+class Run(toys.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.tools()
+        self.good("ada")
+        self.good("zoe")
+
+    def good(self, name):
+        self.write(f"all/{name}/run.sh", f"#!/bin/sh\nexec {self.toy().format(port='$1')}\n", True)
+
+    def graded(self, *arguments, **options):
+        arguments = [
+            "--submissions",
+            str(self.folder / "all"),
+            "--parts",
+            "conformance",
+            *arguments,
+        ]
+        status, out, log = self.grade(*arguments, **options)
+        self.assertNotIn("Traceback", out + log)
+        servers = json.loads((self.folder / "out/grades.json").read_text())["servers"]
+        self.assertTrue((self.folder / "out/index.html").exists())
+        return status, out, log, {one["name"]: one for one in servers}
+
+    def test_a_folder_whose_name_is_not_utf_8_is_graded_to_the_end(self):
+        for name in (b"b\xff", b"b\xfe"):
+            shutil.copytree(self.folder / "all/ada", self.folder / "all" / os.fsdecode(name))
+        roster = self.write("roster.csv", "Name,Login\nada,a\nb?,b\n")
+        environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        for _ in range(2):  # then from what is saved
+            status, out, log, servers = self.graded("--roster", str(roster), env=environment)
+            self.assertEqual(0, status, log)
+            self.assertEqual({"ada", "zoe", "b?", "b?-2"}, set(servers))
+            self.assertEqual({30}, {one["points"] for one in servers.values()})
+        page = (self.folder / "out/b.html").read_text(encoding="utf-8")
+        self.assertIn("b\ufffd", page)
+        result = json.loads((self.folder / "out/b/gradescope.json").read_text(encoding="utf-8"))
+        self.assertEqual(30, result["score"])
+        self.assertIn("b?,30.00", (self.folder / "out/grades.csv").read_text(encoding="utf-8"))
+        self.assertIn("gradebook: b? is not in the roster", out)  # there are two
+
+    def test_a_list_obeys_no_terminal_and_no_submission_ends_it(self):
+        settings = f'command = "x {ESCAPE} {{port}}"\nbuild = "make {ESCAPE}"'
+        self.write("all/bob/grade.toml", settings)
+        self.write("all/\x1b[2Jeve/grade.toml", "port = " + "9" * 5000)
+        self.write("all/fay/grade.toml", f'"{ESCAPE}" = 1')
+        os.mkfifo(self.write("all/gus/readme", "").with_name("grade.toml"))
+        arguments = ["--submissions", str(self.folder / "all"), "--list"]
+        status, out, log = self.grade(*arguments)
+        self.assertEqual((0, ""), (status, log))
+        for name in ("ada", "zoe"):
+            self.assertIn(f"{name}: ./run.sh {{port}}", out)
+        self.assertIn("  build: make ?]0;mine???[2J", out)
+        self.assertIn("?[2Jeve: cannot be graded", out)
+        self.assertIn("gus: cannot be graded", out)
+        self.assertEqual([], [char for char in out if not char.isprintable() and char != "\n"])
+
+    @toys.with_namespaces
+    def test_without_a_loopback_there_are_no_points_and_no_0(self):
+        self.graded()
+        self.assertTrue((self.folder / "out/ada/gradescope.json").exists())
+        program = str(Path(processes.__file__).with_name("grade.py"))
+        command = [*toys.NO_NETWORK, sys.executable, program, "--quick", "--sandbox", "off"]
+        command += ["--output", str(self.folder / "out"), "--bin", str(self.folder / "bin")]
+        command += ["--submissions", str(self.folder / "all"), "--parts", "conformance"]
+        command += ["--restart-from-scratch"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn("this machine cannot grade servers: no connection over the", done.stdout)
+        for name in ("gradescope", "classroom"):
+            self.assertFalse((self.folder / f"out/ada/{name}.json").exists())
+        servers = json.loads((self.folder / "out/grades.json").read_text())["servers"]
+        self.assertEqual([None, None], [one["points"] for one in servers])
+        self.assertIn(",ada,,,", (self.folder / "out/grades.csv").read_text())
+        status, _, _, servers = self.graded()  # nothing of it was saved
+        self.assertEqual((0, 30), (status, servers["ada"]["points"]))
+
+    def test_what_the_grader_fails_at_is_the_problem_of_one(self):
+        self.good("bob")
+        self.write("out/bob/files.json/x", "")  # where a file of its results would be
+        status, out, _, servers = self.graded()
+        self.assertEqual(1, status)
+        self.assertEqual([30, 30, None], [one["points"] for one in servers.values()])
+        self.assertIn("the grader failed: ", servers["bob"]["problem"])
+
+
+class Presentable(unittest.TestCase):
+    def test_a_result_that_no_page_shows_is_replaced_by_a_problem(self):
+        bad = Grade(Submission("bob", Path("."), slug="bob"), {"audit": {"runs": [{}]}})
+        shared = SimpleNamespace(weights={"points": {}}, wanted=("audit",))
+        made = pages.presentable(bad, None, shared, [])
+        self.assertEqual(({}, True), (made.parts, made.is_ours))
+        self.assertIn("cannot write its page", made.problem)
+
+
+class Copies(toys.TestCase):
+    def test_a_copy_has_files_links_and_folders_alone(self):
+        self.write("from/a/run.sh", "x", True)
+        self.write("from/.git/config", "")
+        (self.folder / "from/link").symlink_to("/etc/passwd")
+        os.mkfifo(self.folder / "from/pipe")
+        deep = "/".join(["d"] * 300)
+        subprocess.run(["mkdir", "-p", deep], cwd=self.folder / "from", check=True)
+        student_files.copy(self.folder / "from", self.folder / "to/x", {".git"}, 1000)
+        self.assertEqual(["a", "d", "link"], sorted(os.listdir(self.folder / "to/x")))
+        self.assertTrue(os.access(self.folder / "to/x/a/run.sh", os.X_OK))
+        self.assertEqual("/etc/passwd", os.readlink(self.folder / "to/x/link"))
