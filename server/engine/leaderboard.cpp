@@ -106,9 +106,8 @@ std::optional<std::vector<Leaderboard::Standing>> Leaderboard::standings(
     std::uint64_t round) const {
   if (round == 0) return standings_of(&Account::all);
   if (round == begun_) return standings_of(&Account::round);
-  const std::uint64_t first_kept = begun_ - finished_.size();
-  if (round > begun_ || round < first_kept) return {};
-  return finished_[round - first_kept];
+  if (!has(round)) return {};
+  return finished_[round + finished_.size() - begun_];
 }
 
 }  // namespace exchange

@@ -58,6 +58,10 @@ class Leaderboard {
   }
 
   const std::vector<RoundRow>& rounds() const { return rounds_; }
+  // Whether there is a round of this number, the newest or one that is kept; 0 stands for all.
+  bool has(std::uint64_t round) const {
+    return round <= begun_ && (round == 0 || round + finished_.size() >= begun_);
+  }
   // Of the round with this number, the newest or one that is kept, or, with 0, of all; null if
   // there is no such round. The highest profit first, then by number of account; of those that
   // traded in it, or hold something from before.

@@ -10,6 +10,7 @@ namespace asio = boost::asio;
 
 // Of making 500 events, or a snapshot of 10,000 orders: 1 ms or 10 ms of CPU time.
 constexpr std::chrono::milliseconds spread(5);
+constexpr std::string_view tables_behind = "the tables are far behind; subscribe again later";
 
 asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer connection,
                                                              SubscriberRequest request) {
@@ -20,6 +21,7 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
   const auto unknown = [&] {
     return refused(describe(Reason::unknown_account), code_of(Reason::unknown_account));
   };
+  const std::int64_t asked_ns = monotonic_ns();
   const auto id = parse_account_id(request.name);
   if (!id) co_return refused("an account id is 1 to 64 digits", code_of(ErrorCode::malformed_id));
   if (!co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms)))
@@ -46,14 +48,18 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
     if (!recording.exists) co_return unknown();
   }
   if (!co_await wait_for([this, &id] { return recorded(*id) != nullptr; }))
-    co_return refused("the tables are far behind; subscribe again later");
+    co_return refused(tables_behind);
   // After a start, the view may lack events that clients have from the server before.
   const auto newest = [this, &id] { return recorded(*id)->events; };
   if (request.from &&
-      !co_await wait_for([&request, &newest] { return *request.from - 1 <= newest(); }))
+      !co_await wait_for([&request, &newest] { return *request.from - 1 <= newest(); })) {
+    const std::int64_t now_ns = monotonic_ns();
+    if (core_.health().projection_lag_ns(now_ns) > now_ns - asked_ns)
+      co_return refused(tables_behind);
     co_return refused("the newest event of this account is " + std::to_string(newest()) +
                           ": subscribe without from for a snapshot, and go on from it",
                       "unknown_event");
+  }
   const AccountNumber number = *view_->account_number(*id);
   const auto subscription = std::make_shared<Subscription>(
       Subscription{*id, number, connection, request.from, key_version});
@@ -147,14 +153,15 @@ void AccountChannel::take_message(Connection& connection, std::vector<Message>& 
 
 AccountChannel::Message AccountChannel::message(const SubscriptionPointer& subscription) {
   const AccountId& id = subscription->account;
+  const bool is_answer = !subscription->begun;
   if (!has_right_key(*subscription)) {
     end(subscription);
     return {subscription,
             error_message("the key of the account was changed or revoked; subscribe with its key",
                           "key_changed", id.view()),
-            true};
+            is_answer, true};
   }
-  if (!subscription->begun) return {subscription, first_message(*subscription)};
+  if (is_answer) return {subscription, first_message(*subscription), is_answer};
   subscription->rules_changed = false;
   return {subscription, rules_message(*view_, id, view_->account(subscription->number))};
 }

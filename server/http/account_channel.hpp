@@ -66,7 +66,8 @@ class AccountChannel {
   struct Message {
     SubscriptionPointer subscription;
     std::string text;
-    bool is_last = false;  // of the subscription: it is over
+    bool is_answer = false;  // the first of the subscription
+    bool is_last = false;    // it is over
   };
   boost::asio::awaitable<std::vector<Message>> next(ConnectionPointer connection);
   void end(const SubscriptionPointer& subscription);

@@ -9,6 +9,8 @@ namespace exchange {
 namespace asio = boost::asio;
 
 constexpr std::string_view standby_refusal = "this server is a standby; another one is active";
+constexpr std::string_view replaced_refusal =
+    "this server cannot know now whether it is still the active one; ask again later";
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   const AddressQuota::Share share = executing_.take(pending.keys.address);
@@ -38,6 +40,9 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, c
   }
   if (authenticator != nullptr) pending.commands = pending.keys.accepted();
   if (pending.commands.empty()) {
+    // A server that was replaced does not know the keys that its successor gave.
+    if (!co_await is_active(std::chrono::milliseconds(HttpLimits().store_answer_ms)))
+      co_return replaced_refusal;
     pending.refuse(Reason::operator_key);
   } else {
     Submission* const submission = &pending;
@@ -167,6 +172,16 @@ bool CoreClient::begin_confirmation() {
     core_->confirm(confirmed);
     return true;
   });
+}
+
+asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
+                                       const HttpLimits& limits) {
+  std::string reason;
+  if (readiness.role() != Readiness::Role::active)
+    reason = readiness.stale(monotonic_ns());
+  else if (!co_await core.is_active(std::chrono::milliseconds(limits.store_answer_ms)))
+    reason = replaced_refusal;
+  co_return reason;
 }
 
 void CoreClient::close() {

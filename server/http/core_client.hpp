@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "auth/authenticator.hpp"
@@ -16,6 +17,8 @@
 #include "base/guarded.hpp"
 #include "core/core.hpp"
 #include "http/event.hpp"
+#include "http/limits.hpp"
+#include "http/readiness.hpp"
 
 namespace exchange {
 
@@ -141,6 +144,11 @@ class CoreClient final : public CompletionSink {
   std::uint64_t confirmations_begun_ = 0, confirmations_ended_ = 0;
   std::set<Event*> awaiting_confirmation_;
 };
+
+// Why what this server would show, or say that there is not, may be outdated; empty if it is not.
+// Thread: that of `core`.
+boost::asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
+                                              const HttpLimits& limits);
 
 class CoreClient::Lease {
  public:

@@ -23,6 +23,12 @@ DayAnswer unknown_symbol(const SymbolName& symbol) {
           "unknown symbol '" + std::string(symbol.view()) + "' on this day", "unknown_symbol"};
 }
 
+// Its text names hosts and users of the database: that is for the log.
+DayAnswer unavailable(const StoreUnavailable& error) {
+  spdlog::warn("closed days cannot be read now: {}", error.what());
+  return {http::status::service_unavailable, "the store is unavailable"};
+}
+
 // What the change is of this symbol; null: nothing.
 const MarketView::Change* change_of(const DayReplay::Changes& changes, SymbolNumber symbol) {
   const auto found = std::ranges::find(changes.symbols, symbol, &MarketView::Change::symbol);
@@ -55,7 +61,7 @@ DayAnswer DayDesk::answer(const std::string& day, Make make) try {
   return {http::status::service_unavailable, error.what()};
 } catch (const StoreUnavailable& error) {
   close();
-  return {http::status::service_unavailable, error.what()};
+  return unavailable(error);
 } catch (...) {
   close();
   throw;
@@ -70,13 +76,15 @@ DayAnswer DayDesk::list() try {
     try {
       const DayFacts facts = look_at(*journal);
       all.push_back({name, facts.first_time, facts.last_time, facts.problem});
+    } catch (const StoreUnavailable&) {
+      throw;
     } catch (const std::runtime_error& error) {  // of this day alone
       all.push_back({name, {}, {}, error.what()});
     }
   }
   return {http::status::ok, days_json(all)};
 } catch (const StoreUnavailable& error) {
-  return {http::status::service_unavailable, error.what()};
+  return unavailable(error);
 }
 
 DayAnswer DayDesk::summary(const std::string& day, const std::optional<SymbolName>& symbol) {

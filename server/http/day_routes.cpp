@@ -22,6 +22,11 @@ HttpResponse response_to(const HttpHeader& header, const DayAnswer& answer) {
   return response;
 }
 
+// If this server may have been replaced: the days that its successor closed are not known here.
+HttpResponse refused_as_stale(const HttpHeader& header, const std::string& reason) {
+  return http_error(header, http::status::service_unavailable, reason);
+}
+
 HttpResponse unknown_day(const HttpHeader& header, std::string_view day) {
   return http_error(header, http::status::not_found,
                     "there is no closed day '" + std::string(day) + "'");
@@ -90,11 +95,15 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
 }  // namespace
 
 asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
   Replayer::Question question = [](DayDesk& desk) { return desk.list(); };
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
 asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
   const std::string day(last_segment(request));
   if (!is_day_name(day)) co_return unknown_day(request, day);
   const std::string_view text = parameter(request, "sym");
@@ -115,6 +124,8 @@ asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Http
   MomentQuestion asked;
   const std::string problem = read_question(request, at.limits, asked);
   if (!problem.empty()) co_return http_error(request, bad_request, problem);
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
   for (const char* name : {"day", "sym"})
     if (parameter(request, name).empty())
       co_return http_error(request, bad_request,

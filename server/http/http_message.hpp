@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/elements.hpp"
+
 namespace exchange {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
@@ -18,14 +20,21 @@ inline constexpr const char* xml_type = "application/xml; charset=utf-8";
 
 std::string_view path_of(const HttpHeader& header);
 std::string_view last_segment(const HttpHeader& header);
-// The value of a query parameter, which may be empty; null if it is absent. No value that is valid
-// here needs percent-encoding.
+// Decodes what needs no percent-encoding, since a client may encode it (RFC 3986 6.2.2.2), and the
+// colon of "ref:mine". Nothing that is valid here needs any other character.
+void decode_target(HttpHeader& header);
+// What is wrong with the query: a parameter that is not one of `known`, names with a space between
+// them, or that stands twice. Empty: nothing.
+Problem query_problem(const HttpHeader& header, std::string_view known);
+// The value of a query parameter, which may be empty; null if it is absent.
 std::string_view parameter(const HttpHeader& header, std::string_view name);
 // A parameter that is a whole number from 1 to `max`: its value, `absent` if it is not given, 0 if
 // it is invalid.
 std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
                             std::size_t max);
 std::string_view field_of(const HttpHeader& header, boost::beast::http::field name);
+// Whether If-None-Match has this tag, by weak comparison, or any (RFC 9110 13.1.2).
+bool has_tag(const HttpHeader& header, std::string_view tag);
 
 HttpResponse respond(const HttpHeader& header, boost::beast::http::status status,
                      const char* content_type, std::string body);

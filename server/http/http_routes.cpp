@@ -1,6 +1,10 @@
 #include "http/http_routes.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
+#include <charconv>
 #include <memory>
 #include <span>
 
@@ -158,19 +162,32 @@ std::optional<std::size_t> round_parameter(const HttpHeader& header, const Leade
   return round > 0 ? std::optional(round) : std::nullopt;
 }
 
-HttpResponse leaderboard_of(const HttpRoutes& at, const HttpHeader& header, bool with_ids) {
+// What of the leaderboard a request asks for; or the response that refuses it.
+struct BoardQuestion {
+  std::size_t round = 0, count = 0;
+  std::optional<HttpResponse> refusal = {};
+};
+BoardQuestion read_board_question(const HttpRoutes& at, const HttpHeader& header) {
   const Leaderboard& board = at.view->leaderboard();
   const auto round = round_parameter(header, board);
-  if (!round) return http_error(header, bad_request, "round is a whole number from 1, or newest");
+  if (!round)
+    return {.refusal =
+                http_error(header, bad_request, "round is a whole number from 1, or newest")};
   const std::size_t max = at.limits.standings_max,
                     count = count_parameter(header, "limit", max, max);
-  if (count == 0) return count_error(header, "limit", max);
-  auto standings = board.standings(*round);
-  if (!standings)
-    return http_error(header, not_found, "there is no such round, or it is no longer kept");
-  standings->resize(std::min(count, standings->size()));
+  if (count == 0) return {.refusal = count_error(header, "limit", max)};
+  if (!board.has(*round))
+    return {.refusal =
+                http_error(header, not_found, "there is no such round, or it is no longer kept")};
+  return {*round, count};
+}
+
+HttpResponse leaderboard_of(const HttpRoutes& at, const HttpHeader& header,
+                            const BoardQuestion& asked, bool with_ids) {
+  auto standings = at.view->leaderboard().standings(asked.round);
+  standings->resize(std::min(asked.count, standings->size()));
   if (path_of(header) == "/api/leaderboard")
-    return json(header, leaderboard_json(*at.view, *round, *standings, with_ids));
+    return json(header, leaderboard_json(*at.view, asked.round, *standings, with_ids));
   return respond(header, http::status::ok, "text/csv; charset=utf-8",
                  standings_csv(*standings, [&](AccountNumber number) {
                    return shown_account(*at.view, number, with_ids);
@@ -191,24 +208,25 @@ std::int64_t age_max_ns(const HttpHeader& header) {
 // Viewers ask every second, each with the tag of what it has, and take what is a second old: so a
 // leaderboard is made once a second, however many there are.
 HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool with_ids) {
+  BoardQuestion asked = read_board_question(at, header);
+  if (asked.refusal) return std::move(*asked.refusal);
   constexpr std::size_t kept_max = 16;  // each of a path with its parameters
   const std::int64_t now_ns = monotonic_ns(), age_ns = age_max_ns(header);
   const std::string newest = "W/\"" + at.run + '-' + std::to_string(at.view->board_batch()) + '"',
                     target(header.target());
-  const std::string_view known = field_of(header, http::field::if_none_match);
   const auto kept = at.leaderboards.find(target);
-  const bool is_young =
-      known != newest && kept != at.leaderboards.end() && now_ns - kept->second.made_ns < age_ns;
+  const bool is_young = !has_tag(header, newest) && kept != at.leaderboards.end() &&
+                        now_ns - kept->second.made_ns < age_ns;
   const std::string tag = is_young ? kept->second.tag : newest;
   HttpResponse response;
-  if (known == tag) {
+  if (has_tag(header, tag)) {
     response = respond(header, http::status::not_modified, json_type, "");
+    response.erase(http::field::content_type);  // of the content that the client has
   } else if (is_young) {
     response = kept->second.response;
     response.version(header.version());
   } else {
-    response = leaderboard_of(at, header, with_ids);
-    if (response.result() != http::status::ok) return response;
+    response = leaderboard_of(at, header, asked, with_ids);
     if (at.leaderboards.size() == kept_max) at.leaderboards.clear();
     if (age_ns > 0) at.leaderboards[target] = {tag, now_ns, response};
   }
@@ -217,20 +235,6 @@ HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool w
 }
 
 // --- what may wait ---
-
-// Why what this server would show may be outdated; empty if it is not.
-asio::awaitable<std::string> stale(HttpRoutes& at) {
-  std::string reason;
-  if (at.readiness.role() != Readiness::Role::active) {
-    reason = at.readiness.stale(monotonic_ns());
-  } else {
-    const bool active =
-        co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
-    if (!active)
-      reason = "this server cannot know now whether it is still the active one; ask again later";
-  }
-  co_return reason;
-}
 
 Answer metrics(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const bool active =
@@ -259,7 +263,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const bool with_ids = ids == "true";
   if (ids.data() != nullptr && !with_ids)
     co_return http_error(request, bad_request, "ids is true, or is left out");
-  const std::string reason = co_await stale(at);
+  const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
   if (with_ids && at.core.has_keys()) {
     const std::optional<bool> allowed =
@@ -278,7 +282,7 @@ Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
                          code_of(ErrorCode::malformed_id));
   // First: a server that shows nothing hashes nothing. What is read later is as new at least.
-  const std::string reason = co_await stale(at);
+  const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
   const std::optional<bool> allowed = co_await may_see(at, request, *id, peer);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
@@ -336,6 +340,10 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   if (read_order_name(last_segment(request), name))
     co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
                          code_of(ErrorCode::malformed_id));
+  // First: a server that may have been replaced does not know which orders there are. What is read
+  // later is as new at least.
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refuse(reason);
   if (name.reference) {
     auto [found, refused] = co_await find_reference(at, request, peer);
     if (refused) co_return std::move(*refused);
@@ -376,8 +384,6 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   found = co_await read(range);
   if (!found.problem.empty()) co_return refuse(found.problem);
   if (!is_known(at, found.order)) co_return unknown();
-  const std::string reason = co_await stale(at);
-  if (!reason.empty()) co_return refuse(reason);
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
   const Bursts::Work work(at.bursts, spread);
   co_return json(request, order_json(*at.view, *found.order, range));
@@ -442,13 +448,16 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     co_return http_error(request, http::status::forbidden,
                          "a new day needs the operator's key itself: accounts end with the day",
                          code_of(Reason::operator_key));
+  std::string reason = co_await at.stale();
+  if (reason.empty() && at.readiness.role() != Readiness::Role::active)
+    reason = "this server is not the active one";
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
   const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer, peer.logins);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
-  if (at.readiness.role() != Readiness::Role::active)
-    co_return http_error(request, unavailable, "this server is not the active one");
 
-  const JsonInput body = JsonInput::parse(request.body(), nullptr, false);
+  const auto [body, problem] = read_json(request.body());
+  if (problem) co_return http_error(request, bad_request, problem.sentence, code_of(problem.code));
   const auto member = body.is_object() ? body.find("day") : body.end();
   if (body.size() != 1 || member == body.end() || !member->is_string())
     co_return http_error(request, bad_request, "the body is {\"day\": NAME}");
@@ -465,7 +474,8 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
       co_return respond(request, http::status::accepted, json_type,
                         json_text({{"day", day}, {"closed", false}}));
     case NewDay::Answer::State::unavailable:
-      co_return http_error(request, unavailable, answer.text);
+      spdlog::warn("the day {} is not closed yet: {}", day, answer.text);
+      co_return http_error(request, unavailable, "the store is unavailable");
     case NewDay::Answer::State::refused: break;
   }
   co_return http_error(request, http::status::conflict, answer.text);
@@ -476,7 +486,8 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
 constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "DELETE",
                            patching = "PATCH";
 
-// Where a request goes. A path that ends with a slash is followed by one more segment. One of the
+// Where a request goes. A path that ends with a slash is followed by one more segment; if that is
+// empty, the route refuses it as any other invalid name. One of the
 // functions, or `json`, is set. A path has a row for each group of methods.
 struct Route {
   std::string_view path;
@@ -486,38 +497,48 @@ struct Route {
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
   std::optional<JsonVerb> json = {};
+  std::string_view parameters = {};  // of the query, with a space between them
   bool takes_body() const { return methods == posting || methods == patching; }
 };
 
 constexpr Route routes[] = {
     {.path = "/healthz", .at_once = liveness},
-    {.path = "/readyz", .at_once = readiness},
+    {.path = "/readyz", .at_once = readiness, .parameters = "standby"},
     {.path = "/metrics", .answer = metrics},
     {.path = "/api/openapi.json", .at_once = description},
     {.path = "/api/asyncapi.json", .at_once = description},
-    {.path = "/api/symbols", .of_market = symbols},
+    {.path = "/api/symbols", .of_market = symbols, .parameters = "limit after"},
     {.path = "/api/symbols", .methods = posting, .json = JsonVerb::create_symbol},
     {.path = "/api/symbols", .methods = patching, .json = JsonVerb::set_instrument},
     {.path = "/api/symbols/", .methods = patching, .json = JsonVerb::set_instrument},
-    {.path = "/api/books/", .of_market = book},
-    {.path = "/api/trades", .of_market = trades},
+    {.path = "/api/books/", .of_market = book, .parameters = "levels"},
+    {.path = "/api/trades", .of_market = trades, .parameters = "sym limit"},
     {.path = "/api/days", .answer = closed_days},
-    {.path = "/api/days/", .answer = closed_day},
-    {.path = "/api/moments", .answer = moments},
-    {.path = "/api/leaderboard", .answer = leaderboard},
-    {.path = "/api/leaderboard.csv", .answer = leaderboard},
+    {.path = "/api/days/", .answer = closed_day, .parameters = "sym"},
+    {.path = "/api/moments", .answer = moments, .parameters = "day sym from at limit account"},
+    {.path = "/api/leaderboard", .answer = leaderboard, .parameters = "round limit ids"},
+    {.path = "/api/leaderboard.csv", .answer = leaderboard, .parameters = "round limit ids"},
     {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
-    {.path = "/api/accounts/", .answer = account},
+    {.path = "/api/accounts/", .answer = account, .parameters = "positions_after orders_after"},
     {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},
     {.path = "/api/keys", .methods = posting, .json = JsonVerb::set_key},
     {.path = "/api/adjustments/cash", .methods = posting, .json = JsonVerb::adjust_cash},
     {.path = "/api/adjustments/shares", .methods = posting, .json = JsonVerb::adjust_shares},
-    {.path = "/api/orders", .methods = posting, .json = JsonVerb::place},
-    {.path = "/api/orders", .methods = deleting, .json = JsonVerb::cancel_all},
-    {.path = "/api/orders/", .answer = order},
-    {.path = "/api/orders/", .methods = deleting, .json = JsonVerb::cancel},
-    {.path = "/api/orders/", .methods = patching, .json = JsonVerb::replace},
+    {.path = "/api/orders", .methods = posting, .json = JsonVerb::place, .parameters = "account"},
+    {.path = "/api/orders",
+     .methods = deleting,
+     .json = JsonVerb::cancel_all,
+     .parameters = "account sym"},
+    {.path = "/api/orders/", .answer = order, .parameters = "account limit before"},
+    {.path = "/api/orders/",
+     .methods = deleting,
+     .json = JsonVerb::cancel,
+     .parameters = "account"},
+    {.path = "/api/orders/",
+     .methods = patching,
+     .json = JsonVerb::replace,
+     .parameters = "account"},
     {.path = "/api/xml", .methods = posting, .answer = execute},
     {.path = "/api/admin/new-day", .methods = posting, .answer = new_day},
     {.path = "/ws", .at_once = websocket},
@@ -532,7 +553,7 @@ constexpr Route page_route{.path = "", .at_once = page};
 bool leads_to(const HttpHeader& header, const Route& route) {
   const std::string_view path = path_of(header);
   if (!route.path.ends_with('/')) return path == route.path;
-  return path.substr(0, path.rfind('/') + 1) == route.path && path != route.path;
+  return path.substr(0, path.rfind('/') + 1) == route.path;
 }
 bool allows(const Route& route, const HttpHeader& header) {
   if (route.methods == reading)
@@ -560,7 +581,8 @@ std::string methods_of(const HttpHeader& header) {
 
 std::vector<HttpRoutes::Path> HttpRoutes::paths() {
   std::vector<Path> paths;
-  for (const Route& route : routes) paths.push_back({route.path, route.methods});
+  for (const Route& route : routes)
+    paths.push_back({route.path, route.methods, route.parameters});
   return paths;
 }
 
@@ -584,6 +606,10 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
     response.set(http::field::allow, methods);
     return response;
   }
+  for (const http::field name : {http::field::authorization, http::field::origin})
+    if (header.count(name) > 1)
+      return http_error(header, bad_request,
+                        "the request has two " + std::string(http::to_string(name)) + " fields");
   // A page of another site must not trade or listen through a browser that can reach this server.
   const std::string_view origin = field_of(header, http::field::origin),
                          host = field_of(header, http::field::host);
@@ -592,6 +618,29 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
                       "requests from pages of other sites are refused: the page is of " +
                           std::string(printable(origin)) + ", the request is for " +
                           std::string(printable(host)));
+  return {};
+}
+
+// A misspelled parameter must not ask for more than was meant, such as to cancel all orders. Paths
+// outside of /api change nothing, and health checks and browsers may add parameters of their own.
+std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& request) const {
+  const Route& route = *find_route(request);
+  if (!path_of(request).starts_with("/api/")) return {};
+  if (const Problem problem = query_problem(request, route.parameters))
+    return http_error(request, bad_request, problem.sentence, code_of(problem.code));
+  if (!route.takes_body() && !request.body().empty())
+    return http_error(request, bad_request,
+                      "this request takes no body; its members are parameters of the path",
+                      code_of(ErrorCode::unexpected_content));
+  const auto codings = request.equal_range(http::field::content_encoding);
+  for (auto field = codings.first; field != codings.second; ++field)
+    if (!boost::iequals(field->value(), "identity")) {
+      HttpResponse response =
+          http_error(request, http::status::unsupported_media_type,
+                     "the body must be sent as it is, without a Content-Encoding");
+      response.set(http::field::accept_encoding, "identity");  // RFC 9110 15.5.16
+      return response;
+    }
   return {};
 }
 
@@ -624,7 +673,7 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, HttpPeer p
     co_return co_await execute_http_json(core, metrics, request, peer, std::move(asked));
   }
   if (route.of_market == nullptr) co_return co_await route.answer(*this, request, peer);
-  const std::string reason = co_await stale(*this);
+  const std::string reason = co_await stale();
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
   const AddressTurns::Turn turn = co_await turns.take(peer);
   const Bursts::Work work(bursts, spread);

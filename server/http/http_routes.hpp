@@ -53,6 +53,8 @@ struct HttpRoutes {
   // The error response to a request whose header is not acceptable; nothing if its body may be
   // read. Any thread.
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
+  // Likewise of a request with its body, before it is answered.
+  std::optional<HttpResponse> refuse_content(const HttpRequest& request) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
   // The response to a request that refuse() accepted, if it needs no more than state: health, and
   // the files of the dashboard. It never waits. Any thread.
@@ -64,12 +66,15 @@ struct HttpRoutes {
   boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, HttpPeer peer);
   // The response to any other. Thread of answers.
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer);
+  // As why_stale(). Thread of answers.
+  boost::asio::awaitable<std::string> stale() { return why_stale(readiness, core, limits); }
 
   // Of each row of the table. A path that ends with a slash is followed by one more segment; those
   // of the dashboard are not among them.
   struct Path {
     std::string_view path;
     std::string_view methods;  // "GET, HEAD"
+    std::string_view parameters;
   };
   static std::vector<Path> paths();
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/algorithm/string/replace.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -80,16 +79,6 @@ void split_absolute_target(HttpHeader& header) {
   header.target({absolute->target.data(), absolute->target.size()});
 }
 
-// Code generators encode the colon of "ref:mine": of what a valid path or value has, it alone is
-// not unreserved (RFC 3986 2.3). Nothing else is decoded, so that no path has two spellings.
-void decode_colons(HttpHeader& header) {
-  if (header.target().find('%') == header.target().npos) return;
-  std::string target(header.target().data(), header.target().size());
-  boost::algorithm::replace_all(target, "%3A", ":");
-  boost::algorithm::replace_all(target, "%3a", ":");
-  header.target(target);
-}
-
 // RFC 9110 5.6.7.
 std::string http_date() {
   const std::time_t now = std::time(nullptr);
@@ -154,8 +143,8 @@ class HttpServer::State {
                 .replayer = replayer_,
                 .context = answers_},
         accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
-        channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, options.limits,
-                 options.protocol, metrics),
+        channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, readiness_,
+                 options.limits, options.protocol, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
@@ -310,6 +299,7 @@ class HttpServer::State {
       }
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
+      if (!response) response = routes_.refuse_content(parser.get());
       if (!response) response = routes_.answer_at_once(parser.get());
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
@@ -328,7 +318,9 @@ class HttpServer::State {
       response->keep_alive(keep_alive);
       response->set(http::field::date, http_date());
       if (stream.is_secure()) response->set(http::field::strict_transport_security, hsts);
-      response->content_length(response->body().size());
+      // A response without content has no length that is not that of the content (RFC 9110 8.6).
+      if (response->result() != http::status::not_modified)
+        response->content_length(response->body().size());
       if (is_head) response->body().clear();
       if (co_await send(stream, *response)) break;
     }
@@ -407,7 +399,7 @@ class HttpServer::State {
     std::size_t body_bytes_max = 0;
     if (!error) {
       split_absolute_target(header);
-      decode_colons(header);
+      decode_target(header);
       if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {

@@ -42,8 +42,12 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
   HttpJsonRequest asked;
   const bool has_body =
       verb != JsonVerb::cancel && verb != JsonVerb::cancel_all && verb != JsonVerb::query;
-  JsonInput members =
-      has_body ? JsonInput::parse(request.body(), nullptr, false) : JsonInput::object();
+  auto [members, problem_of_body] =
+      has_body ? read_json(request.body()) : ReadJson{JsonInput::object(), {}};
+  if (problem_of_body) {
+    asked.request.problem = std::move(problem_of_body);
+    return asked;
+  }
   if (!members.is_object()) {
     asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
     return asked;

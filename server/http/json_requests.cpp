@@ -1,7 +1,6 @@
 #include "http/json_requests.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace exchange {
 namespace {
@@ -28,30 +27,52 @@ consteval MemberName member_of(std::string_view attribute) {
   return name;
 }
 
-// The value as the text that the attribute has in XML: a string.
-std::optional<std::string> text_of(const JsonInput& value) {
+// How a member is written. Numbers are strings, or whole numbers that every language has exactly.
+enum class Kind : std::uint8_t { text, decimal, count, truth };
+
+constexpr Kind kind_of(std::string_view attribute) {
+  for (const char* name : {"amount", "limit", "tick", "price-min", "price-max", "band", "lot",
+                           "order-max", "position-max"})
+    if (attribute == name) return Kind::decimal;
+  for (const char* name : {"from", "orders-max", "orders-per-second-max"})
+    if (attribute == name) return Kind::count;
+  return attribute == "post" || attribute == "cancel-orders" ? Kind::truth : Kind::text;
+}
+
+// The text that the attribute has in XML; nothing if the value is of another kind.
+std::optional<std::string> text_of(const JsonInput& value, Kind kind) {
+  if (kind == Kind::truth) return value.is_boolean() ? std::optional(value.dump()) : std::nullopt;
   if (value.is_string()) return value.get<std::string>();
+  if (kind == Kind::text || !value.is_number_integer()) return {};
+  const bool is_exact = value.is_number_unsigned()
+                            ? value.get<std::uint64_t>() <= json_integer_max
+                            : value.get<std::int64_t>() >= -std::int64_t(json_integer_max);
+  return is_exact ? std::optional(value.dump()) : std::nullopt;
+}
+// What is wrong with such a value.
+std::string wrong_kind(const std::string& name, const JsonInput& value, Kind kind) {
+  if (value.is_null()) return name + " is null; leave out what has no value";
+  switch (kind) {
+    case Kind::text: return name + " must be a string";
+    case Kind::decimal: return name + " must be a string, as \"9.5\"";
+    case Kind::count: return name + " must be a whole number, as 9 or \"9\"";
+    case Kind::truth: return name + " must be true or false";
+  }
   return {};
 }
-// Likewise of a number: a string, or a whole number that every language has exactly, as 5 or 5.0.
-std::optional<std::string> number_text(const JsonInput& value) {
-  constexpr double exact_max = (std::uint64_t(1) << 53) - 1;
-  if (!value.is_number()) return text_of(value);
-  const double number = value.get<double>();
-  if (std::abs(number) > exact_max || std::trunc(number) != number) return {};
-  return std::to_string(std::int64_t(number));
+// A member into a value, by its kind. `code`: of a value of another kind.
+template <class Value>
+Problem read_member(const JsonInput& given, Value& value, const std::string& name, Kind kind,
+                    ErrorCode code) {
+  const auto text = text_of(given, kind);
+  if (!text) return {code, wrong_kind(name, given, kind)};
+  return read_value(*text, value, name);
 }
-constexpr bool is_number(std::string_view attribute) {
-  for (const char* name :
-       {"amount", "limit", "from", "tick", "price-min", "price-max", "band", "lot", "order-max",
-        "orders-max", "orders-per-second-max", "position-max"})
-    if (attribute == name) return true;
-  return false;
+Problem read_account_id(const JsonInput& given, AccountId& account) {
+  return read_member(given, account, "account", Kind::text, malformed_id);
 }
-std::optional<std::string> text_of(const JsonInput& value, std::string_view attribute) {
-  const bool is_truth = attribute == "post" || attribute == "cancel-orders";
-  if (is_truth && value.is_boolean()) return value.dump();
-  return is_number(attribute) ? number_text(value) : text_of(value);
+Problem read_symbol_name(const JsonInput& given, SymbolName& symbol) {
+  return read_member(given, symbol, "symbol", Kind::text, malformed_symbol);
 }
 
 using Names = std::initializer_list<std::string_view>;
@@ -89,11 +110,14 @@ struct Members {
         constexpr MemberName member = member_of<AnyCommand>(attribute);
         if (member != std::string_view(name) || has(without, attribute)) return;
         known = true;
-        texts[at] = text_of(value, attribute);
+        constexpr Kind kind = kind_of(attribute);
+        texts[at] = text_of(value, kind);
         if (texts[at]) return;
-        problem = is_number(attribute)
-                      ? Problem{malformed_number, name + " must be a string, as \"9.5\""}
-                      : Problem{unexpected_content, name + " is of the wrong type"};
+        const bool is_number = kind == Kind::decimal || kind == Kind::count;
+        problem = {is_number                                  ? malformed_number
+                   : kind == Kind::truth && value.is_string() ? unknown_value
+                                                              : unexpected_content,
+                   wrong_kind(name, value, kind)};
       });
       if (!known) return unexpected(name);
       if (problem) return problem;
@@ -137,7 +161,7 @@ Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usua
                    JsonRequest& request) {
   request.account = usual;
   if (const auto named = object.find("account"); named != object.end())
-    return read_value(text_of(*named).value_or(""), request.account.emplace(), "account");
+    return read_account_id(*named, request.account.emplace());
   return usual ? Problem{} : missing_member("account");
 }
 
@@ -149,9 +173,9 @@ Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& 
   if (Problem problem = members.take_side(object)) return problem;
   if (Problem problem = members.missing()) return problem;
   const auto& type = members.texts[place<PlaceOrder>("type")];
-  if (Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
-                                  members.texts[place<PlaceOrder>("limit")].has_value(), order))
-    return problem;
+  const Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
+                                    members.texts[place<PlaceOrder>("limit")].has_value(), order);
+  if (problem) return problem.code == missing_attribute ? missing_member("limit") : problem;
   order.symbol_must_exist = limits.refuse_unknown_symbols;
   return members.into(order);
 }
@@ -197,7 +221,8 @@ Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCo
   const auto order = object.find("order");
   if (order == object.end()) return missing_member("order");
   OrderName name;
-  if (Problem wrong = read_order_name(number_text(*order).value_or(""), name)) return wrong;
+  if (Problem wrong = read_order_name(text_of(*order, Kind::count).value_or(""), name))
+    return wrong;
   if constexpr (has_side) {
     if (Problem wrong = members.take_side(object)) return wrong;
     if (Problem wrong = members.missing()) return wrong;
@@ -215,7 +240,8 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
   if (Problem problem = unexpected_member(object, {"account", "symbol"})) return problem;
   CancelAll cancel{*request.account, {}};
   if (const auto symbol = object.find("symbol"); symbol != object.end())
-    if (Problem problem = read_value(text_of(*symbol).value_or(""), cancel.symbol, "symbol"))
+    if (Problem problem =
+            read_member(*symbol, cancel.symbol, "symbol", Kind::text, malformed_symbol))
       return problem;
   commands.emplace_back(std::move(cancel));
   return {};
@@ -223,7 +249,8 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
 
 // The new key of an account.
 Problem read_key(const JsonInput& key, JsonRequest& request) {
-  request.key = key.is_string() ? key.get<std::string>() : "";
+  if (!key.is_string()) return {malformed_key, wrong_kind("key", key, Kind::text)};
+  request.key = key.get<std::string>();
   if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
   return {};
 }
@@ -235,9 +262,9 @@ Problem read_account(const JsonInput& object, const ProtocolLimits& limits, Json
   const auto account = object.find("account"), balance = object.find("balance");
   if (account == object.end()) return missing_member("account");
   if (balance == object.end()) return missing_member("balance");
-  if (Problem problem = read_value(text_of(*account).value_or(""), create.account, "account"))
-    return problem;
-  if (Problem problem = read_value(number_text(*balance).value_or(""), create.balance, "balance"))
+  if (Problem problem = read_account_id(*account, create.account)) return problem;
+  if (Problem problem =
+          read_member(*balance, create.balance, "balance", Kind::decimal, malformed_number))
     return problem;
   if (const auto given = object.find("key"); given != object.end()) {
     if (Problem problem = read_key(*given, request)) return problem;
@@ -280,7 +307,7 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   const auto name = object.find("symbol");
   if (name == object.end()) return missing_member("symbol");
   SymbolName symbol;
-  if (Problem problem = read_value(text_of(*name).value_or(""), symbol, "symbol")) return problem;
+  if (Problem problem = read_symbol_name(*name, symbol)) return problem;
   request.done = http::status::created;
   request.named["symbol"] = symbol.view();
   const auto holdings = object.find("holdings");
@@ -297,8 +324,10 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   for (const auto& [account, shares] : holdings->items()) {
     PlaceShares given{symbol, {}, {}};
     if (Problem problem = read_value(account, given.account, "account")) return problem;
-    if (Problem problem = read_value(number_text(shares).value_or(""), given.shares, "shares"))
+    if (Problem problem =
+            read_member(shares, given.shares, "shares", Kind::decimal, malformed_number))
       return problem;
+    if (holdings->size() > 1) request.holders.push_back(account);
     commands.emplace_back(std::move(given));
   }
   return {};
@@ -451,13 +480,23 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
                             : outcome_json(outcomes[executed++]));
     return {http::status::ok, {{"orders", std::move(results)}}};
   }
-  // of several holdings, the first that was refused
-  const auto refused = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+  const auto is_refused = [](const Outcome& outcome) {
     return std::holds_alternative<Rejected>(outcome);
-  });
-  if (refused != outcomes.end() || !named.is_object())
-    return outcome_response(refused == outcomes.end() ? outcomes[0] : *refused);
+  };
+  const auto refused = std::count_if(outcomes.begin(), outcomes.end(), is_refused);
+  // Of several holdings a part was given: not an error, but a result for each.
+  const bool is_part = refused > 0 && std::size_t(refused) < outcomes.size();
+  if ((refused > 0 && !is_part) || !named.is_object()) return outcome_response(outcomes[0]);
   Json json = named;
+  if (is_part) {
+    Json results = Json::array();
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      results.push_back({{"account", holders[i]}});
+      results.back().update(outcome_json(outcomes[i]));
+    }
+    json["holdings"] = std::move(results);
+    return {http::status::ok, std::move(json)};
+  }
   json.update(outcome_json(outcomes[0]));
   return {done, std::move(json)};
 }

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "base/described.hpp"
+#include "http/json_input.hpp"
 #include "protocol/credentials.hpp"
 #include "protocol/elements.hpp"
 #include "protocol/limits.hpp"
 
 namespace exchange {
 
-using Json = nlohmann::ordered_json;  // what is written
-using JsonInput = nlohmann::json;     // what is read: finds a member without a search of all
+using Json = nlohmann::ordered_json;  // what is written; json_input.hpp: what is read
 
 // What is asked. The names are those of messages of the WebSocket.
 BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
@@ -44,6 +44,7 @@ struct JsonRequest {
   JsonResponse response(std::span<const Outcome> outcomes) const;
 
   Json named;  // what it creates or changes: an object; null: the outcome is the response
+  std::vector<std::string> holders;  // the account of each command, if it gives shares to several
   boost::beast::http::status done = boost::beast::http::status::ok;  // of an object
   std::optional<std::vector<Problem>> problems_of_list;              // one for each order of a list
 };

@@ -11,6 +11,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,20 @@ namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
+// Reports that its WebSocket is over, before Beast waits up to 30 s for the client's end of TCP.
+class ReportingStream : public AnyStream {
+ public:
+  explicit ReportingStream(AnyStream stream) : AnyStream(std::move(stream)) {}
+  std::function<void()> on_over;
+
+  // Found by Beast.
+  template <class Handler>
+  friend void async_teardown(beast::role_type role, ReportingStream& stream, Handler&& handler) {
+    if (stream.on_over) stream.on_over();
+    async_teardown(role, static_cast<AnyStream&>(stream), std::forward<Handler>(handler));
+  }
+};
+
 }  // namespace
 
 // One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
@@ -33,7 +48,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   Subscriber(AnyStream stream, const PeerAddress& address_, const HttpLimits& limits,
              Metrics& metrics, const std::uint64_t& turn)
       : address(address_),
-        socket_(std::move(stream)),
+        socket_(ReportingStream(std::move(stream))),
         limits_(limits),
         metrics_(metrics),
         turn_(turn) {
@@ -45,6 +60,11 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     socket_.set_option(timeout);
     socket_.read_message_max(limits.websocket_message_bytes_max);
     socket_.text(true);
+    // the client closes it
+    socket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
+      if (kind == websocket::frame_type::close) note_over();
+    });
+    socket_.next_layer().on_over = [this] { note_over(); };
     Metrics::add(metrics_.websockets);
   }
   ~Subscriber() { metrics_.websockets.fetch_sub(1, std::memory_order_relaxed); }
@@ -71,8 +91,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !is_over())
       co_await backlog_shrank_.async_wait(use_tuple);
   }
-  bool is_over() const { return failed_ || close_; }
-  // Until few of its subscriptions of accounts are beginning, and none of this one.
+  bool is_over() const { return failed_ || close_ || over_; }
+  // Until few of its subscriptions of accounts are not answered yet, and none of this one.
   asio::awaitable<void> may_begin(const std::string& account) {
     constexpr std::size_t at_once = 16;
     while (!is_over() && (beginning_.size() >= at_once || beginning_.contains(account)))
@@ -82,16 +102,15 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     beginning_.insert(account);
     accounts.try_emplace(account);
   }
-  // `begun` null: it was refused; the one before it, if any, goes on.
-  void note_begun(const std::string& account, AccountChannel::SubscriptionPointer begun) {
+  // Also by a refusal; then the one before it, if any, goes on.
+  void note_answered(const std::string& account) {
     beginning_.erase(account);
-    if (begun) accounts[account] = std::move(begun);
     if (!accounts[account]) accounts.erase(account);
     one_begun_.cancel();
   }
 
   void send(const Message& message) {
-    if (close_ || failed_) return;
+    if (is_over()) return;
     if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
     // all symbols may change in one turn: this many times the limit at most
     constexpr std::size_t one_turn = 16;
@@ -106,6 +125,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   void close(websocket::close_reason reason) {
     if (close_) return;
     close_ = std::move(reason);
+    end_orders();
     write_on();
   }
 
@@ -131,6 +151,16 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   }
 
  private:
+  // No message comes or goes any more, though the client's end of TCP may be far.
+  void note_over() {
+    over_ = true;
+    end_orders();
+    backlog_shrank_.cancel();
+    one_begun_.cancel();
+  }
+  void end_orders() {
+    if (orders) orders->end();
+  }
   // It does not read: a close frame would not arrive either.
   void cut() {
     Metrics::add(metrics_.websockets_dropped);
@@ -161,14 +191,14 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<AnyStream, false> socket_;  // without compression
+  websocket::stream<ReportingStream, false> socket_;  // without compression
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
   std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
   const std::uint64_t& turn_;
   std::uint64_t last_turn_ = 0;
-  bool accepted_ = false, writing_ = false, failed_ = false;
+  bool accepted_ = false, writing_ = false, failed_ = false, over_ = false;
   asio::steady_timer backlog_shrank_{socket_.get_executor(),
                                      asio::steady_timer::time_point::max()};  // canceled then
   std::set<std::string> beginning_;                                           // accounts
@@ -223,7 +253,7 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 }
 
 asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
-  JsonInput json = JsonInput::parse(message, nullptr, false);
+  auto [json, problem] = read_json(message);
   if (json.is_discarded()) {
     send(subscriber, error_message("not JSON", code_of(ErrorCode::malformed_json)));
     subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
@@ -231,7 +261,15 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
   }
   if (std::optional<OrderMessage> order = read_order_message(json)) {
     order->bytes = message.size();
+    if (problem) {
+      order->problem = std::move(problem);
+      order->members = {};
+    }
     co_return co_await handle_order(subscriber, std::move(*order));
+  }
+  if (problem) {
+    send(subscriber, error_message(problem.sentence, code_of(problem.code)));
+    co_return;
   }
   const SubscriberRequest request = read_subscriber_request(json);
   if (request.kind == SubscriberRequest::Kind::unknown) {
@@ -320,15 +358,18 @@ void MarketChannel::spawn(Subscriber& subscriber, asio::awaitable<void> work) {
 asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
                                            SubscriberRequest request) {
   const std::string account = request.name;
-  const auto [begun, refusal] = co_await asio::co_spawn(
+  auto [begun, refusal] = co_await asio::co_spawn(
       answers_, accounts_.begin(subscriber->events, std::move(request)), asio::use_awaitable);
   if (subscriber->is_over()) {
     if (begun) end(begun);
     co_return;
   }
-  if (begun && subscriber->accounts[account]) end(subscriber->accounts[account]);
-  subscriber->note_begun(account, begun);
-  if (!begun) send(*subscriber, refusal);
+  if (begun) {  // send_events() answers
+    end(std::exchange(subscriber->accounts[account], std::move(begun)));
+    co_return;
+  }
+  send(*subscriber, std::move(refusal));
+  subscriber->note_answered(account);
 }
 
 // Some messages after another, of whichever of its accounts: so a connection that takes them slowly
@@ -341,10 +382,12 @@ asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
     co_await subscriber->has_room();
     if (messages.empty() || subscriber->is_over()) co_return;
     ++turn_;
-    for (const auto& [account, text, is_last] : messages) {
-      const auto known = subscriber->accounts.find(std::string(account->account.view()));
+    for (const auto& [account, text, is_answer, is_last] : messages) {
+      const std::string id(account->account.view());
+      const auto known = subscriber->accounts.find(id);
       if (known == subscriber->accounts.end() || known->second != account) continue;
       send(*subscriber, text);
+      if (is_answer) subscriber->note_answered(id);
       if (is_last) subscriber->accounts.erase(known);
     }
   }
@@ -356,6 +399,11 @@ void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
 
 asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                                                    SubscriberRequest request) {
+  const std::string reason = co_await why_stale(readiness_, entry_, limits_);
+  if (!reason.empty()) {
+    send(subscriber, error_message(reason, "service_unavailable"));
+    co_return;
+  }
   const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
   const std::int64_t asked_ns = monotonic_ns();
   const auto look = [&] {

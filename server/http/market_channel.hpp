@@ -38,14 +38,15 @@ class MarketChannel {
   // answers, `entry` is that of connections.
   MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
                 const std::optional<MarketView>& view, AccountChannel& accounts,
-                AddressTurns& turns, CoreClient& entry, const HttpLimits& limits,
-                const ProtocolLimits& protocol, Metrics& metrics)
+                AddressTurns& turns, CoreClient& entry, Readiness& readiness,
+                const HttpLimits& limits, const ProtocolLimits& protocol, Metrics& metrics)
       : connections_(connections),
         answers_(answers),
         view_(view),
         accounts_(accounts),
         turns_(turns),
         entry_(entry),
+        readiness_(readiness),
         limits_(limits),
         protocol_(protocol),
         metrics_(metrics) {}
@@ -110,6 +111,7 @@ class MarketChannel {
   AccountChannel& accounts_;  // thread of answers
   AddressTurns& turns_;
   CoreClient& entry_;
+  Readiness& readiness_;
   const HttpLimits& limits_;
   const ProtocolLimits& protocol_;
   Metrics& metrics_;

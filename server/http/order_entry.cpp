@@ -2,7 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cmath>
 
 namespace exchange {
 
@@ -25,11 +24,6 @@ std::optional<JsonVerb> verb_of(std::string_view name) {
 bool is_id(const JsonInput& id) {
   constexpr std::size_t bytes_max = 64;
   if (id.is_number_integer()) return true;
-  if (id.is_number_float()) {  // 5.0
-    constexpr double exact_max = std::uint64_t(1) << 53;
-    const double number = id.get<double>();
-    return std::trunc(number) == number && std::abs(number) <= exact_max;
-  }
   return id.is_string() && !id.get_ref<const std::string&>().empty() &&
          id.get_ref<const std::string&>().size() <= bytes_max;
 }
@@ -192,6 +186,8 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     const auto id = text("account");
     if (!id)
       problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+    else if (!members["account"].is_string())
+      problem = {ErrorCode::malformed_id, "account must be a string"};
     else if (!key && members.size() == 2)
       problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
     else

@@ -97,7 +97,7 @@ template <class Order>
 Problem read_amount(std::string_view text, Order& order, std::string_view name) {
   const auto amount = parse_shares(text, Rounding::towards_zero);
   if (!amount) return number_problem(amount.error, name, describe_shares_error(amount.error));
-  if (amount.value == Shares()) return {number_out_of_range, "amount is zero"};
+  if (amount.value == Shares()) return {number_out_of_range, std::string(name) + " is zero"};
   const bool buy = amount.value > Shares();
   order.side = buy ? Side::buy : Side::sell;
   order.shares = buy ? amount.value : Shares() - amount.value;

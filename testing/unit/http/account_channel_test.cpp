@@ -218,6 +218,48 @@ TEST_CASE_METHOD(FollowAccount, "a subscription that has to wait holds up no oth
   CHECK(receive(socket)["code"] == "unknown_event");
 }
 
+TEST_CASE_METHOD(FollowAccount, "each subscription is answered once, however fast they come") {
+  start();
+  trade();
+  Socket socket = follow();
+  for (int i = 0; i < 50; ++i) {
+    send(socket, subscribe_account("1", 1));
+    send(socket, subscribe_account("1"));
+    send(socket, subscribe_account("2"));
+    send(socket, subscribe_account("77"));
+  }
+  send(socket, R"({"unsubscribe": {"account": "1"}})");
+  std::vector<std::string> of_1;
+  std::map<std::string, int> of_others;
+  while (of_1.empty() || of_1.back() != "unsubscribed" || of_others["2"] < 50 ||
+         of_others["77"] < 50) {
+    const Json message = receive(socket);
+    if (message["type"] == "events") continue;
+    if (message["account"] == "1")
+      of_1.push_back(message["type"]);
+    else
+      ++of_others[message["account"]];
+  }
+  std::vector<std::string> expected;
+  for (int i = 0; i < 50; ++i) expected.insert(expected.end(), {"subscribed", "account"});
+  expected.push_back("unsubscribed");
+  CHECK(of_1 == expected);
+  CHECK(of_others == std::map<std::string, int>{{"2", 50}, {"77", 50}});
+}
+
+TEST_CASE_METHOD(FollowAccount, "events that the tables lack are not said to be unknown") {
+  options.http.stale_ms = 300;  // the wait for an event that does not come
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["number"] == 1);
+  store.hold_projections.begin();
+  transact(1, "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='1' limit='1'/>");
+  send(socket, subscribe_account("1", 4));
+  CHECK(receive(socket)["code"] == "service_unavailable");
+  store.hold_projections.end();
+}
+
 TEST_CASE_METHOD(FollowAccount,
                  "a second subscription of an account takes the place of the first") {
   start();

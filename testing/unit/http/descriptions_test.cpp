@@ -1,7 +1,9 @@
 // The descriptions for tools (docs/http-api.md) say what the tables of the server say.
 #include <boost/algorithm/string/case_conv.hpp>
 #include <boost/algorithm/string/replace.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "http/http_routes.hpp"
@@ -49,6 +51,12 @@ Json words_of() {
   return list;
 }
 
+// As the table of the server writes it.
+std::string path_and_rest(const std::string& path) {
+  const std::size_t begin = path.find('{'), end = path.find('}');
+  return begin == path.npos ? path : path.substr(0, begin) + path.substr(end + 1);
+}
+
 }  // namespace
 
 TEST_CASE("the description has the paths and methods of the table, and no other") {
@@ -57,10 +65,40 @@ TEST_CASE("the description has the paths and methods of the table, and no other"
   for (const auto& [path, item] : paths.items())
     for (const auto& [method, operation] : item.items())
       if (method != "parameters")
-        described.emplace(path.substr(0, path.find('{')),
+        described.emplace(path_and_rest(path),
                           method == "get" ? "GET, HEAD" : boost::to_upper_copy(method));
-  for (const HttpRoutes::Path& route : HttpRoutes::paths()) real.emplace(route.path, route.methods);
+  for (const HttpRoutes::Path& route : HttpRoutes::paths())
+    real.emplace(std::string(route.path) + std::string(route.rest), route.methods);
   CHECK(described == real);
+}
+
+TEST_CASE("the description has the parameters that each path takes, and no other") {
+  const Json api = openapi(), paths = api["paths"];
+  const auto add_names = [&](const Json& parameters, Names& names) {
+    for (const Json& one : parameters) {
+      const Json& parameter =
+          one.contains("$ref") ? api[Json::json_pointer(one["$ref"].get<std::string>().substr(1))]
+                               : one;
+      if (parameter["in"] == "query") names.insert(parameter["name"]);
+    }
+  };
+  std::map<std::pair<std::string, std::string>, Names> described;
+  for (const auto& [path, item] : paths.items())
+    for (const auto& [method, operation] : item.items()) {
+      if (method == "parameters") continue;
+      const std::string methods = method == "get" ? "GET, HEAD" : boost::to_upper_copy(method);
+      Names& names = described[{path_and_rest(path), methods}];
+      add_names(item.value("parameters", Json::array()), names);
+      add_names(operation.value("parameters", Json::array()), names);
+    }
+  for (const HttpRoutes::Path& route : HttpRoutes::paths()) {
+    Names names;
+    if (!route.parameters.empty())
+      boost::split(names, std::string(route.parameters), [](char c) { return c == ' '; });
+    INFO(route.methods << " " << route.path);
+    CHECK(described[{std::string(route.path) + std::string(route.rest),
+                     std::string(route.methods)}] == names);
+  }
 }
 
 TEST_CASE("the description has the members and words of an order, and those of other requests") {
@@ -129,7 +167,9 @@ TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the li
           if (const auto at = target.find(from); at != std::string::npos)
             target.replace(at, std::string(from).size(), to);
         target += "?" + parameter["name"].get<std::string>() + "=" + std::to_string(count);
-        return get(target + "&sym=SPY&day=monday").status;
+        if (path == "/api/trades" || path == "/api/moments") target += "&sym=SPY";
+        if (path == "/api/moments") target += "&day=monday";
+        return get(target).status;
       };
       const std::uint64_t max = parameter["schema"]["maximum"];
       INFO(path << " " << parameter["name"]);

@@ -102,10 +102,14 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
   for (const Case& c : std::vector<Case>{
            {"/nothing", 404, "there is no such path"},
            {"/api/nothing", 404, "there is no such path; docs/http-api.md lists them", "not_found"},
-           {"/api/books/", 404, "there is no such path", "not_found"},
+           {"/api/books/", 404, "unknown symbol ''", "unknown_symbol"},
+           {"/api/accounts/", 400, "an account id is 1 to 64 digits", "malformed_id"},
+           {"/api/orders/", 400, "an order id is a whole number from 1", "malformed_id"},
+           {"DELETE /api/orders/?account=1", 400, "order must be a whole number from 1",
+            "malformed_id"},
            {"/api/books/SPY/x", 404, "there is no such path", "not_found"},
            {"/api/books/XYZ", 404, "unknown symbol 'XYZ'", "unknown_symbol"},
-           {"/api/books/S%50Y", 404, "unknown symbol 'S%50Y'", "unknown_symbol"},
+           {"/api/books/S%2FY", 404, "unknown symbol 'S%2FY'", "unknown_symbol"},
            {"/api/books/\xff", 404, "unknown symbol '\xef\xbf\xbd'", "unknown_symbol"},
            {"/api/books/SPY?levels=0", 400, levels, "bad_request"},
            {"/api/books/SPY?levels=1001", 400, levels, "bad_request"},
@@ -160,14 +164,74 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
   }
 }
 
-TEST_CASE_METHOD(Market, "the colon of a reference may be percent-encoded, and nothing else") {
+TEST_CASE_METHOD(Market,
+                 "what needs no percent-encoding may have it, and the colon of a reference") {
   REQUIRE(transact(1, "<order sym='SPY' amount='1' limit='1' ref='a:b'/>").status == 200);
   await_view();
-  CHECK(get("/api/orders/ref%3Aa%3ab?account=1").status == 200);
   for (const char* const target :
-       {"/api%2Fsymbols", "/%61pi/symbols", "/api/symbols%3Flimit=1", "/api/books/S%50Y",
-        "/api/books/SPY%00", "/api/books/SPY%253A", "/api/trades?sym=SPY%26limit=0"})
+       {"/api/orders/ref%3Aa%3ab?account=1", "/%61pi/symbols", "/api/books/S%50Y",
+        "/api/books/%53%50%59?%6cevels=1", "/api/trades?sym=S%50Y&limit=%31", "/api/orders/%31"})
+    CHECK(get(target).status == 200);
+  for (const char* const target :
+       {"/api%2Fsymbols", "/api/symbols%3Flimit=1", "/api/books/SPY%00", "/api/books/SPY%253A",
+        "/api/books/SPY%", "/api/books/SPY%5", "/api/books/SPY%-5", "/api/trades?sym=SPY%26limit=0",
+        "/api/books/SP\xc3\x9f", "/api/books/%C3%9F"})
     CHECK(get(target).status == 404);
+}
+
+TEST_CASE_METHOD(Market, "a parameter that is unknown, or stands twice, is refused") {
+  const auto refused = [&](const std::string& target) {
+    const Exchanged got = get(target);
+    CHECK(got.status == 400);
+    return got.json()["code"].get<std::string>();
+  };
+  for (const std::string path :
+       {"/api/symbols?", "/api/books/SPY?", "/api/trades?sym=SPY&", "/api/accounts/1?",
+        "/api/orders/1?", "/api/leaderboard?", "/api/leaderboard.csv?", "/api/days?",
+        "/api/days/monday?", "/api/moments?day=monday&sym=SPY&", "/api/openapi.json?"})
+    for (const char* const unknown :
+         {"x=1", "limits=1", "Limit=1", "_=1795256991", "=1", "sym%3D=1"})
+      CHECK(refused(path + unknown) == "unexpected_content");
+  CHECK(get("/api/books/SPY?depth=2").json()["error"] ==
+        "unexpected parameter 'depth'; this path takes levels");
+  CHECK(refused("/api/books/SPY?levels=1&levels=2") == "conflicting_attributes");
+  CHECK(refused("/api/books/SPY?levels=1&level%73=1") == "conflicting_attributes");
+  CHECK(refused("/api/trades?sym=SPY&sym=") == "conflicting_attributes");
+  CHECK(refused("/api/orders/1?account=1&account") == "conflicting_attributes");
+  // pairs of nothing; and what health checks and browsers add
+  for (const char* const target : {"/api/books/SPY?", "/api/books/SPY?&levels=1&&", "/healthz?x=1",
+                                   "/readyz?x=1&x=2", "/metrics?x=1", "/?v=2", "/style.css?v=2"})
+    CHECK(get(target).status == 200);
+}
+
+TEST_CASE_METHOD(Market, "a body in a coding, or where there is none, is refused") {
+  const std::string body = R"({"account": "9", "balance": "1"})";
+  const auto status = [&](http::verb verb, const std::string& target, const std::string& text,
+                          const char* coding) {
+    return request(verb, target, text, {{"Content-Encoding", coding}}).status;
+  };
+  for (const char* const coding : {"gzip", "br", "identity, gzip", "x"}) {
+    CHECK(status(http::verb::post, "/api/accounts", body, coding) == 415);
+    CHECK(status(http::verb::post, "/api/xml", "<create/>", coding) == 415);
+  }
+  const Exchanged refused =
+      request(http::verb::post, "/api/accounts", body, {{"Content-Encoding", "gzip"}});
+  CHECK(refused.json()["code"] == "unsupported_media_type");
+  CHECK(refused.fields[http::field::accept_encoding] == "identity");
+  CHECK(status(http::verb::post, "/api/accounts", body, "Identity") == 201);
+  for (const http::verb verb : {http::verb::delete_, http::verb::get}) {
+    const Exchanged got = request(verb, "/api/orders/1?account=1", R"({"account": "1"})");
+    CHECK((got.status == 400 && got.json()["code"] == "unexpected_content"));
+  }
+  CHECK(request(http::verb::get, "/healthz", "x").status == 200);
+}
+
+TEST_CASE_METHOD(Market, "a field that may stand once is refused if it stands twice") {
+  for (const char* const name : {"Authorization", "Origin"})
+    CHECK(read(*std::make_unique<asio::ip::tcp::socket>(
+                   send_text(std::string("GET /api/symbols HTTP/1.1\r\nHost: exchange\r\n") + name +
+                             ": http://exchange\r\n" + name + ": http://exchange\r\n\r\n")))
+              .status == 400);
 }
 
 TEST_CASE_METHOD(Market, "HEAD returns the header that GET would, without the body") {
@@ -446,8 +510,14 @@ TEST_CASE_METHOD(Market, "a server that cannot know whether it was replaced show
   store.hold_appends.begin();  // and so the core
   asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
   while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
-  for (const char* target : {"/api/symbols", "/api/books/SPY", "/api/trades?sym=SPY",
-                             "/api/accounts/1", "/api/orders/1"})
+  // of what is there, and of what may have come to be elsewhere
+  for (const char* target :
+       {"/api/symbols", "/api/books/SPY", "/api/trades?sym=SPY", "/api/accounts/1", "/api/orders/1",
+        "/api/leaderboard", "/api/days", "/api/symbols?after=XYZ", "/api/books/XYZ",
+        "/api/trades?sym=XYZ", "/api/accounts/99", "/api/accounts/1?positions_after=XYZ",
+        "/api/accounts/1?orders_after=99", "/api/orders/99", "/api/orders/ref:x?account=1",
+        "/api/leaderboard?round=9", "/api/leaderboard.csv?round=9", "/api/days/monday",
+        "/api/moments?day=monday&sym=SPY"})
     refused(target);
   CHECK_FALSE(active());
   options.http.stale_ms = 0;

@@ -96,7 +96,7 @@ TEST_CASE_METHOD(JsonOrders, "of a batch in JSON, each order succeeds or fails a
       {"symbol": "SPY", "side": "buy", "shares": "1"},
       {"symbol": "SPY", "side": "buy", "shares": "1", "limit": "9999"},
       {"symbol": "QQQ", "side": "buy", "shares": "1", "limit": "3"}])") ==
-      R"(200 {"orders":[{"order":1},{"error":"missing attribute 'limit'","code":"missing_attribute"},)"
+      R"(200 {"orders":[{"order":1},{"error":"missing member 'limit'","code":"missing_attribute"},)"
       R"({"error":"insufficient funds","code":"insufficient_funds"},{"order":2}]})");
   CHECK(metrics.batch == 5);  // one for the batch
   const auto count = [&](const std::string& target) {
@@ -168,6 +168,110 @@ TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a c
   const Exchanged other = request(http::verb::put, "/api/orders");
   CHECK((other.status == 405 && other.fields[http::field::allow] == "POST, DELETE"));
   CHECK(get("/api/orders").status == 405);
+}
+
+TEST_CASE_METHOD(JsonOrders, "a cancel of all that is not understood cancels nothing") {
+  create_market();
+  for (const char* symbol : {"SPY", "QQQ"})
+    CHECK(order(R"("account": "1", "side": "buy", "shares": "1", "limit": "1", "symbol": ")" +
+                std::string(symbol) + "\"")
+              .starts_with("201 "));
+  for (const char* target : {"?account=1&symbol=SPY", "?account=1&SYM=SPY", "?account=1&order=1",
+                             "?account=1&sym", "?account=1&sym=", "?account=1&sym=SPY&sym=QQQ",
+                             "?account=1&account=2", "?account=1&sym=S%20Y"})
+    CHECK(ask(http::verb::delete_, std::string("/api/orders") + target).starts_with("400 "));
+  CHECK(ask(http::verb::delete_, "/api/orders?account=1", R"({"symbol": "SPY"})")
+            .starts_with("400 "));
+  CHECK(metrics.canceled_orders[CancelCause::client] == 0);
+  CHECK(ask(http::verb::delete_, "/api/orders?account=1&sym=SPY").starts_with("200 "));
+  CHECK(metrics.canceled_orders[CancelCause::client] == 1);
+}
+
+TEST_CASE_METHOD(JsonOrders, "a member that stands twice makes a body malformed") {
+  create_market();
+  const auto batch = metrics.batch.load();
+  const std::string malformed = R"(,"code":"malformed_json"})";
+  for (const char* twice : {R"("account": "2")", R"("account": "1")", R"("side": "sell")",
+                            R"("shares": "2")", R"("acco\u0075nt": "2")"})
+    CHECK(order(buy_10 + ", " + twice).ends_with(malformed));
+  CHECK(order(buy_10 + R"(, "ref": {"a": [{"b": 1, "b": 2}]})").ends_with(malformed));
+  CHECK(order(R"("account": "1", "orders": [{"symbol": "SPY", "symbol": "QQQ"}])")
+            .ends_with(malformed));
+  CHECK(
+      ask(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"1": "5", "1": "7"}})")
+          .ends_with(malformed));
+  CHECK(order(buy_10 + R"(, "side": "buy")") ==
+        R"(400 {"error":"the member 'side' stands twice")" + malformed);
+  CHECK(metrics.batch == batch);
+}
+
+TEST_CASE_METHOD(JsonOrders, "a number in JSON is whole as it is written, or refused") {
+  create_market();
+  const auto shares = [&](const std::string& number) {
+    const std::string answer = order(
+        R"("account": "2", "symbol": "SPY", "side": "sell", "limit": "9", "shares": )" + number);
+    return answer.starts_with("201 ") ? "opened" : Json::parse(answer.substr(4))["code"];
+  };
+  for (const char* number : {"1", "1.0", "1.000", "10"}) CHECK(shares(number) == "opened");
+  for (const char* number : {"0.99999999999999999", "9.99999999999999999", "1.5", "1e0", "1e2",
+                             "1E+1", "10e-1", "9007199254740992", "9007199254740993",
+                             "9007199254740991.5", "18446744073709551617", "1e400"})
+    CHECK(shares(number) == "malformed_number");
+  CHECK(shares(std::string(400, '9')) == "malformed_number");
+  CHECK(shares("0") == "number_out_of_range");
+  for (const char* no_json : {"01", "+1", ".5", "5.", "NaN", "Infinity", "0x1", "1_000"})
+    CHECK(shares(no_json) == "malformed_json");
+}
+
+TEST_CASE_METHOD(JsonOrders, "a value of the wrong kind is refused with what is wanted") {
+  create_market();
+  const auto error = [&](http::verb verb, const std::string& target, const std::string& body) {
+    const std::string answer = ask(verb, target, body);
+    CHECK(answer.starts_with("400 "));
+    return Json::parse(answer.substr(4))["error"].get<std::string>();
+  };
+  const auto post = [&](const std::string& target, const std::string& body) {
+    return error(http::verb::post, "/api/" + target, body);
+  };
+  const auto of_order = [&](const std::string& members) {
+    return post("orders", R"({"account": "1", "symbol": "SPY", "side": "buy", )" + members + "}");
+  };
+  CHECK(post("accounts", R"({"account": "5", "balance": 0.1})") ==
+        R"(balance must be a string, as "9.5")");
+  CHECK(post("accounts", R"({"account": "5", "balance": null})") ==
+        "balance is null; leave out what has no value");
+  CHECK(post("accounts", R"({"account": 5, "balance": "1"})") == "account must be a string");
+  CHECK(post("symbols", R"({"symbol": "A", "holdings": {"1": 0.5}})") ==
+        R"(shares must be a string, as "9.5")");
+  CHECK(post("symbols", R"({"symbol": 7})") == "symbol must be a string");
+  CHECK(of_order(R"("shares": "1", "limit": "1", "ref": null)") ==
+        "ref is null; leave out what has no value");
+  CHECK(of_order(R"("shares": "1", "limit": "1", "post": "true")") == "post must be true or false");
+  CHECK(of_order(R"("shares": "1")") == "missing member 'limit'");
+  CHECK(of_order(R"("shares": "0", "limit": "1")") == "shares is zero");
+  CHECK(of_order(R"("shares": "1", "limit": 1e400)") ==
+        "a number is too large; send it as a string");
+  CHECK(error(http::verb::patch, "/api/accounts/1", R"({"orders_max": 2.5})") ==
+        R"(orders_max must be a whole number, as 9 or "9")");
+  CHECK(error(http::verb::patch, "/api/accounts/1", R"({"cancel_orders": "true"})") ==
+        "cancel_orders must be true or false");
+}
+
+TEST_CASE_METHOD(JsonOrders, "of several holdings, a part that is refused is an error of its own") {
+  create_market();
+  const auto give = [&](const std::string& holdings) {
+    return ask(http::verb::post, "/api/symbols",
+               R"({"symbol": "DIA", "holdings": )" + holdings + "}");
+  };
+  CHECK(give(R"({"1": "5", "9": "1"})") ==
+        R"(200 {"symbol":"DIA","holdings":[{"account":"1"},)"
+        R"({"account":"9","error":"unknown account","code":"unknown_account"}]})");
+  CHECK(give(R"({"8": "5", "9": "1"})") ==
+        R"(404 {"error":"unknown account","code":"unknown_account"})");
+  CHECK(give(R"({"1": "5", "2": "abc"})").starts_with("400 "));
+  CHECK(give(R"({"1": "1", "2": "1"})") == R"(201 {"symbol":"DIA"})");
+  await_view();
+  CHECK(get("/api/symbols").json()["symbols"][2]["shares_total"] == "7");
 }
 
 TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and shown with it") {

@@ -6,6 +6,8 @@ using namespace exchange::testing;
 
 namespace {
 
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
 struct Board : HttpFixture {
   // Account 1 buys `shares` of account 2 at `price`.
   void trade(int shares, int price) {
@@ -127,6 +129,8 @@ TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
     const Exchanged unchanged = request(http::verb::get, path, "", has_first);
     CHECK((unchanged.status == 304 && unchanged.body.empty()));
     CHECK(unchanged.fields[http::field::etag] == first);
+    for (const http::field field : {http::field::content_type, http::field::content_length})
+      CHECK(unchanged.fields.count(field) == 0);
     transact(1, "<order sym='SPY' amount='1' limit='1'/>");  // no trade: nothing has changed
     await_view();
     CHECK(request(http::verb::get, path, "", has_first).status == 304);
@@ -147,13 +151,36 @@ TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
   CHECK(tag("/api/leaderboard") != before);  // the batch may be that of another store
 }
 
+TEST_CASE_METHOD(Board, "If-None-Match is a list of tags, compared weakly, or any") {
+  start();
+  post(small_market);
+  begin("one");
+  await_view();
+  const std::string path = "/api/leaderboard";
+  const std::string tag(get(path).fields[http::field::etag]), opaque = tag.substr(2);
+  REQUIRE(tag.starts_with("W/\""));
+  const auto status = [&](const Fields& fields, const std::string& query = "") {
+    return request(http::verb::get, path + query, "", fields).status;
+  };
+  for (const std::string& has :
+       {tag, opaque, "\"x\", " + tag, tag + ", \"x\"", "\"x\",W/\"y\"," + opaque, " ,, " + tag,
+        "\"a,b\", " + tag, std::string("*")})
+    CHECK(status({{"If-None-Match", has}}) == 304);
+  for (const std::string& has_not :
+       {std::string("\"x\""), std::string("\"*\""), std::string("W/"), std::string(),
+        opaque.substr(1), "\"x" + tag, "x, " + tag, opaque.substr(0, opaque.size() - 1)})
+    CHECK(status({{"If-None-Match", has_not}}) == 200);
+  // it is not asked of what is refused
+  CHECK(status({{"If-None-Match", "*"}}, "?round=9") == 404);
+  CHECK(status({{"If-None-Match", tag}}, "?limit=0") == 400);
+}
+
 TEST_CASE_METHOD(Board, "a leaderboard that may be some seconds old is made once for all viewers") {
   start();
   post(small_market);
   begin("one");
   trade(1, 5);
   await_view();
-  using Fields = std::vector<std::pair<std::string, std::string>>;
   const auto volume = [&](const std::string& path, const Fields& fields) {
     const Exchanged got = request(http::verb::get, path, "", fields);
     return got.status == 200 ? got.json()["standings"][0]["volume"].get<std::string>()

@@ -331,6 +331,30 @@ TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced ar
   CHECK(refusal() == 503);
 }
 
+TEST_CASE_METHOD(Follow,
+                 "a server that cannot know whether it was replaced answers no subscription") {
+  options.http.store_answer_ms = 50;
+  options.http.stale_ms = 600'000;  // its subscribers are not closed
+  start();
+  trade();
+  Socket socket = follow("SPY");
+  CHECK(receive(socket)["type"] == "snapshot");
+  store.lease_end = 0;         // each read asks the store
+  store.hold_appends.begin();  // which does not answer
+  asio::ip::tcp::socket bid = Follow::HttpFixture::send(http::verb::post, "/api/xml", first_bid);
+  while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  for (const char* message :
+       {R"({"subscribe": "XYZ"})", R"({"unsubscribe": "XYZ"})", R"({"subscribe": "SPY"})"}) {
+    send(socket, message);
+    CHECK(receive(socket)["code"] == "service_unavailable");
+  }
+  store.hold_appends.end();
+  read(bid);
+  while (receive(socket)["type"] != "update") continue;
+  send(socket, R"({"subscribe": "XYZ"})");
+  CHECK(receive(socket)["code"] == "unknown_symbol");
+}
+
 TEST_CASE_METHOD(Follow, "a symbol may be subscribed to once it is created") {
   options.core.projection_interval_ms = 300;
   start();

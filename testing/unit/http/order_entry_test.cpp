@@ -25,6 +25,13 @@ struct Enter : Follow {
            R"(", "limit": ")" + std::to_string(limit) + "\"" + more + "}";
   }
   static constexpr const char* tied = R"(, "cancel_on_disconnect": true)";
+  // The code of the close frame, which is not answered.
+  static websocket::close_code closed_by_server(Socket& socket) {
+    std::string frame(4, ' ');
+    asio::read(socket.next_layer(), asio::buffer(frame));
+    CHECK(frame[0] == '\x88');
+    return websocket::close_code(std::uint8_t(frame[2]) << 8 | std::uint8_t(frame[3]));
+  }
   // What is open of the order, once the cancels at the end of a connection are committed.
   std::string open_of(int account, int order, std::uint64_t canceled) {
     while (metrics.canceled_orders[CancelCause::disconnect] < canceled) std::this_thread::yield();
@@ -163,6 +170,68 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is closed or lost") {
   CHECK(metrics.canceled_orders[CancelCause::disconnect] == 3);
 }
 
+TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is over, though its TCP stays open") {
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
+  const std::string mask(4, '\0');  // changes nothing
+  const auto frame = [&](unsigned char first, const std::string& payload) {
+    return std::string{char(first), char(0x80 | payload.size())} + mask + payload;
+  };
+  const std::string end =
+      GENERATE_COPY(frame(0x88, "\x03\xe8"),    // closed by the client
+                    frame(0x88, ""),            // likewise, without a code
+                    frame(0xc1, "{}"),          // a reserved bit
+                    std::string("\x81\x02{}"),  // no mask
+                    frame(0x83, ""),            // a reserved kind of frame
+                    frame(0x80, "{}"),          // the rest of a message that has not begun
+                    frame(0x82, "{}"),          // a binary message
+                    frame(0x81, "{"),           // not JSON
+                    frame(0x81, "\xc3\x28"),    // not UTF-8
+                    std::string("\x81\xff\0\0\0\0\0\1\0\0", 10) + mask);  // too large
+  asio::write(socket.next_layer(), asio::buffer(end));
+  CHECK(open_of(1, 1, 1) == "0");
+  // The server still waits for the client's end of TCP: it would reset a connection that it closed.
+  CHECK(metrics.websockets == 1);
+  for (int i = 0; i < 2; ++i) asio::write(socket.next_layer(), asio::buffer(std::string(1, '\0')));
+}
+
+TEST_CASE_METHOD(Enter, "orders end with a WebSocket that the server closes") {
+  options.http.stale_ms = 0;
+  Socket socket = enter();
+  CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
+  store.lease_end = 1;  // it may have been replaced
+  CHECK(closed_by_server(socket) == websocket::close_code::try_again_later);
+  store.lease_end = INT64_MAX;
+  CHECK(open_of(1, 1, 1) == "0");
+}
+
+TEST_CASE_METHOD(Enter, "a message with a member twice, or a number too large, is refused") {
+  Socket socket = enter();
+  for (const char* message :
+       {R"({"id": 7, "place": {"symbol": "SPY", "side": "buy", "side": "sell"}})",
+        R"({"id": 7, "place": {}, "place": {}})", R"({"id": 7, "cancel_all": {}, "id": 7})",
+        R"({"cancel_all": {}, "id": 7, "cancel_all": {"symbol": "SPY"}})"}) {
+    send(socket, message);
+    CHECK(response(socket, 7).ends_with(R"("code":"malformed_json"})"));
+  }
+  for (const char* message :
+       {R"({"subscribe": "SPY", "subscribe": "SPY"})", R"({"place": {}, "place": {}})",
+        R"({"subscribe": {"account": "1", "account": "2"}})"}) {
+    send(socket, message);
+    CHECK(receive(socket)["code"] == "malformed_json");
+  }
+  // the connection goes on, with the orders that are tied to it
+  send(socket, R"({"id": 7, "place": {"shares": 1e400}})");
+  CHECK(response(socket, 7).ends_with(R"("code":"malformed_number"})"));
+  send(socket, R"({"place": {"shares": 1e400}, "id": 7})");
+  CHECK(receive(socket)["code"] == "malformed_number");
+  send(socket, R"({"id": 1e3, "cancel_all": {}})");
+  CHECK(receive(socket)["code"] == "malformed_id");
+  send(socket, R"({"id": 7.0, "cancel_all": {}})");
+  CHECK(response(socket, 7).starts_with("409 "));
+  CHECK(metrics.batch == 1);
+}
+
 TEST_CASE_METHOD(Enter, "orders end with a WebSocket when the server stops") {
   Socket socket = enter();
   CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
@@ -244,6 +313,19 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
         R"(200 {"account":"1"})");
   CHECK(ask(other, "cancel", R"({"order": 1})").starts_with("200 "));
   CHECK(metrics.canceled_orders[CancelCause::client] == 1);
+  store.lease_end = 0;  // each read asks the store
+  CHECK(ask(other, "login", R"({"account": "2", "key": "secret-of-2"})") == unknown_account);
+  options.http.store_answer_ms = 50;
+  store.hold_appends.begin();  // which does not answer
+  asio::ip::tcp::socket bid =
+      Follow::HttpFixture::send(http::verb::post, "/api/orders", buy(1, 5),
+                                {{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}});
+  while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  for (const char* login :
+       {R"({"account": "2", "key": "secret-of-2"})", R"({"operator_key": "wrong-key"})"})
+    CHECK(ask(other, "login", login).starts_with("503 "));
+  store.hold_appends.end();
+  read(bid);
 }
 
 TEST_CASE_METHOD(Enter, "a server stops though a client does not take its responses") {
