@@ -23,6 +23,7 @@
 #include "base/fail_point.hpp"
 #include "base/key_file.hpp"
 #include "base/memory.hpp"
+#include "base/outage_reasons.hpp"
 #include "base/process.hpp"
 #include "net/listener.hpp"
 #include "options.hpp"
@@ -201,6 +202,7 @@ class ReservedPorts {
 // Returns whether this server is the active one now; false: a signal stopped it.
 bool follow_until_active(Server& server, const sigset_t& signals) {
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
+  OutageReasons reasons;
   for (bool available = true;;) {
     const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
     if (signal == SIGHUP) reload(server);
@@ -210,11 +212,12 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
     }
     try {
       const bool active = server.follow();
-      if (!available) spdlog::warn("the store is available again");
+      if (reasons.clear()) spdlog::warn("the store is available again");
       available = true;
       if (active) return true;
     } catch (const StoreUnavailable& error) {
-      if (available) spdlog::error("the store is unavailable, trying again: {}", error.what());
+      if (reasons.is_new(error.what()))
+        spdlog::error("the store is unavailable, trying again: {}", error.what());
       available = false;
     }
   }

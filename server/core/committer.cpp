@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/outage_reasons.hpp"
 #include "engine/look_ahead.hpp"
 
 namespace exchange {
@@ -111,6 +112,7 @@ void Committer::confirm() {
 void Committer::commit_until_certain(std::string_view payload) {
   const BatchNumber batch = last_batch_ + 1;
   const std::int64_t begin_ns = clock_.monotonic_ns();
+  OutageReasons reasons;
   for (bool in_doubt = false;;) {
     health_->beat(clock_.monotonic_ns());
     health_->begin_store_call();
@@ -124,7 +126,8 @@ void Committer::commit_until_certain(std::string_view payload) {
       break;
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);
-      if (health_->set_store_available(false))
+      health_->set_store_available(false);
+      if (reasons.is_new(error.what()))
         spdlog::error("the store is unavailable; replies wait until it is available again: {}",
                       error.what());
       if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);

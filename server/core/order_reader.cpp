@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/outage_reasons.hpp"
+
 namespace exchange {
 
 ExecutionRange executions_to_read(const Command& command) {
@@ -61,8 +63,6 @@ void OrderReader::resolve(Submission& submission) {
 
 bool OrderReader::look_up(OrderId order, const ExecutionRange& range, OnFound found,
                           std::size_t waiting_max) {
-  const bool taken = queue_.with([&](Queue& queue) {
-    if (queue.stopping || queue.lookups >= waiting_max) return false;
   return add_lookup(Lookup{order, range, std::move(found)}, waiting_max);
 }
 
@@ -71,6 +71,8 @@ bool OrderReader::read_fills(const FillRange& range, OnFills on_read, std::size_
 }
 
 bool OrderReader::add_lookup(Job lookup, std::size_t waiting_max) {
+  const bool taken = queue_.with([&](Queue& queue) {
+    if (queue.stopping || queue.lookups >= waiting_max) return false;
     ++queue.lookups;
     queue.waiting.push_back(std::move(lookup));
     return true;
@@ -142,8 +144,6 @@ bool OrderReader::run(const EventsLookup& lookup) {
   }
 }
 
-OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
-  constexpr int reads_at_once = 64;
 bool OrderReader::run(const FillsLookup& lookup) {
   try {
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
@@ -155,6 +155,8 @@ bool OrderReader::run(const FillsLookup& lookup) {
   }
 }
 
+OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
+  constexpr int reads_at_once = 64;
   // With more executions than this in memory, the submission is resolved to its end at once.
   constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;
@@ -190,7 +192,7 @@ bool OrderReader::run(const FillsLookup& lookup) {
 // Retries while the store is unavailable; throws StoreUnavailable only if the reader must stop.
 template <class Read>
 auto OrderReader::with_retries(const char* what, Read read) -> decltype(read()) {
-  for (bool failed = false;;) {
+  for (OutageReasons reasons;;) {
     health_.begin_read(clock_.monotonic_ns());
     try {
       auto found = read();
@@ -199,8 +201,8 @@ auto OrderReader::with_retries(const char* what, Read read) -> decltype(read()) 
     } catch (const StoreUnavailable& error) {
       health_.end_read(false);
       Metrics::add(metrics_.store_failures);
-      if (!failed) spdlog::error("reading {} failed, trying again: {}", what, error.what());
-      failed = true;
+      if (reasons.is_new(error.what()))
+        spdlog::error("reading {} failed, trying again: {}", what, error.what());
       if (queue_.with([](Queue& queue) { return queue.stopping; })) throw;
       clock_.pause(limits_.store_retry_ms);
     }

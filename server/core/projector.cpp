@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/fail_point.hpp"
+#include "base/outage_reasons.hpp"
 
 namespace exchange {
 namespace {
@@ -137,16 +138,15 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {
-  for (bool failed = false;;) {
+  for (OutageReasons reasons;;) {
     try {
       fail_point<StoreUnavailable>("projection.before");
       store_.project(rows, batch);
       break;
     } catch (const StoreUnavailable& error) {  // a projection is idempotent
       Metrics::add(metrics_.store_failures);
-      if (!failed)
+      if (reasons.is_new(error.what()))
         spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
-      failed = true;
       clock_.pause(limits_.store_retry_ms);
     }
   }

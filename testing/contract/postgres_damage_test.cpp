@@ -26,6 +26,18 @@ void fill(Store& store) {
 
 }  // namespace
 
+TEST_CASE("columns that were added by hand make no difference") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  store.load();
+  for (const char* table : {"accounts", "symbols", "positions", "orders", "executions"})
+    run_postgres(url, std::string("ALTER TABLE ") + table + " ADD COLUMN note text");
+  fill(store);
+  CHECK(run_postgres(url, "SELECT 1 FROM orders WHERE note IS NULL").size() == 1);
+  CHECK(store.read_order(1)->row.shares == Shares::whole(3));
+}
+
 TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
   const std::string url = shared_cluster().create_database();
   {

@@ -115,21 +115,24 @@ struct Answer {
   std::string problem;
 };
 
+// Of the primary that it is connected to; 0: it is a standby.
+std::uint64_t ask_timeline(pqxx::connection& connection, SocketDeadlines& deadlines) {
+  SocketDeadlines::Watch watch(deadlines, connection.sock(), 0,
+                               std::chrono::seconds(connect_timeout_s));
+  const auto timeline = pqxx::nontransaction(connection)
+                            .exec(
+                                "SELECT CASE WHEN pg_is_in_recovery() THEN ''"
+                                " ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END")[0][0]
+                            .as<std::string>();
+  return timeline.empty() ? 0 : std::stoull(timeline, nullptr, 16);
+}
+
 Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
   Answer answer;
   try {
     answer.connection = open_connection(conninfo);
-    SocketDeadlines::Watch watch(deadlines, answer.connection->sock(), 0,
-                                 std::chrono::seconds(connect_timeout_s));
-    const auto timeline = pqxx::nontransaction(*answer.connection)
-                              .exec(
-                                  "SELECT CASE WHEN pg_is_in_recovery() THEN ''"
-                                  " ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END")[0][0]
-                              .as<std::string>();
-    if (timeline.empty())
-      answer.problem = "is a standby";
-    else
-      answer.timeline = std::stoull(timeline, nullptr, 16);
+    answer.timeline = ask_timeline(*answer.connection, deadlines);
+    if (answer.timeline == 0) answer.problem = "is a standby";
   } catch (const std::exception& error) {
     answer.problem = one_line(error);
   }
@@ -202,8 +205,9 @@ void SocketDeadlines::Entry::expire() {
 
 void SocketDeadlines::expire_before(std::uint64_t timeline) {
   state_.with([&](State& state) {
+    state.newest_timeline = std::max(state.newest_timeline, timeline);
     for (Entry& entry : state.entries)
-      if (entry.timeline != 0 && entry.timeline < timeline) entry.expire();
+      if (entry.is_replaced(timeline)) entry.expire();
   });
 }
 
@@ -212,6 +216,8 @@ SocketDeadlines::Watch::Watch(SocketDeadlines& deadlines, int socket, std::uint6
     : deadlines_(deadlines), id_(deadlines.state_.with([&](State& state) {
         state.entries.push_back(
             {++state.last_id, socket, timeline, std::chrono::steady_clock::now() + time});
+        if (Entry& entry = state.entries.back(); entry.is_replaced(state.newest_timeline))
+          entry.expire();
         return state.last_id;
       })) {}
 
@@ -261,11 +267,7 @@ PostgresHosts::PostgresHosts(const std::string& url) : description_(describe_url
 
 PostgresHosts::Connected PostgresHosts::connect() {
   if (hosts_.size() == 1) {
-    try {
-      return {open_connection(hosts_.front().conninfo), 0};
-    } catch (...) {
-      rethrow_translated();
-    }
+    return connect_to_only_host();
   }
   // All at once, since a host that is gone answers only after its time-out.
   std::vector<std::future<Answer>> asked;
@@ -291,14 +293,35 @@ PostgresHosts::Connected PostgresHosts::connect() {
   }
   if (newest.connection == nullptr)
     throw StoreUnavailable(description_ + " has no primary: " + problems);
-  std::uint64_t known = newest_timeline_;
-  while (known < newest.timeline)
-    if (newest_timeline_.compare_exchange_weak(known, newest.timeline)) {
-      if (known != 0) ++failovers_;
-      deadlines_.expire_before(newest.timeline);
-      break;
-    }
+  found(newest.timeline);
   return {std::move(newest.connection), newest.timeline};
+}
+
+// Behind one name there may be several servers, one after the other: a proxy, or an address that
+// moves.
+PostgresHosts::Connected PostgresHosts::connect_to_only_host() {
+  Connected connected;
+  try {
+    connected.connection = open_connection(hosts_.front().conninfo);
+    connected.timeline = ask_timeline(*connected.connection, deadlines_);
+  } catch (const pqxx::sql_error&) {  // a service that has no such function
+    connected.timeline = 0;
+  } catch (...) {
+    rethrow_translated();
+  }
+  if (is_replaced(connected.timeline))
+    throw StoreUnavailable(description_ + " leads to a primary that was replaced");
+  found(connected.timeline);
+  return connected;
+}
+
+void PostgresHosts::found(std::uint64_t timeline) {
+  std::uint64_t known = newest_timeline_;
+  while (known < timeline)
+    if (newest_timeline_.compare_exchange_weak(known, timeline)) {
+      if (known != 0) ++failovers_;
+      return deadlines_.expire_before(timeline);
+    }
 }
 
 // A pooler makes up the process number that it gives to its clients. Between transactions of this

@@ -1,7 +1,8 @@
 #pragma once
 // A connection of a store to PostgreSQL that is made at the first call, dropped when a call fails,
 // and made again at the next. With several hosts it goes to the primary with the highest timeline,
-// which is the newest: a primary that was replaced may still answer.
+// which is the newest: a primary that was replaced may still answer. Once any connection of the
+// store has found a newer timeline, no call uses a connection of an older one.
 //
 // Every call has a deadline, since a PostgreSQL that hangs keeps its TCP connections alive: when it
 // is over, or another connection has found a newer primary, the socket is shut down, and the call
@@ -37,7 +38,8 @@ class SocketDeadlines {
   SocketDeadlines();
   ~SocketDeadlines();
 
-  // Shuts down the sockets to servers of older timelines: those have been replaced.
+  // Shuts down the sockets to servers of older timelines, which have been replaced, also those that
+  // are watched later.
   void expire_before(std::uint64_t timeline);
 
   // A socket that is watched while this lives. It must stay open as long.
@@ -64,10 +66,13 @@ class SocketDeadlines {
     std::chrono::steady_clock::time_point end;
     bool expired = false;
     void expire();
+    // `newest`: timeline that was found.
+    bool is_replaced(std::uint64_t newest) const { return timeline != 0 && timeline < newest; }
   };
   struct State {
     std::vector<Entry> entries;
     std::uint64_t last_id = 0;
+    std::uint64_t newest_timeline = 0;
     bool stopping = false;
   };
   void run();
@@ -90,7 +95,7 @@ class PostgresHosts {
   // each host answered. Any thread.
   struct Connected {
     std::unique_ptr<pqxx::connection> connection;
-    std::uint64_t timeline = 0;  // of one host: 0
+    std::uint64_t timeline = 0;  // 0: not known, of the one host that there is
   };
   Connected connect();
   // Throws StoreCorrupt if a pooler gives the session of this connection to other clients too: what
@@ -99,14 +104,19 @@ class PostgresHosts {
   // StoreUnavailable if that fails. Any thread.
   void require_own_session(pqxx::connection& connection);
   SocketDeadlines& deadlines() { return deadlines_; }
-  // How often a primary with a higher timeline was found than the one before. Only counted with
-  // several hosts. Any thread.
+  // How often a primary with a higher timeline was found than the one before. Any thread.
   std::uint64_t failovers() const { return failovers_; }
+  // Whether a newer primary was found than a server of this timeline. Any thread.
+  bool is_replaced(std::uint64_t timeline) const {
+    return timeline != 0 && timeline < newest_timeline_;
+  }
 
  private:
   struct Host {
     std::string name, conninfo;
   };
+  Connected connect_to_only_host();
+  void found(std::uint64_t timeline);
   const std::string description_;
   std::vector<Host> hosts_;
   std::atomic<std::uint64_t> newest_timeline_{0}, failovers_{0};
@@ -154,6 +164,7 @@ class PostgresConnection {
 
 template <class Work>
 auto PostgresConnection::with(Work work, std::chrono::milliseconds answer_max) {
+  if (connection_ != nullptr && hosts_.is_replaced(timeline_)) drop();
   if (connection_ == nullptr) connect();
   SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), timeline_, answer_max);
   try {

@@ -5,9 +5,10 @@
 void exchange::never_reconnect(pqxx::connection&) {}
 
 std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& work,
-                                                     const std::string& table) {
+                                                     const std::string& table,
+                                                     const std::vector<std::string>& columns) {
   return std::unique_ptr<pqxx::stream_to>(
-      new pqxx::stream_to(pqxx::stream_to::raw_table(work, table)));
+      new pqxx::stream_to(pqxx::stream_to::table(work, {table}, columns)));
 }
 
 #else
@@ -21,8 +22,9 @@ void exchange::never_reconnect(pqxx::connection& connection) {
 }
 
 std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& work,
-                                                     const std::string& table) {
-  return std::make_unique<pqxx::stream_to>(work, table);
+                                                     const std::string& table,
+                                                     const std::vector<std::string>& columns) {
+  return std::make_unique<pqxx::stream_to>(work, table, columns);
 }
 
 // libpqxx 6 asks libpq for the connection's encoding after it has received a result and before it

@@ -7,6 +7,7 @@
 #include <memory>
 #include <pqxx/pqxx>
 #include <string>
+#include <vector>
 
 namespace exchange {
 
@@ -17,8 +18,9 @@ using SnapshotWork = pqxx::transaction<pqxx::isolation_level::repeatable_read>;
 // settings; libpqxx 7 never does. Call it on each new connection.
 void never_reconnect(pqxx::connection& connection);
 
-// Starts COPY of rows into a table; `<<` adds a row, complete() ends it.
-std::unique_ptr<pqxx::stream_to> copy_into(pqxx::transaction_base& work, const std::string& table);
+// Starts COPY of rows into these columns of a table; `<<` adds a row, complete() ends it.
+std::unique_ptr<pqxx::stream_to> copy_into(pqxx::transaction_base& work, const std::string& table,
+                                           const std::vector<std::string>& columns);
 
 // The warnings that a connection reports. Its owner destroys it before the connection.
 class PostgresNotices final : public pqxx::errorhandler {
