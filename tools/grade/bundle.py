@@ -117,7 +117,7 @@ def programs(folder):
 
 def linked(program):
     """(loader, {name: library})"""
-    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     libraries = dict(re.findall(r"^\s*(\S+) => (/\S+) \(0x", done.stdout, re.M))
     loaders = re.findall(r"^\s*(/\S*/ld[-\w.]*) \(0x", done.stdout, re.M)
     if done.returncode or "not found" in done.stdout or len(loaders) != 1:

@@ -239,12 +239,16 @@ def run(server, style, plan, deadline, say=lambda text: None):
         if nth + 1 < plan["kills"] and before > OLDER:  # the last time all are looked at
             wanted = pause.sample(wanted[:before], OLDER) + wanted[before:]
         one["unknown"] = verify(books, wanted, setup, plan["clients"], deadline)
-        one["gone"], one["changed"] = (now - was for now, was in zip(faults(books), known))
+        one["gone"], one["changed"] = (
+            now - was for now, was in zip(faults(books), known, strict=True)
+        )
         one["left"] = len(books.orders) - faults(books)[0]
     if problem and rounds and rounds[-1].get("seconds") is None:
         for order in books.orders.values():
             order.fault = order.fault or "gone: the server did not answer again"
-        one["gone"], one["changed"] = (now - was for now, was in zip(faults(books), known))
+        one["gone"], one["changed"] = (
+            now - was for now, was in zip(faults(books), known, strict=True)
+        )
     if not books.orders and not problem:
         problem = "not one order was acknowledged"
     result["unknown"] = rounds[-1].get("unknown", 0) if rounds else 0

@@ -92,7 +92,7 @@ def audit_checks(number, result, given, weights):
     """One for each number of clients."""
     of, runs = given[1], {run["clients"]: run for run in result.get("runs", [])}
     total, found = sum(weights["audit"]["weights"]), []
-    pairs = zip(weights["audit"]["clients"], weights["audit"]["weights"])
+    pairs = zip(weights["audit"]["clients"], weights["audit"]["weights"], strict=True)
     for nth, (clients, weight) in enumerate(pairs, 1):
         run = runs.get(clients, {"clients": clients, "problem": "not run"})
         share, most = weighing.audit_run_share(run, weights), of * weight / total
@@ -241,4 +241,4 @@ def files(row, reference, shared):
         json.dumps(classroom(*given), indent=1) if is_known else None,
         junit(*given),
     )
-    return {f"{folder}/{name}": text for name, text in zip(FILES, texts)}
+    return {f"{folder}/{name}": text for name, text in zip(FILES, texts, strict=True)}

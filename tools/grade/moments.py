@@ -75,7 +75,7 @@ def moment_of(turns, day):
         if [form for form, _ in there[end - size : end]] != [form for form, _ in wanted]:
             continue
         position = day["turns"][there[end - 1][1]][1]
-        for (_, theirs), (_, ours) in zip(reversed(wanted), reversed(there[:end])):
+        for (_, theirs), (_, ours) in zip(reversed(wanted), reversed(there[:end]), strict=False):
             found = SYMBOL.search(turns[theirs]), SYMBOL.search(day["turns"][ours][0])
             if all(found):
                 symbol, name = found[1][1], found[0][1]

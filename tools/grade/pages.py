@@ -104,7 +104,7 @@ def grades_table(rows, reference, shared):
     wanted = [part for part in PARTS if part in shared.wanted]
     measured = reference.parts.get("throughput") if reference else None
     shown = []
-    for rank, (grade, given, got, of) in zip(summary.ranks(rows), rows):
+    for rank, (grade, given, got, of) in zip(summary.ranks(rows), rows, strict=True):
         one = grade.submission
         cells = ["–" if rank is None else str(rank), {"text": one.name, "page": f"{one.slug}.html"}]
         if grade.problem:

@@ -184,7 +184,7 @@ def audit_blocks(result, weights):
             rows.append([clients, {"text": run["problem"], "kind": "bad"}])
             continue
         outcomes = {True: ("passed", "good"), False: ("failed", "bad")}
-        passed = dict(zip(("text", "kind"), outcomes[run["passed"]]))
+        passed = dict(zip(("text", "kind"), outcomes[run["passed"]], strict=True))
         lost = sum(run["errors"].values())
         share = weighing.audit_run_share(run, weights)
         rows.append(

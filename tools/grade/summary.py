@@ -88,7 +88,7 @@ def as_json(rows, reference, shared):
     """All that a program may want to read."""
     measured = reference.parts.get("throughput") if reference else None
     servers = []
-    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows, strict=True):
         servers.append(
             {
                 "rank": rank,
@@ -124,7 +124,7 @@ def as_csv(rows):
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["rank", "name", "points", "of", *PARTS, "problem"])
-    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows, strict=True):
         cells = [f"{given[part][0]:.2f}" if part in given else "" for part in PARTS]
         total = [f"{got:.2f}", f"{of:g}"] if not grade.problem else ["0", ""]
         total = ["", ""] if grade.is_ours else total
@@ -143,7 +143,7 @@ def closing(grades, reference, shared):
     """The table in plain text."""
     rows = scored(grades, reference, shared.weights)
     width = max((len(row[0].submission.name) for row in rows), default=0)
-    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows, strict=True):
         name = f"{rank or '-':>3}  {printable(grade.submission.name):{width}}"
         if grade.problem:
             yield f"{name}  not graded: {printable(grade.problem)}"

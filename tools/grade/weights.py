@@ -132,7 +132,7 @@ def audit_run_share(run, weights):
 
 def audit_share(result, weights):
     runs = {run["clients"]: run for run in result.get("runs", [])}
-    pairs = list(zip(weights["audit"]["clients"], weights["audit"]["weights"]))
+    pairs = list(zip(weights["audit"]["clients"], weights["audit"]["weights"], strict=True))
     got = sum(
         weight * audit_run_share(runs[count], weights) for count, weight in pairs if count in runs
     )

@@ -13,8 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def first_line(command, cwd=None):
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=30)
-    except OSError:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
 

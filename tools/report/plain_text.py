@@ -38,10 +38,10 @@ def table(one):
     head = [text(column["name"]) for column in one["columns"]]
     rows = [head, *([text(cell) for cell in row] for row in one["rows"])]
     full = [row for row in rows if len(row) == len(head)]
-    widths = [max(map(len, column)) for column in zip(*full)]
+    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
     lines = []
     for row in rows:
-        padded = [cell.ljust(width) for cell, width in zip(row, widths)]
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         if len(row) < len(head):
             padded[-1:] = row[-1:]
         lines.append("  ".join(padded).rstrip())

@@ -28,6 +28,7 @@ class Bundles(toys.TestCase):
             + ["--bin", str(PROGRAMS), "--output", str(self.folder / "made"), *arguments],
             capture_output=True,
             text=True,
+            check=False,
         )
         self.assertEqual(0, made.returncode, made.stderr)
         return zipfile.ZipFile(made.stdout.strip())
@@ -40,7 +41,7 @@ class Bundles(toys.TestCase):
 
     def autograde(self, source, *arguments):
         command = [sys.executable, str(source / "tools/grade/autograde.py"), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
     def test_gradescope_finds_what_it_calls(self):
@@ -67,7 +68,9 @@ class Bundles(toys.TestCase):
         source = self.unpacked(self.bundle("gradescope", "--quick", "--parts", "audit"), "source")
         for name in bundle.PROGRAMS:
             program = source / "build/bin" / name
-            done = subprocess.run([str(program), "--help"], capture_output=True, env={})
+            done = subprocess.run(
+                [str(program), "--help"], capture_output=True, env={}, check=False
+            )
             self.assertEqual(0, done.returncode, done.stderr)
         toy = self.toy().format(port="$1").replace(str(toys.SERVER), "./faulty_server")
         shutil.copy(toys.SERVER, self.write("handed-in/server/faulty_server", ""))
@@ -106,7 +109,7 @@ class Bundles(toys.TestCase):
         self.write("handed-in/run.sh", "#!/bin/sh\nexit 1 # $1\n")
         command = [sys.executable, str(source / "tools/grade/autograde.py"), "gradescope"]
         command += [str(self.folder / "handed-in"), str(self.folder / "results.json")]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(1, done.returncode)
         self.assertIn("the grader wrote no result", done.stderr)
         self.assertFalse((self.folder / "results.json").exists())

@@ -103,7 +103,13 @@ class TestCase(unittest.TestCase):
         command += ["--bin", str(self.folder / "bin"), "--sandbox-read", str(SERVER), *arguments]
         environment = {**os.environ, **options.pop("env", {})}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=900, env=environment, **options
+            command,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            env=environment,
+            check=False,
+            **options,
         )
         return done.returncode, done.stdout, done.stderr
 
