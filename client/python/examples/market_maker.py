@@ -4,19 +4,19 @@ import argparse
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from exchange_client import AccountEvent, AccountSnapshot, AsyncExchange, InDoubt, Refused
 
-TICK = Decimal("0.01")
-BUY, SELL = 1, -1
+TICK, BUY, SELL = Decimal("0.01"), 1, -1
 
 
 class MarketMaker:
     def __init__(self, exchange: AsyncExchange, options: argparse.Namespace) -> None:
         self.exchange, self.options, self.symbol = exchange, options, options.symbol
-        self.price = options.price  # the last one; 0 before the first trade
-        self.quoted = Decimal(0)  # the price that the orders are around
+        self.price, self.quoted = options.price, Decimal(
+            0
+        )  # the last, and that of the orders; or 0
         self.position = self.cash = Decimal(0)  # bought and earned since the start
         self.refs: dict[int, str] = {}  # of each side's order, until it is known to have ended
         self.limits: dict[int, Decimal] = {}
@@ -58,17 +58,19 @@ class MarketMaker:
                     self.is_new = False
                     await self.exchange.cancel_all(self.symbol)
                     self.refs.clear()
+                price = self.price
                 # If the price falls, the bid moves first, so that it never meets the ask.
-                for sign in (BUY, SELL) if self.price < self.quoted else (SELL, BUY):
-                    await self.quote(sign)
-                self.quoted = self.price
+                for sign in (BUY, SELL) if price < self.quoted else (SELL, BUY):
+                    await self.quote(sign, price)
+                self.quoted = price
             except InDoubt:  # the connection was lost: the next attempt waits for the server
                 self.is_new = True
                 self.changed.set()
 
-    async def quote(self, sign: int) -> None:
+    async def quote(self, sign: int, price: Decimal) -> None:
         shares, ref = self.options.shares, self.refs.get(sign)
-        limit = (self.price * (1 - sign * self.options.spread / 2)).quantize(TICK)
+        limit = price * (1 - sign * self.options.spread / 2)
+        limit = limit.quantize(TICK, ROUND_FLOOR if sign == BUY else ROUND_CEILING)
         try:
             if ref is None and sign * self.position + shares <= self.options.position_max:
                 place = self.exchange.buy if sign == BUY else self.exchange.sell

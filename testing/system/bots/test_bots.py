@@ -176,7 +176,7 @@ class InPython(Trading, unittest.TestCase):
             "--account",
             "1",
             "--spread",
-            "0.002",
+            "0.00199",
             "--price",
             "100",
             "--connect",
