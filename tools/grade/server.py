@@ -6,6 +6,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import processes
 import sandbox
+import scope
 from watch import BYTES_OF_OTHERS, LOG_BYTES_MAX, Log, Watch, tail_of
 
 ERROR_LINE = re.compile(
@@ -82,6 +84,9 @@ def protected(command, submission, work, limits, is_build=False, is_pinned=False
     if not submission.top:  # from the command line of the grader
         named = sandbox.named_files(command, submission.folder)
         readable += [path for path in named if not path.is_relative_to(work)]  # its data
+    has_network = limits.build_network or not is_build
+    if is_build and has_network:
+        made += [sys.executable, scope.__file__]
     return made + sandbox.wrapped(
         command,
         submission.top or submission.folder,
@@ -89,7 +94,7 @@ def protected(command, submission, work, limits, is_build=False, is_pinned=False
         is_own=bool(submission.top),
         readable=readable,
         threads=limits.threads,
-        has_network=limits.build_network or not is_build,
+        has_network=has_network,
         output=work.parent,
         is_build=is_build,
         is_pinned=is_pinned,

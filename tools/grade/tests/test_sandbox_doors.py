@@ -17,6 +17,7 @@ from unittest import mock
 import apart
 import processes
 import sandbox
+import scope
 import server
 import syscalls
 import toys
@@ -133,6 +134,13 @@ class Doors(unittest.TestCase):
     def test_an_abstract_socket_outside_is_not_reached(self):
         self.assertEqual("ECONNREFUSED", self.found["abstract_socket"])
         self.assertEqual("connected", self.probe(Limits(), "log")["abstract_socket"])
+
+    def test_a_build_with_the_network_reaches_no_abstract_socket_either(self):
+        if scope.version() < scope.SCOPED_VERSION:
+            self.skipTest("the kernel's Landlock does not know abstract sockets")
+        found = self.probe(Limits(sandbox=True, build_network=True), "sockets,descriptors")
+        self.assertEqual("EPERM", found["abstract_socket"])
+        self.assertEqual([], found["descriptors"])
 
     def test_there_are_no_further_namespaces(self):
         self.assertEqual({"EPERM"}, set(self.found["namespaces"].values()))
