@@ -24,8 +24,7 @@ class MarketMaker:
         self.changed = asyncio.Event()
 
     async def follow_account(self, events: AsyncIterator[AccountSnapshot | AccountEvent]) -> None:
-        """Each event comes once, also if the server is started again."""
-        async for event in events:
+        async for event in events:  # each comes once, also if the server is started again
             if isinstance(event, AccountSnapshot) or event.symbol != self.symbol or not event.side:
                 continue
             sign = BUY if event.side == "buy" else SELL
@@ -37,7 +36,8 @@ class MarketMaker:
                 print(f"position {self.position}, profit {profit:.2f}", flush=True)
             if event.ref and event.ref == self.refs.get(sign) and not event.open:
                 del self.refs[sign]
-            self.changed.set()
+            if self.price:
+                self.changed.set()
 
     async def follow_market(self) -> None:
         async for market in self.exchange.market_data(self.symbol):
@@ -46,13 +46,12 @@ class MarketMaker:
             elif not self.price and market.bid and market.ask:  # before the first trade
                 self.price = (market.bid.price + market.ask.price) / 2
             self.is_new |= market.is_snapshot
-            self.changed.set()
+            if self.price:
+                self.changed.set()
 
     async def keep_quoting(self) -> None:
         while await self.changed.wait():
             self.changed.clear()
-            if not self.price:
-                continue
             try:
                 if self.is_new:
                     self.is_new = False
@@ -108,11 +107,9 @@ async def main() -> None:
             await exchange.create_symbol(options.symbol, {options.account: 1_000})
         except Refused as error:
             print(error)
-        maker, events = MarketMaker(exchange, options), exchange.events()
+        bot, events = MarketMaker(exchange, options), exchange.events()
         await anext(events)  # the snapshot: what was executed before does not count
-        await asyncio.gather(
-            maker.follow_account(events), maker.follow_market(), maker.keep_quoting()
-        )
+        await asyncio.gather(bot.follow_account(events), bot.follow_market(), bot.keep_quoting())
 
 
 if __name__ == "__main__":
