@@ -47,12 +47,14 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
     if (!recording.problem.empty()) co_return refused(recording.problem);
     if (!recording.exists) co_return unknown();
   }
-  if (!co_await wait_for([this, &id] { return recorded(*id) != nullptr; }))
+  const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
+  if (!co_await changes_.wait_for([this, &id] { return recorded(*id) != nullptr; }, deadline))
     co_return refused(tables_behind);
   // After a start, the view may lack events that clients have from the server before.
   const auto newest = [this, &id] { return recorded(*id)->events; };
-  if (request.from &&
-      !co_await wait_for([&request, &newest] { return *request.from - 1 <= newest(); })) {
+  if (request.from && !co_await changes_.wait_for(
+                          [&request, &newest] { return *request.from - 1 <= newest(); },
+                          Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms))) {
     const std::int64_t now_ns = monotonic_ns();
     if (core_.health().projection_lag_ns(now_ns) > now_ns - asked_ns)
       co_return refused(tables_behind);
@@ -71,17 +73,6 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
 const MarketView::Account* AccountChannel::recorded(const AccountId& account) const {
   const auto* const known = view_->find_account(account);
   return known != nullptr && known->events > 0 ? known : nullptr;
-}
-
-asio::awaitable<bool> AccountChannel::wait_for(std::function<bool()> is_there) {
-  const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
-  for (bool in_time = true; in_time && !is_there();) {
-    Event changed(context_);
-    const auto forget = [this](Event* event) { waiting_.erase(event); };
-    const std::unique_ptr<Event, decltype(forget)> entry(*waiting_.insert(&changed).first, forget);
-    in_time = co_await changed.wait_until(deadline);
-  }
-  co_return is_there();
 }
 
 void AccountChannel::update_expected() {
@@ -210,7 +201,6 @@ void AccountChannel::end(Connection& connection) {
 }
 
 void AccountChannel::publish(const Rows& rows) {
-  for (Event* const event : waiting_) event->set();
   if (followers_.empty()) return;
   for (const AccountRow& row : rows.accounts) {
     const auto [first, last] = followers_.equal_range(row.number);

@@ -7,11 +7,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "http/api.hpp"
 #include "http/core_client.hpp"
 #include "http/limits.hpp"
+#include "http/view_changes.hpp"
 #include "market_data/market_view.hpp"
 
 namespace exchange {
@@ -49,10 +48,16 @@ class AccountChannel {
   };
   using ConnectionPointer = std::shared_ptr<Connection>;
 
-  // `view` and `turns` are those of the thread.
+  // `view`, `changes` and `turns` are those of the thread.
   AccountChannel(boost::asio::io_context& context, const std::optional<MarketView>& view,
-                 CoreClient& core, AddressTurns& turns, const HttpLimits& limits)
-      : context_(context), view_(view), core_(core), turns_(turns), limits_(limits) {}
+                 ViewChanges& changes, CoreClient& core, AddressTurns& turns,
+                 const HttpLimits& limits)
+      : context_(context),
+        view_(view),
+        changes_(changes),
+        core_(core),
+        turns_(turns),
+        limits_(limits) {}
 
   struct Begun {
     SubscriptionPointer subscription;  // null: refused
@@ -85,8 +90,6 @@ class AccountChannel {
 
  private:
   const MarketView::Account* recorded(const AccountId& account) const;  // null: not yet
-  // Whether `is_there`; asks again whenever an account has changed, for some seconds.
-  boost::asio::awaitable<bool> wait_for(std::function<bool()> is_there);
   // Whether the core brings events into the tables soon.
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
@@ -102,13 +105,13 @@ class AccountChannel {
 
   boost::asio::io_context& context_;
   const std::optional<MarketView>& view_;
+  ViewChanges& changes_;
   CoreClient& core_;
   AddressTurns& turns_;
   const HttpLimits& limits_;
   AddressTurns reads_{context_, limits_.event_reads_max};
   AddressTurns begins_{context_, limits_.event_reads_max};
   Bursts bursts_;
-  std::set<Event*> waiting_;  // of wait_for()
   std::multimap<AccountNumber, SubscriptionPointer> followers_;
   std::size_t beginning_ = 0;  // subscriptions
   std::uint64_t checked_key_version_ = 0;

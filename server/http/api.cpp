@@ -389,6 +389,28 @@ std::string order_json(const MarketView& view, const StoredOrder& order,
   return document.text();
 }
 
+std::string fills_json(const MarketView& view, const AccountId& id, const std::vector<Fill>& fills,
+                       ExecutionId newest, std::optional<ExecutionId> next) {
+  Document document;
+  document.add("account", id.view()).add_list("fills", [&](auto add) {
+    for (const Fill& fill : fills) {
+      Json json{{"execution", fill.execution}, {"order", fill.order}};
+      if (fill.reference) json["ref"] = fill.reference->view();
+      json["symbol"] = view.symbols()[fill.symbol].name.view();
+      json["side"] = side_name(fill.side);
+      json["shares"] = to_string(fill.shares);
+      json["price"] = to_string(fill.price);
+      json["role"] = fill.is_taker ? "taker" : "maker";
+      if (fill.of_auction) json["auction"] = true;
+      json["time_us"] = fill.time.microseconds;
+      add(json);
+    }
+  });
+  document.add("newest_execution", newest);
+  if (next) document.add("next", *next);
+  return document.text();
+}
+
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count,
                              std::size_t trades) {
   Document document;
@@ -409,7 +431,10 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
 std::string account_message(const MarketView& view, const AccountId& id,
                             const MarketView::Account& account, const AccountPage& page) {
   Document document;
-  document.add("type", "account").add("number", account.events).add("batch", view.batch());
+  document.add("type", "account")
+      .add("number", account.events)
+      .add("batch", view.batch())
+      .add("newest_execution", view.newest_execution());
   add_account(document, view, id, account, page);
   return document.text();
 }

@@ -37,6 +37,11 @@ std::string account_json(const MarketView& view, const AccountId& id,
 std::string order_json(const MarketView& view, const StoredOrder& order,
                        const ExecutionRange& range);
 
+// Of the account `id`, whose symbols the view knows. `newest`: the newest execution of the exchange
+// that was looked through. `next`: where the next page begins; nothing if there is none.
+std::string fills_json(const MarketView& view, const AccountId& id, const std::vector<Fill>& fills,
+                       ExecutionId newest, std::optional<ExecutionId> next);
+
 // Messages of the WebSocket.
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t levels,
                              std::size_t trades);

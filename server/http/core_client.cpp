@@ -114,32 +114,67 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
                [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
 }
 
-asio::awaitable<CoreClient::Read> CoreClient::read_order(
-    OrderId order, ExecutionRange range, std::shared_ptr<const AddressQuota::Share> share,
-    std::chrono::milliseconds time, std::size_t waiting_max) {
-  if (!attached()) co_return Read{standby_refusal, {}};
+// begin(on_read) asks the core for a Result, and returns whether it will call on_read with one.
+template <class Result, class Begin>
+asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
+    Begin begin, std::shared_ptr<const AddressQuota::Share> share, std::chrono::milliseconds time) {
+  if (!attached()) co_return std::pair(standby_refusal, Result());
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;
-    std::optional<StoredOrder> order;
+    Result result;
   };
   // shared: the answer may come after the time is over
   const auto answer = std::make_shared<Answer>(context_);
-  const auto on_found = [this, answer, share](std::optional<StoredOrder> found) {
+  const auto on_read = [this, answer, share](Result found) {
     asio::post(context_, [answer, found = std::move(found)]() mutable {
-      answer->order = std::move(found);
+      answer->result = std::move(found);
       answer->there.set();
     });
   };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
-    return core_->look_up(order, range, on_found, waiting_max) ? ""
-                                                               : "too many orders are being read";
+    return begin(on_read) ? "" : "too many orders are being read";
   });
-  if (!refusal.empty()) co_return Read{refusal, {}};
+  if (!refusal.empty()) co_return std::pair(refusal, Result());
   if (!co_await answer->there.wait_until(Event::Clock::now() + time))
-    co_return Read{"the store does not answer", {}};
-  co_return Read{"", std::move(answer->order)};
+    co_return std::pair(std::string_view("the store does not answer"), Result());
+  co_return std::pair(std::string_view(), std::move(answer->result));
+}
+
+asio::awaitable<CoreClient::Read> CoreClient::read_order(
+    OrderId order, ExecutionRange range, std::shared_ptr<const AddressQuota::Share> share,
+    std::chrono::milliseconds time, std::size_t waiting_max) {
+  const auto begin = [&](const auto& on_read) {
+    return core_->look_up(order, range, on_read, waiting_max);
+  };
+  auto [problem, found] = co_await read<std::optional<StoredOrder>>(begin, std::move(share), time);
+  co_return Read{problem, std::move(found)};
+}
+
+asio::awaitable<CoreClient::FillsRead> CoreClient::read_fills(
+    FillRange range, std::shared_ptr<const AddressQuota::Share> share,
+    std::chrono::milliseconds time, std::size_t waiting_max) {
+  const auto begin = [&](const auto& on_read) {
+    return core_->read_fills(range, on_read, waiting_max);
+  };
+  auto [problem, fills] = co_await read<Fills>(begin, std::move(share), time);
+  co_return FillsRead{problem, std::move(fills)};
+}
+
+asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view,
+                                           ViewChanges& changes, std::chrono::milliseconds time) {
+  const BatchNumber wanted = health_->committed_batch();
+  const auto is_there = [&] {
+    if (health_->projected_batch() >= wanted && view && view->batch() >= wanted) return true;
+    // the hand-over under way may be an earlier one: asks again after each
+    state_.with([&](const State& state) {
+      if (attached() && !state.closed) core_->await_projection();
+    });
+    return false;
+  };
+  if (wanted == 0) co_return true;
+  co_return co_await changes.wait_for(is_there, Event::Clock::now() + time);
 }
 
 // One that began before the call proves nothing for it.

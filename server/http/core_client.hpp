@@ -19,6 +19,8 @@
 #include "http/event.hpp"
 #include "http/limits.hpp"
 #include "http/readiness.hpp"
+#include "http/view_changes.hpp"
+#include "market_data/market_view.hpp"
 
 namespace exchange {
 
@@ -112,6 +114,21 @@ class CoreClient final : public CompletionSink {
                                           std::shared_ptr<const AddressQuota::Share> share,
                                           std::chrono::milliseconds time, std::size_t waiting_max);
 
+  struct FillsRead {
+    std::string_view problem;  // as of Read
+    Fills fills;
+  };
+  // Fills of an account, as far as the tables have them, likewise.
+  boost::asio::awaitable<FillsRead> read_fills(FillRange range,
+                                               std::shared_ptr<const AddressQuota::Share> share,
+                                               std::chrono::milliseconds time,
+                                               std::size_t waiting_max);
+
+  // Whether tables and view have what was committed before this call; false if not within `time`.
+  // A standby has nothing to wait for.
+  boost::asio::awaitable<bool> catch_up(const std::optional<MarketView>& view, ViewChanges& changes,
+                                        std::chrono::milliseconds time);
+
   // Whether no other server can have served when this call began: what this one shows is the newest
   // state. False if that is not known within `time`.
   boost::asio::awaitable<bool> is_active(std::chrono::milliseconds time);
@@ -132,6 +149,10 @@ class CoreClient final : public CompletionSink {
   void completed(std::span<Submission* const> submissions) override;
 
   bool begin_confirmation();
+  template <class Result, class Begin>
+  boost::asio::awaitable<std::pair<std::string_view, Result>> read(
+      Begin begin, std::shared_ptr<const AddressQuota::Share> share,
+      std::chrono::milliseconds time);
 
   boost::asio::io_context& context_;
   const Store& store_;

@@ -13,6 +13,7 @@
 #include "http/api.hpp"
 #include "http/authority.hpp"
 #include "http/day_routes.hpp"
+#include "http/fill_routes.hpp"
 #include "http/json_orders.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
@@ -60,6 +61,12 @@ constexpr auto bad_request = http::status::bad_request, not_found = http::status
 
 HttpResponse refusal(const HttpHeader& header, http::status status, Reason reason) {
   return http_error(header, status, describe(reason), code_of(reason));
+}
+
+HttpResponse ask_again(const HttpHeader& header, std::string_view sentence) {
+  HttpResponse response = http_error(header, unavailable, sentence);
+  response.set(http::field::retry_after, "1");
+  return response;
 }
 
 HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
@@ -247,16 +254,6 @@ Answer metrics(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
                     std::move(text));
 }
 
-// If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
-// always takes one hash, so that its time reveals nothing.
-asio::awaitable<std::optional<bool>> may_see(HttpRoutes& at, const HttpHeader& header,
-                                             const AccountId& account, HttpPeer peer) {
-  if (!at.core.has_keys()) co_return true;
-  Credential login = operator_login(header);
-  if (login.account == account) login.use = Credential::Use::login;
-  co_return co_await at.core.is_good(std::move(login), peer, peer.logins);
-}
-
 // Ids of accounts that have a name are the operator's to see.
 Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const std::string_view ids = parameter(request, "ids");
@@ -282,9 +279,9 @@ Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
                          code_of(ErrorCode::malformed_id));
   // First: a server that shows nothing hashes nothing. What is read later is as new at least.
-  const std::string reason = co_await at.stale();
-  if (!reason.empty()) co_return http_error(request, unavailable, reason);
-  const std::optional<bool> allowed = co_await may_see(at, request, *id, peer);
+  const std::string reason = co_await at.not_current();
+  if (!reason.empty()) co_return ask_again(request, reason);
+  const std::optional<bool> allowed = co_await at.may_see(request, *id, peer);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
   const MarketView::Account* found = at.view->find_account(*id);
@@ -328,7 +325,7 @@ bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
 
 // The key is checked after the order's row is read, which names the account, but before its
 // executions are. The tables are ahead of the view by a moment: what is not in both is not shown
-// yet.
+// yet, but an order that was opened before the request is in both.
 Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const auto refuse = [&](std::string_view sentence) {
     return http_error(request, unavailable, sentence);
@@ -348,6 +345,8 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     auto [found, refused] = co_await find_reference(at, request, peer);
     if (refused) co_return std::move(*refused);
     name.id = found;
+  if (const std::string late = co_await at.not_current(); !late.empty())
+    co_return ask_again(request, late);
   }
   if (const auto whose = parameter(request, "account");
       whose.data() != nullptr && !parse_account_id(whose))
@@ -377,7 +376,7 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     if (!found.problem.empty()) co_return refuse(found.problem);
     AccountId owner("");  // no account: no key is right
     if (is_known(at, found.order)) owner = at.view->account_id(found.order->row.account);
-    const std::optional<bool> allowed = co_await may_see(at, request, owner, peer);
+    const std::optional<bool> allowed = co_await at.may_see(request, owner, peer);
     if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
     if (!*allowed) co_return unknown();
   }
@@ -497,6 +496,7 @@ struct Route {
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
   std::optional<JsonVerb> json = {};
+  std::string_view rest = {};        // of the path, behind that segment
   std::string_view parameters = {};  // of the query, with a space between them
   bool takes_body() const { return methods == posting || methods == patching; }
 };
@@ -520,6 +520,10 @@ constexpr Route routes[] = {
     {.path = "/api/leaderboard.csv", .answer = leaderboard, .parameters = "round limit ids"},
     {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
+    {.path = "/api/accounts/",
+     .answer = fills,
+     .parameters = "after before limit",
+     .rest = "/fills"},
     {.path = "/api/accounts/", .answer = account, .parameters = "positions_after orders_after"},
     {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},
     {.path = "/api/keys", .methods = posting, .json = JsonVerb::set_key},
@@ -553,7 +557,8 @@ constexpr Route page_route{.path = "", .at_once = page};
 bool leads_to(const HttpHeader& header, const Route& route) {
   const std::string_view path = path_of(header);
   if (!route.path.ends_with('/')) return path == route.path;
-  return path.substr(0, path.rfind('/') + 1) == route.path;
+  return path.starts_with(route.path) &&
+         path.substr(std::min(path.find('/', route.path.size()), path.size())) == route.rest;
 }
 bool allows(const Route& route, const HttpHeader& header) {
   if (route.methods == reading)
@@ -582,9 +587,15 @@ std::string methods_of(const HttpHeader& header) {
 std::vector<HttpRoutes::Path> HttpRoutes::paths() {
   std::vector<Path> paths;
   for (const Route& route : routes)
-    paths.push_back({route.path, route.methods, route.parameters});
+    paths.push_back({route.path, route.methods, route.parameters, route.rest});
   return paths;
 }
+std::string_view HttpRoutes::segment(const HttpHeader& header) {
+  const std::string_view path = path_of(header),
+                         behind_path = path.substr(find_route(header)->path.size());
+  return behind_path.substr(0, behind_path.find('/'));
+}
+
 
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
@@ -643,6 +654,23 @@ std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& reques
     }
   return {};
 }
+// A client that opened an order must find it, whatever its next request asks for.
+asio::awaitable<std::string> HttpRoutes::not_current() {
+  std::string reason = co_await stale();
+  if (reason.empty() &&
+      !co_await core.catch_up(view, changes, std::chrono::milliseconds(limits.stale_ms)))
+    reason = behind;
+  co_return reason;
+}
+
+asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
+                                                         const AccountId& account, HttpPeer peer) {
+  if (!core.has_keys()) co_return true;
+  Credential login = operator_login(header);
+  if (login.account == account) login.use = Credential::Use::login;
+  co_return co_await core.is_good(std::move(login), peer);
+}
+
 
 std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
   return find_route(header)->takes_body() ? protocol.frame_bytes_max : limits.body_bytes_max;
@@ -675,9 +703,20 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, HttpPeer p
   if (route.of_market == nullptr) co_return co_await route.answer(*this, request, peer);
   const std::string reason = co_await stale();
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
-  const AddressTurns::Turn turn = co_await turns.take(peer);
-  const Bursts::Work work(bursts, spread);
-  co_return route.of_market(*this, request);
+  std::optional<HttpResponse> response;
+  const auto make = [&]() -> asio::awaitable<void> {
+    const AddressTurns::Turn turn = co_await turns.take(peer);
+    const Bursts::Work work(bursts, spread);
+    response = route.of_market(*this, request);
+  };
+  co_await make();
+  // A symbol may have been created just now. Those that ask for what there is never wait.
+  if (response->result() == not_found) {
+    if (!co_await core.catch_up(view, changes, std::chrono::milliseconds(limits.stale_ms)))
+      co_return ask_again(request, behind);
+    co_await make();
+  }
+  co_return std::move(*response);
 }
 
 }  // namespace exchange

@@ -20,6 +20,7 @@
 #include "http/prometheus.hpp"
 #include "http/readiness.hpp"
 #include "http/replayer.hpp"
+#include "http/view_changes.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
 #include "store/new_day.hpp"
@@ -40,7 +41,8 @@ struct HttpRoutes {
   Replayer& replayer;
   boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
   AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
-  Bursts bursts{};                   // of making responses
+  ViewChanges changes{context};
+  Bursts bursts{};                                                 // of making responses
   const std::string run = std::to_string(std::random_device{}());  // no other run has its tags
   struct Kept {
     std::string tag;
@@ -69,15 +71,26 @@ struct HttpRoutes {
   // As why_stale(). Thread of answers.
   boost::asio::awaitable<std::string> stale() { return why_stale(readiness, core, limits); }
 
-  // Of each row of the table. A path that ends with a slash is followed by one more segment; those
-  // of the dashboard are not among them.
+  // Likewise; or why it may lack what was committed when this was called, after a wait.
+  boost::asio::awaitable<std::string> not_current();
+  static constexpr std::string_view behind = "the tables are far behind; ask again later";
+  // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
+  // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
+  boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
+                                                      const AccountId& account, HttpPeer peer);
+
+  // Of each row of the table. A path that ends with a slash is followed by one more segment, and
+  // that by `rest`; those of the dashboard are not among them.
   struct Path {
     std::string_view path;
     std::string_view methods;  // "GET, HEAD"
     std::string_view parameters;
+    std::string_view rest;
   };
   static std::vector<Path> paths();
 
+  // The segment behind a path that ends with a slash.
+  static std::string_view segment(const HttpHeader& header);
   static bool is_websocket(const HttpHeader& header);
   // Whether a request may change something.
   static bool executes(const HttpHeader& header);

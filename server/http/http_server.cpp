@@ -142,7 +142,7 @@ class HttpServer::State {
                 .close_day = std::move(close_day),
                 .replayer = replayer_,
                 .context = answers_},
-        accounts_(answers_, view_, core_client_, routes_.turns, options.limits),
+        accounts_(answers_, view_, routes_.changes, core_client_, routes_.turns, options.limits),
         channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, readiness_,
                  options.limits, options.protocol, metrics),
         acceptor_(exchange::listen(
@@ -231,6 +231,7 @@ class HttpServer::State {
       channel_.publish(view_->apply(projected.rows, projected.batch));
       accounts_.publish(projected.rows);
     }
+    routes_.changes.publish();
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
