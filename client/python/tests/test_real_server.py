@@ -3,13 +3,17 @@
 import asyncio
 import operator
 import os
+import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from contextlib import ExitStack, closing
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -21,6 +25,7 @@ from exchange_client import (
     Auction,
     ConnectionFailed,
     Exchange,
+    Fill,
     Position,
     Refused,
     market_data,
@@ -44,6 +49,34 @@ def eventually(read):
 
     wait_until(is_there, "the HTTP port to show it")
     return found[0]
+
+
+def fills_of_tables(store, account):
+    """What SQL has of them, of one account, the maker's first."""
+    query = """SELECT e.id, o.id, symbols.name, o.is_buy, e.shares_e8, e.price_e8, e.time_us, ref, of_auction,
+      CASE WHEN taker = iif(o.is_buy, 'buy', 'sell') THEN 'taker' ELSE 'maker' END AS role
+      FROM executions e JOIN tape ON tape.id = e.id JOIN orders o ON o.id IN (e.buy_order, e.sell_order)
+      JOIN accounts ON accounts.number = o.account JOIN symbols ON symbols.number = e.symbol
+      LEFT JOIN order_references r ON r.account = o.account AND r.order_id = o.id
+      WHERE accounts.id = ? ORDER BY e.id, role"""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as tables:
+        return [
+            Fill(
+                id,
+                order,
+                symbol,
+                "buy" if is_buy else "sell",
+                Decimal(shares) / 10**8,
+                Decimal(price) / 10**8,
+                role,
+                datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=time),
+                ref,
+                bool(auction),
+            )
+            for id, order, symbol, is_buy, shares, price, time, ref, auction, role in tables.execute(
+                query, (str(account),)
+            )
+        ]
 
 
 def eventually_equal(wanted, read):
@@ -220,7 +253,7 @@ class Trading(Served):
             bid = buyer.buy("SPY", 100, "145.67")
             other = buyer.buy("QQQ", 1, "0.5", ref="mine")
             ask = seller.sell("SPY", 40, 140)
-            wait_until(lambda: eventually(lambda: seller.fills(ask)), "the execution")
+            self.assertEqual(40, seller.fills(ask)[0].shares)  # what was acknowledged is shown
             self.assertEqual(
                 Account("1", Decimal("85432.5"), Decimal("8740.7"), (Position("SPY", 40, 0),), 2),
                 buyer.account(),
@@ -268,10 +301,86 @@ class Trading(Served):
             with buyer.pipeline() as pipeline:
                 pending = [pipeline.buy("SPY", "0.1", 1) for _ in range(2_500)]
             ids = [bid.result().id for bid in pending]
-            wait_until(lambda: len(buyer.open_orders()) == len(ids), "all orders")
             self.assertEqual(ids, [order.id for order in buyer.open_orders()])
             ask = seller.sell("SPY", 120, 1)
-            eventually_equal(1_200, lambda: len(seller.fills(ask)))()
+            self.assertEqual(1_200, len(seller.fills(ask)))
+            fills = list(buyer.fills())
+            self.assertEqual(ids[:1_200], [fill.order for fill in fills])
+            self.assertEqual(fills, list(buyer.fills(newest_first=True))[::-1])
+            self.assertEqual(fills[1_100:], list(buyer.fills(after=fills[1_099].execution)))
+
+    @needs_websockets
+    def test_fills_of_an_account(self):
+        """Against the tables and the events, over a kill of the server."""
+        self.fund()
+        seed = int(os.environ.get("SEED", random.randrange(2**32)))
+        rng = random.Random(seed)
+        store = self.server.store.removeprefix("sqlite:")
+        clients = {}
+        with ExitStack() as stack:
+            for account in (1, 2, 3):
+                clients[account] = stack.enter_context(
+                    Exchange(self.address, account, http=self.http, retry=30)
+                )
+            clients[1].create_account(3, 100_000)
+            with clients[2].pipeline() as pipeline:
+                pipeline.sell("SPY", 200, 100)
+            next(clients[3].events())  # is followed from here on; the others never are
+            for turn in range(3):
+                for _ in range(40):
+                    client = clients[rng.choice([1, 1, 2, 3, 3])]
+                    act = rng.choice([client.buy, client.buy, client.sell])
+                    ref = f"r{turn}-{rng.random()}" if rng.random() < 0.5 else None
+                    try:
+                        act("SPY", rng.randint(1, 9), rng.randint(98, 102), ref=ref)
+                    except Refused:
+                        pass
+                if turn == 1:
+                    self.kill_and_restart()
+                for account, client in clients.items():
+                    fills = list(client.fills())
+                    with self.subTest(turn=turn, account=account, SEED=seed):
+                        self.assertEqual(fills_of_tables(store, account), fills)
+                        self.assertEqual(
+                            sorted(fills, key=lambda fill: -fill.execution),
+                            list(client.fills(newest_first=True)),
+                        )
+                        for fill in rng.sample(fills, min(3, len(fills))):
+                            self.assertEqual(
+                                [one for one in fills if one.execution > fill.execution],
+                                list(client.fills(after=fill.execution)),
+                            )
+                            order = [one for one in fills if one.order == fill.order]
+                            self.assertEqual(
+                                [(one.shares, one.price, one.time) for one in order],
+                                [
+                                    (one.shares, one.price, one.time)
+                                    for one in client.fills(fill.order)
+                                ],
+                            )
+            fills = list(clients[3].fills())
+            self.assertEqual({"buy", "sell"}, {fill.side for fill in fills})
+            of_events = []
+            for event in clients[3].events(1):
+                if event.kind == "executed":
+                    of_events.append(event)
+                if len(of_events) == len(fills):
+                    break
+            names = "execution order symbol side shares price role time ref".split()
+            self.assertEqual(
+                *(
+                    [[getattr(one, name) for name in names] for one in some]
+                    for some in (of_events, fills)
+                )
+            )
+
+            async def read():
+                async with AsyncExchange(self.address, 3, http=self.http) as exchange:
+                    self.assertEqual(1, len((await exchange.fills(fills[0].order))[:1]))
+                    return [fill async for fill in exchange.fills()]
+
+            self.assertEqual(fills, asyncio.run(read()))
+            self.assertEqual([], list(clients[3].fills(after=fills[-1].execution)))
 
     def test_asyncio(self):
         self.fund()
@@ -345,7 +454,7 @@ class WithKeys(Served):
         with Exchange(self.address, operator_key=OPERATOR_KEY) as exchange:
             exchange.create_account(1, 100, key="secret-of-1")
 
-        self.assertEqual(100, eventually(lambda: account("secret-of-1")).balance)
+        self.assertEqual(100, account("secret-of-1").balance)
         for key in ("wrong-key-of-1", None):
             with self.subTest(key), self.assertRaises(Refused):
                 account(key)

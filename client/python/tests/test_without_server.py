@@ -8,6 +8,7 @@ import re
 import threading
 import unittest
 from contextlib import aclosing
+from datetime import datetime, timezone
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -22,6 +23,7 @@ from exchange_client import (
     ConnectionFailed,
     Exchange,
     ExchangeError,
+    Fill,
     InDoubt,
     Order,
     Refused,
@@ -585,6 +587,44 @@ class HttpPort(unittest.TestCase):
         with self.assertRaisesRegex(BadReply, "refers to itself"):
             self.exchange(http, account=2).account()
 
+    def test_fills_come_page_by_page(self):
+        fill = '{"execution":%d,"order":3,"ref":"mine","symbol":"S","side":"sell","shares":"0.5","price":"2","role":"maker","auction":true,"time_us":1}'
+        usual = '{"execution":%d,"order":4,"symbol":"S","side":"buy","shares":"1","price":"2","role":"taker","time_us":1000000}'
+        page = '{"account":"1","fills":[%s],"newest_execution":9%s}'
+        pages = {
+            "": page % (fill % 4, ',"next":4'),
+            "?after=4": page % ("", ',"next":8'),  # none among so many executions of others
+            "?after=8": page % (usual % 9, ""),
+            "?before=newest": page % (usual % 9, ',"next":9'),
+            "?before=9": page % (fill % 4, ""),
+        }
+        http, asked = self.serve(
+            lambda path: (200, pages[path.removeprefix("/api/accounts/1/fills")])
+        )
+        exchange = self.exchange(http)
+        fills = exchange.fills()
+        self.assertEqual([], asked)  # until one is wanted
+        first, half = next(fills), Decimal("0.5")
+        time = datetime(1970, 1, 1, 0, 0, 0, 1, timezone.utc)
+        self.assertEqual(
+            Fill(4, 3, "S", "sell", half, Decimal(2), "maker", time, "mine", True), first
+        )
+        self.assertEqual(1, len(asked))
+        time = time.replace(second=1, microsecond=0)
+        last = Fill(9, 4, "S", "buy", Decimal(1), Decimal(2), "taker", time)
+        self.assertEqual([last], list(fills))
+        self.assertEqual([last, first], list(exchange.fills(newest_first=True)))
+        self.assertEqual([last], list(exchange.fills(after=8)))
+
+        async def run():
+            async with AsyncExchange("127.0.0.1:1", 1, http=http) as other:
+                return [fill async for fill in other.fills()]
+
+        self.assertEqual([first, last], asyncio.run(run()))
+        pages[""] = page % ("{}", "")
+        with self.assertRaises(BadReply):
+            list(exchange.fills())
+
     def test_a_new_day_is_asked_for_until_it_is_closed(self):
         closing = (202, '{"day":"monday","closed":false}')
         answers = [closing, (503, "starting\n"), (200, '{"closed":true,"store":"sqlite:x"}')]
@@ -617,6 +657,12 @@ class HttpPort(unittest.TestCase):
             (lambda: self.exchange("127.0.0.1"), ValueError),
             (lambda: exchange.fills("7"), TypeError),
             (lambda: exchange.fills(7.5), TypeError),
+            (lambda: exchange.fills(7, after=1), TypeError),
+            (lambda: exchange.fills(after=1, newest_first=True), TypeError),
+            (lambda: exchange.fills(after="1"), TypeError),
+            (lambda: exchange.fills(after=-1), ValueError),
+            (lambda: exchange.fills(newest_first=1), TypeError),
+            (lambda: self.exchange("127.0.0.1:1", account=None).fills(), ValueError),
             (lambda: exchange.book(7), TypeError),
             (lambda: exchange.book("S", levels=True), TypeError),
             (lambda: exchange.open_orders(7), TypeError),

@@ -8,7 +8,7 @@
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, Leaderboard, OpenOrder, Position, Round, Standing
+from .http_port import Account, Fill, Leaderboard, OpenOrder, Position, Round, Standing
 from .market import Book, Level, MarketUpdate, Trade, market_data
 from .protocol import MARKET, Auction, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
@@ -27,6 +27,7 @@ __all__ = [
     "Exchange",
     "ExchangeError",
     "Execution",
+    "Fill",
     "InDoubt",
     "Leaderboard",
     "Level",

@@ -6,20 +6,23 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from itertools import islice
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, SupportsIndex, TypeVar, overload
 
 from . import client, protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
+from .http_port import Fill
 from .market import MarketUpdate, market_data
-from .protocol import Operation, ReplyReader, Status
+from .protocol import Execution, Operation, OrderId, ReplyReader, Status
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, at_fork
 
 P = ParamSpec("P")
 T = TypeVar("T")
+FILLS_AT_ONCE = 100
 # Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its end.
 _of_parents: list[_Link] = []
 
@@ -113,6 +116,16 @@ def _in_thread(
     return method
 
 
+async def _each_in_thread(fills: Iterator[Fill]) -> AsyncIterator[Fill]:
+    """Those of a page are there at once."""
+    while True:
+        some = await asyncio.to_thread(list, islice(fills, FILLS_AT_ONCE))
+        for fill in some:
+            yield fill
+        if len(some) < FILLS_AT_ONCE:
+            return
+
+
 class AsyncExchange(Client):
     __doc__ = Client.__doc__
 
@@ -161,10 +174,33 @@ class AsyncExchange(Client):
     adjust_shares = _awaited(client.adjust_shares)
     account = _in_thread(client.account)
     open_orders = _in_thread(client.open_orders)
-    fills = _in_thread(client.fills)
     book = _in_thread(client.book)
     leaderboard = _in_thread(client.leaderboard)
     events = client.events
+
+    @overload
+    def fills(self, order: OrderId) -> Coroutine[Any, Any, list[Execution]]:
+        ...
+
+    @overload
+    def fills(
+        self, *, after: SupportsIndex | None = None, newest_first: bool = False
+    ) -> AsyncIterator[Fill]:
+        ...
+
+    def fills(
+        self,
+        order: OrderId | None = None,
+        *,
+        after: SupportsIndex | None = None,
+        newest_first: bool = False,
+    ) -> Coroutine[Any, Any, list[Execution]] | AsyncIterator[Fill]:
+        """As Exchange.fills(): `async for` over those of the account, `await` for those of an order."""
+        if order is None:
+            return _each_in_thread(client.fills(self, after=after, newest_first=newest_first))
+        if after is not None or newest_first:
+            raise TypeError("give an order, or after, or newest_first")
+        return asyncio.to_thread(client.fills, self, order)
 
     async def new_day(self, day: str) -> str:
         """As Exchange.new_day()."""

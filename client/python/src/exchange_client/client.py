@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import xml.etree.ElementTree as ET
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from . import protocol
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, HttpPort, Leaderboard, OpenOrder
+from .http_port import Account, Fill, HttpPort, Leaderboard, OpenOrder
 from .market import Book
 from .protocol import (
     AccountId,
@@ -358,7 +358,7 @@ def adjust_shares(
     return protocol.adjust(client._create_root(), account, symbol, amount, reason)
 
 
-# --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---
+# --- what the HTTP port shows: the account and its orders with all that was acknowledged before; the market as old as the tables ---
 
 
 def account(client: Client) -> Account:
@@ -371,9 +371,42 @@ def open_orders(client: Client, symbol: str | None = None) -> list[OpenOrder]:
     return client._http_port().open_orders(symbol)
 
 
+@overload
 def fills(client: Client, order: OrderId) -> list[Execution]:
-    """The executions of an order of the account, oldest first, with exact times."""
-    return client._http_port().fills(order)
+    ...
+
+
+@overload
+def fills(
+    client: Client, *, after: SupportsIndex | None = None, newest_first: bool = False
+) -> Iterator[Fill]:
+    ...
+
+
+def fills(
+    client: Client,
+    order: OrderId | None = None,
+    *,
+    after: SupportsIndex | None = None,
+    newest_first: bool = False,
+) -> list[Execution] | Iterator[Fill]:
+    """All executions of the account, oldest first: from its first trade on, or behind the execution with the number `after`.
+
+    newest_first: in place of `after`, the newest first. The pages come as the loop goes on, so that a loop may end early. With the number of the
+    last fill as `after`, a later call yields what has come since.
+
+    With an order: the executions of that order, as a list.
+    """
+    if order is not None:
+        if after is not None or newest_first:
+            raise TypeError("give an order, or after, or newest_first")
+        return client._http_port().fills(order)
+    if newest_first and after is not None:
+        raise TypeError("give after or newest_first, not both")
+    begin = None if after is None else integer(after, "after")
+    if begin is not None and begin < 0:
+        raise ValueError(f"after: {begin} is below 0")
+    return client._http_port().account_fills(begin, checked(newest_first, bool, "newest_first"))
 
 
 def book(client: Client, symbol: str, levels: int = 20) -> Book:

@@ -31,6 +31,7 @@ class AccountSnapshot:
     positions: tuple[Position, ...]
     orders: tuple[OpenOrder, ...]  # that are open, oldest first
     batch: int
+    newest_execution: int = 0  # of the exchange: fills() has those up to it, later ones are events
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ def _snapshot(found: dict[str, Any]) -> AccountSnapshot:
         tuple(map(position, found["positions"])),
         tuple(map(open_order, found["orders"])),
         int(found["batch"]),
+        int(found.get("newest_execution", 0)),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -49,6 +50,22 @@ class OpenOrder:
     open: Decimal  # shares, without a sign
     time: datetime
     ref: str | None = None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What an execution was to one order of the account."""
+
+    execution: int  # its number, which rises with time
+    order: int
+    symbol: str
+    side: str  # "buy" or "sell"
+    shares: Decimal
+    price: Decimal
+    role: str  # "maker": the order rested; "taker": it came last
+    time: datetime
+    ref: str | None = None  # of the order
+    auction: bool = False  # executed by an auction, at its price
 
 
 @dataclass(frozen=True)
@@ -121,6 +138,21 @@ class HttpPort:
                 raise Refused("unknown order", "unknown_order")
             executions = (one for page in reversed(pages) for one in page["executions"])
             return list(map(_execution, executions))
+
+    def account_fills(self, after: int | None, newest_first: bool) -> Iterator[Fill]:
+        """Asks for each page once its first fill is wanted."""
+        path = f"/api/accounts/{quote(self._own(), safe='')}/fills"
+        begin = ("before", "newest") if newest_first else ("after", after)
+        return chain.from_iterable(self._fill_pages(path, *begin))
+
+    def _fill_pages(self, path: str, parameter: str, begin: Any) -> Iterator[list[Fill]]:
+        pages = self._pages(path, "next", parameter, begin)
+        while True:
+            with _reading(path):  # what the caller raises between two pages is its own
+                if (page := next(pages, None)) is None:
+                    return
+                found = list(map(_fill, page["fills"]))
+            yield found
 
     def book(self, symbol: str, levels: int) -> Book:
         name, most = quote(checked(symbol, str, "symbol"), safe=""), integer(levels, "levels")
@@ -199,9 +231,8 @@ class HttpPort:
                     raise
         raise ConnectionFailed(f"no whole answer to {path} in {PAGES_LOST_MAX} attempts")
 
-    def _pages(self, path: str, name: str, parameter: str) -> Iterator[Any]:
-        """The answer, and those to which each refers by a value of that name, which is passed on in the parameter."""
-        after: Any = None
+    def _pages(self, path: str, name: str, parameter: str, after: Any = None) -> Iterator[Any]:
+        """The answer, and those to which each refers by a value of that name, which is passed on in the parameter; the first is that of `after`."""
         while True:
             query = "" if after is None else f"?{parameter}={quote(str(after), safe='')}"
             page = json.loads(self._get(path + query))
@@ -303,6 +334,21 @@ def open_order(one: Any) -> OpenOrder:
 
 def _execution(one: Any) -> Execution:
     return Execution(Decimal(one["shares"]), Decimal(one["price"]), time_of(one["time_us"]))
+
+
+def _fill(one: Any) -> Fill:
+    return Fill(
+        int(one["execution"]),
+        int(one["order"]),
+        one["symbol"],
+        str(one["side"]),
+        Decimal(one["shares"]),
+        Decimal(one["price"]),
+        str(one["role"]),
+        time_of(one["time_us"]),
+        one.get("ref"),
+        bool(one.get("auction", False)),
+    )
 
 
 def _round(one: Any) -> Round:
