@@ -83,7 +83,7 @@ Conversation::Step Conversation::begin_batch() {
   if (!executed_) return reply();
   if (keys_) {
     keys_->begin_batch(session_.credentials(), session_.commands());
-    if (!authenticator_->is_checked(*keys_)) return Step::check_keys;
+    return authenticator_->is_checked(*keys_) ? keys_checked() : Step::check_keys;
   }
   return Step::execute;
 }

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import re
 import select
 import signal
 import socket
@@ -43,6 +44,7 @@ from support import (
 )
 
 KEY, WRONG = "correct horse", "battery staple"
+ERROR = re.compile(r"<error[^>]*>([^<]*)</error>")
 NOT_OPERATOR = "creating needs the operator's key"
 UNKNOWN = error("unknown account")
 LOGGED_IN = error("no such order of this account")
@@ -138,6 +140,33 @@ class Keys(unittest.TestCase):
             books = ["/api/symbols", "/api/books/S", "/api/trades?sym=S"]
             for path in ["/", "/healthz", "/readyz", "/metrics", *books]:
                 self.assertEqual(http_request(port, "GET", path)[0], 200, path)
+
+    def test_a_key_that_is_known_to_be_wrong_is_refused_as_the_first_time(self):
+        for policy in POLICIES:
+            with self.subTest(policy=policy), ExchangeServer(
+                "--auth", "--policy", policy
+            ) as server:
+                symbols = '<symbol sym="S"/><symbol sym="T"/>'
+                refused = [NOT_OPERATOR] * 2
+                with Connection(server.port) as owner:
+                    self.assertEqual(owner.ask(account(1, KEY)), created(1))
+                for _ in range(3):
+                    with Connection(server.port) as client:
+                        for document in (creation(symbols, WRONG), transactions(1, QUERY, WRONG)):
+                            for _ in range(2):
+                                reply = client.ask(document)
+                                errors = refused if "create" in document else ["unknown account"]
+                                self.assertEqual(ERROR.findall(reply), errors, reply)
+                    reply = http_request(
+                        server.http_port, "POST", "/api/xml", creation(symbols, WRONG)
+                    )[2]
+                    self.assertEqual(ERROR.findall(reply), refused, reply)
+                wait_until(
+                    lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0,
+                    "the tables",
+                )
+                json_of = json.loads(http_request(server.http_port, "GET", "/api/symbols")[2])
+                self.assertEqual(json_of["symbols"], [])
 
     def test_a_key_that_a_connection_of_http_sent_before_is_hashed_once(self):
         """Each request must still carry it: connections of a proxy have many users."""
