@@ -106,10 +106,13 @@ void arm_fail_points_of_environment() {
       "FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
 }
 
-// Returns false if another server is active, and this one is to be its standby.
-bool open_store(Store& store, const Options& options) {
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(options.core.store_wait_s);
+// Returns false if another server is active, and this one is to be its standby. A server that has
+// served before, and has closed a day, waits as long as it takes.
+bool open_store(Store& store, const Options& options, bool is_first) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = is_first ? Clock::now() + std::chrono::seconds(options.core.store_wait_s)
+                                 : Clock::time_point::max();
+  OutageReasons reasons;
   while (true) {
     try {
       if (!options.standby) {
@@ -120,9 +123,10 @@ bool open_store(Store& store, const Options& options) {
       store.attach();
       return false;
     } catch (const StoreUnavailable& error) {
-      if (std::chrono::steady_clock::now() > deadline || stop_requested())
+      if (Clock::now() > deadline || stop_requested())
         throw std::runtime_error("cannot open the store: " + std::string(error.what()));
-      spdlog::warn("the store is unavailable, trying again: {}", error.what());
+      if (reasons.is_new(error.what()))
+        spdlog::warn("the store is unavailable, trying again: {}", error.what());
       std::this_thread::sleep_for(std::chrono::seconds(1));
     }
   }
@@ -268,7 +272,7 @@ bool serve(Options& options, const sigset_t& signals,
       options.http_port ? " http-port=" + std::to_string(server.http_port()) : "";
 
   // 3. The store, and from it the exchange; while another server is active, follow that one.
-  const bool active = open_store(*store, options);
+  const bool active = open_store(*store, options, is_first);
   if (store_kind(options.store) == StoreKind::memory)
     spdlog::warn("memory store: everything is lost when this process ends");
   if (!active) store->keep_journal_from(store->projected_batch());

@@ -314,6 +314,13 @@ void add_missing_columns(NamesIn names_in, TypeOf type_of, Run run) {
   });
 }
 
+template <class Row>
+std::vector<std::string> column_names() {
+  std::vector<std::string> names;
+  for (const Column& column : columns_of<Row>()) names.emplace_back(column.name);
+  return names;
+}
+
 // What to select for read_row(): "o.id, ..., CAST(o.is_buy AS INTEGER), ...".
 template <class Row>
 std::string select_list(const std::string& alias = {}) {

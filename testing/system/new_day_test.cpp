@@ -12,6 +12,7 @@
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
+#include "support/small_disk.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
 
@@ -161,6 +162,30 @@ TEST_CASE("new-day closes the store as a day, and the same process goes on with 
   ServerProcess restarted = place.start();
   TcpClient after(restarted.port());
   CHECK_THAT(after.request(transactions("<query id='1'/>")), contains_text("<open shares=\"7\"/>"));
+}
+
+TEST_CASE("on a full disk no day is closed, and the server serves on") {
+  SmallDisk disk(16);
+  if (!disk.why_not().empty()) {
+    WARN("skipped: " << disk.why_not());
+    return;
+  }
+  const Place place;
+  const std::string store = "sqlite:" + disk.path() + "/x.db";
+  ServerProcess server(place.options(store));
+  trade_first_day(server);
+  disk.fill();
+  const RunResult refused = place.new_day(server);
+  INFO(refused.output);
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.output, contains_text("KiB free, and the store of the new day needs"));
+  CHECK_FALSE(server.ended());
+  TcpClient client(server.port());
+  check_first_day(client);
+  disk.free();
+  CHECK(place.new_day(server).status == 0);
+  CHECK_FALSE(server.ended());
+  CHECK(server.stop() == 0);
 }
 
 TEST_CASE("a crash while a day is closed leaves the old day or the new one") {

@@ -54,7 +54,7 @@ class Copy {
  public:
   explicit Copy(pqxx::transaction_base& work) : work_(work) {}
   void add(const Row& row) {
-    if (!stream_) stream_ = copy_into(work_, TableTraits<Row>::name, names());
+    if (!stream_) stream_ = copy_into(work_, TableTraits<Row>::name, column_names<Row>());
     std::array<std::int64_t, columns<Row>> values;  // such rows have no texts
     std::size_t column = 0;
     for_each_stored(row, [&](std::int64_t value) { values[column++] = value; });
@@ -66,11 +66,6 @@ class Copy {
   }
 
  private:
-  static std::vector<std::string> names() {
-    std::vector<std::string> names;
-    for (const Column& column : columns_of<Row>()) names.emplace_back(column.name);
-    return names;
-  }
   pqxx::transaction_base& work_;
   std::unique_ptr<pqxx::stream_to> stream_;
 };

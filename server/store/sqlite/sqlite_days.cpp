@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,23 @@ std::optional<fs::path> closing_folder(const fs::path& days) {
 dev_t device_of(const fs::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_dev : dev_t();
+}
+
+// What keeps a new store from being made in this folder; empty: nothing.
+std::string lack_of_space(const fs::path& folder) {
+  // A new journal has a block of 1 MiB, and the tables with their log need some hundred KiB.
+  constexpr std::uint64_t bytes_min = 4 << 20, files_min = 16;
+  struct statvfs status {};
+  if (::statvfs(folder.c_str(), &status) != 0) return {};
+  const std::uint64_t bytes = std::uint64_t(status.f_bavail) * status.f_frsize;
+  if (bytes < bytes_min)
+    return "the disk of " + folder.string() + " has " + std::to_string(bytes >> 10) +
+           " KiB free, and the store of the new day needs " + std::to_string(bytes_min >> 10);
+  const bool counts_files = status.f_files != 0;
+  if (counts_files && status.f_favail < files_min)
+    return "the disk of " + folder.string() + " has room for " + std::to_string(status.f_favail) +
+           " more files, and the store of the new day needs " + std::to_string(files_min);
+  return {};
 }
 
 void sync(const fs::path& path, int flags) {
@@ -74,7 +92,7 @@ DayCheck check_day(const std::string& path, const std::string& name) {
       return {{}, "the server cannot write in " + parent.string() + ": " + std::strerror(errno)};
   if (fs::exists(days, ignored) && device_of(days) != device_of(path))
     return {{}, days.string() + " is on another file system than " + path};
-  return {};
+  return {{}, lack_of_space(folder)};
 }
 
 void begin_day(const std::string& path, const std::string& name) try {

@@ -1,5 +1,7 @@
 #include "store/sqlite/sqlite_rows.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "base/bursts.hpp"
 #include "base/ensure.hpp"
 
@@ -95,20 +97,19 @@ const sqlite3_module module = [] {
 
 }  // namespace
 
-SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t column_count,
-                       const std::string& on_conflict) {
+SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table,
+                       const std::vector<std::string>& columns, const std::string& on_conflict) {
   const std::string name = "changed_" + table;
   source_ = new Source;
-  source_->values.resize(column_count);
-  for (std::size_t at = 1; at <= column_count; ++at)
-    source_->declaration += (at == 1 ? "CREATE TABLE x(c" : ", c") + std::to_string(at);
-  source_->declaration += ")";
+  source_->values.resize(columns.size());
+  const std::string list = boost::join(columns, ", ");  // an operator may have added others
+  source_->declaration = "CREATE TABLE x(" + list + ")";
   // The connection deletes the source, also if this fails.
   database.check(
       sqlite3_create_module_v2(database.handle(), name.c_str(), &module, source_,
                                [](void* source) { delete static_cast<Source*>(source); }));
   // WHERE true tells SQLite's parser that ON CONFLICT does not belong to a join.
-  statement_ = SqliteStatement(database, "INSERT INTO " + table + " SELECT * FROM " + name +
+  statement_ = SqliteStatement(database, "INSERT INTO " + table + " (" + list + ") SELECT * FROM " + name +
                                              " WHERE true ON CONFLICT " + on_conflict);
 }
 

@@ -22,7 +22,7 @@ class SqliteRows {
   // Adds the source changed_TABLE to the connection. Throws as SqliteDatabase.
   template <class Row>
   static SqliteRows of(SqliteDatabase& database) {
-    return {database, TableTraits<Row>::name, columns<Row>, on_conflict<Row>()};
+    return {database, TableTraits<Row>::name, column_names<Row>(), on_conflict<Row>()};
   }
 
   // Runs the statement over all rows.
@@ -38,8 +38,8 @@ class SqliteRows {
   struct Source;  // the connection owns it
 
  private:
-  SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t column_count,
-             const std::string& on_conflict);
+  SqliteRows(SqliteDatabase& database, const std::string& table,
+             const std::vector<std::string>& columns, const std::string& on_conflict);
   void run(std::size_t count, std::function<void(std::size_t, Values&)> get);
 
   Source* source_ = nullptr;

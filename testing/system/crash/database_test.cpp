@@ -7,7 +7,7 @@
 #include "store/postgres/pqxx_shim.hpp"
 #include "support/postgres_cluster.hpp"
 #include "system/crash/cut_proxy.hpp"
-#include "system/crash/small_disk.hpp"
+#include "support/small_disk.hpp"
 #include "system/crash/trial.hpp"
 
 using namespace exchange;
