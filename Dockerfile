@@ -11,6 +11,7 @@ ARG RUNTIME_IMAGE=debian:bookworm-slim
 FROM ${BUILD_IMAGE} AS build
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev libtomlplusplus-dev \
+      libutf8proc-dev \
       ninja-build nlohmann-json3-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
@@ -22,7 +23,7 @@ RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXCHANGE_TESTS=OFF
 
 FROM ${RUNTIME_IMAGE}
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 \
+      libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 libutf8proc2 \
     && rm -rf /var/lib/apt/lists/* \
     # Fixed numbers, so that a volume of one image can be read by the next.
     && groupadd --gid 10001 exchange \

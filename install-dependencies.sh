@@ -5,7 +5,7 @@ set -euo pipefail
 case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
-          nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev netcat-openbsd sqlite3)
+          nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev libutf8proc-dev netcat-openbsd sqlite3)
 optional=()  # if the distribution has them; otherwise the tests that need them are skipped, and grading has no sandbox, with a message
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libtbb-dev libcrypt-dev libxml2-dev openssl)

@@ -18,8 +18,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "client/classroom/background.hpp"
 #include "client/classroom/pseudonyms.hpp"
-#include "client/connection/socket.hpp"
+#include "client/classroom/unicode.hpp"
 #include "engine/ids.hpp"
 
 namespace exchange::classroom {
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t students_max = 5'000, shown_as_bytes_max = 40;
 constexpr const char *students_name = "keys.csv", *bots_name = "bots.csv",
                      *scenario_name = "scenario.toml", *timetable_name = "timetable",
-                     *operator_key_name = "operator.key";
+                     *operator_key_name = "operator.key", *lock_name = "class.lock";
 // What follows the columns of the roster.
 const CsvRow own_columns{"account", "shown as", "key", "link"};
 
@@ -39,75 +40,202 @@ std::string read(const std::string& file) {
   std::ifstream in(file);
   if (!in || !(text << in.rdbuf()))
     throw std::invalid_argument(file + " cannot be read, or is empty");
-  return text.str();
+  try {
+    return to_utf8(text.str());
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(file + ": " + error.what());
+  }
 }
 
-CsvTable read_table(const std::string& file) try {
-  return parse_csv(read(file));
-} catch (const std::invalid_argument& error) {
-  const std::string why = error.what();
-  throw std::invalid_argument(why.starts_with(file) ? why : file + ", " + why);
+CsvTable read_table(const std::string& file) {
+  const std::string text = read(file);
+  try {
+    return parse_csv(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(file + ", " + error.what());
+  }
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char one) { return char(std::tolower(one)); });
+std::string joined(const std::vector<std::string>& parts, const char* between = ", ") {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
   return text;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 5;
+  const std::size_t shown = std::min(most, names.size());
+  return joined({names.begin(), names.begin() + std::ptrdiff_t(shown)}) +
+         (shown < names.size() ? " and " + std::to_string(names.size() - shown) + " more" : "");
 }
 
 constexpr std::size_t nowhere = std::size_t(-1);
 
 // The first column whose name is one of these.
-std::size_t column(const CsvRow& heading, std::initializer_list<const char*> names) {
-  for (const char* name : names)
+std::size_t column(const CsvRow& heading, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
     for (std::size_t i = 0; i < heading.size(); ++i)
-      if (lower(heading[i]) == name) return i;
+      if (folded(without_guard(heading[i])) == folded(name)) return i;
   return nowhere;
 }
 
-// The column that tells students apart.
-std::size_t identity_column(const CsvRow& heading) {
-  const std::size_t at = column(heading, {"email", "e-mail", "email address", "mail", "id",
-                                          "username", "student id", "sis user id"});
-  return at == nowhere ? 0 : at;
+// Headings of course systems and spreadsheets, in English and German.
+const std::vector<std::string> identity_names{
+    "email",          "e-mail",       "email address", "e-mail address",
+    "e-mail-adresse", "mail",         "emailadresse",  "id",
+    "username",       "benutzername", "anmeldename",   "student id",
+    "sis user id",    "id number",    "id-nummer",     "kennung",
+    "matrikelnummer", "matrikelnr",   "matrikelnr.",   "matrikel-nr."},
+    whole_names{"name",         "full name",          "student",
+                "student name", "vollständiger name", "vor- und nachname",
+                "studierende",  "teilnehmer"},
+    first_names{"first name", "firstname", "forename", "given name", "vorname", "vorname(n)"},
+    last_names{"last name", "lastname", "surname", "family name", "nachname", "familienname"};
+
+// What the columns of a roster are.
+struct RosterColumns {
+  std::vector<std::size_t> names;     // none: then nothing else may go on a leaderboard
+  std::vector<std::size_t> identity;  // what tells students apart
+};
+
+RosterColumns columns_of(const CsvRow& heading, const NewClass& wanted) {
+  const auto chosen = [&](const std::string& name) {
+    const std::size_t at = column(heading, {name});
+    if (at == nowhere)
+      throw std::invalid_argument(wanted.roster + " has no column '" + name +
+                                  "'; its columns are " + joined(heading));
+    return at;
+  };
+  RosterColumns columns;
+  for (const std::string& name : wanted.names) columns.names.push_back(chosen(name));
+  if (columns.names.empty()) {
+    const std::size_t whole = column(heading, whole_names), first = column(heading, first_names),
+                      last = column(heading, last_names);
+    if (whole != nowhere)
+      columns.names = {whole};
+    else if (first != nowhere && last != nowhere)
+      columns.names = {first, last};
+  }
+  const std::size_t usual = column(heading, identity_names);
+  if (!wanted.identity.empty())
+    columns.identity = {chosen(wanted.identity)};
+  else if (usual != nowhere)
+    columns.identity = {usual};
+  else
+    columns.identity = columns.names.empty() ? std::vector<std::size_t>{0} : columns.names;
+  return columns;
 }
 
-// Nothing if no column has names: then nothing else of the roster may go on a leaderboard.
-std::optional<std::string> name_of(const CsvRow& heading, const CsvRow& row) {
-  const std::size_t whole = column(heading, {"name", "full name", "student", "student name"});
-  if (whole != nowhere) return row[whole];
-  const std::size_t first = column(heading, {"first name", "firstname", "forename", "given name"}),
-                    last = column(heading, {"last name", "lastname", "surname", "family name"});
-  if (first == nowhere || last == nowhere) return {};
-  return row[first] + " " + row[last];
+std::string text_of_cells(const CsvRow& row, const std::vector<std::size_t>& columns) {
+  std::vector<std::string> cells;
+  for (const std::size_t at : columns) cells.push_back(without_guard(row[at]));
+  return joined(cells, " ");
+}
+
+std::string key_of(const CsvRow& row, const std::vector<std::size_t>& identity) {
+  return folded(text_of_cells(row, identity));
 }
 
 // As far as it fits, in whole characters of UTF-8.
-std::string clipped(std::string name) {
-  std::erase_if(name, [](unsigned char one) { return one < ' ' || one == 0x7f; });
+std::string clipped(const std::string& text) {
+  std::string name = visible(text);
   if (name.size() > shown_as_bytes_max) {
     std::size_t end = shown_as_bytes_max;
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }
-  const std::size_t begin = name.find_first_not_of(' '), end = name.find_last_not_of(' ');
-  return begin == std::string::npos ? "" : name.substr(begin, end - begin + 1);
+  while (name.ends_with(' ')) name.pop_back();
+  return name;
 }
 
-CsvTable read_roster(const std::string& file, bool with_names) {
-  CsvTable roster = read_table(file);
-  if (with_names && !name_of(roster.heading, roster.heading))
-    throw std::invalid_argument(file +
-                                " has no column 'name', and none of 'first name' and 'last name', "
-                                "for the leaderboard; 'anonymous = true' needs none");
-  const std::size_t identity = identity_column(roster.heading);
-  std::set<std::string> seen;
-  for (const CsvRow& row : roster.rows)
-    if (!seen.insert(row[identity]).second)
-      throw std::invalid_argument(file + ": two students have the " + roster.heading[identity] +
-                                  " '" + row[identity] + "'");
-  if (roster.rows.size() > students_max)
+// Rows of an export that are not students: the points of Canvas, its test student, and rows without
+// a student above both. tools/grade/gradebook.py knows the same.
+bool is_student(const CsvRow& row, bool is_canvas) {
+  if (folded(row[0]).find("points possible") != std::string::npos) return false;
+  return !is_canvas || (!folded(row[0]).empty() && folded(row[0]) != "student, test");
+}
+
+bool is_of_canvas(const CsvRow& heading) {
+  const std::vector<std::string> first{"student", "lastname", "firstname", "id", "sis user id"};
+  return column({heading[0]}, first) == 0 && column(heading, {"section"}) != nowhere;
+}
+
+std::string line(std::size_t number) { return "line " + std::to_string(number); }
+
+struct Roster {
+  CsvTable table;  // its students, each once
+  RosterColumns columns;
+};
+
+Roster read_roster(const NewClass& wanted, bool with_names, std::vector<std::string>& remarks) {
+  const std::string& file = wanted.roster;
+  CsvTable all = read_table(file);
+  const RosterColumns columns = columns_of(all.heading, wanted);
+  if (with_names && columns.names.empty())
+    throw std::invalid_argument(
+        file +
+        " has no column 'name', and none of 'first name' and 'last name', for the "
+        "leaderboard; its columns are " +
+        joined(all.heading) +
+        ". --name-column COLUMN chooses one (twice: first and last name); 'anonymous = true' in "
+        "the scenario needs none");
+  std::vector<std::string> identity_heading;
+  for (const std::size_t at : columns.identity) identity_heading.push_back(all.heading[at]);
+  const std::string called = joined(identity_heading, " and ");
+  Roster roster{.columns = columns};
+  CsvTable& table = roster.table;
+  table.heading = all.heading;
+  table.separator = all.separator;
+  table.has_mark = all.has_mark;
+  const bool is_canvas = is_of_canvas(all.heading);
+  std::map<std::string, std::size_t> seen;  // rows by identity
+  std::vector<std::string> left_out, unidentified, repeated;
+  for (std::size_t i = 0; i < all.rows.size(); ++i) {
+    CsvRow& row = all.rows[i];
+    if (!is_student(row, is_canvas)) {
+      const std::string name = visible(row[0]);
+      left_out.push_back(line(all.lines[i]) + (name.empty() ? "" : " (" + name + ")"));
+      continue;
+    }
+    const std::string key = key_of(row, columns.identity),
+                      name = visible(text_of_cells(row, columns.names));
+    if (with_names && !parse_account_name(clipped(name)))
+      throw std::invalid_argument(file + ", " + line(all.lines[i]) + ": the name '" + name +
+                                  "' is not UTF-8: save the file as \"CSV UTF-8\"");
+    if (key.empty()) {
+      unidentified.push_back(line(all.lines[i]) + (name.empty() ? "" : " (" + name + ")"));
+      continue;
+    }
+    const auto [known, is_new] = seen.try_emplace(key, table.rows.size());
+    if (!is_new) {
+      const std::size_t before = known->second;
+      const std::string both =
+          "lines " + std::to_string(table.lines[before]) + " and " + std::to_string(all.lines[i]);
+      // With the name alone to go by, they may be two.
+      const bool is_same = columns.identity != columns.names && !columns.names.empty() &&
+                           key_of(row, columns.names) == key_of(table.rows[before], columns.names);
+      const std::string text = visible(text_of_cells(row, columns.identity));
+      if (!is_same)
+        throw std::invalid_argument(file + ": two students have the " + called + " '" + text +
+                                    "', in " + both +
+                                    "; --id-column COLUMN chooses another column to tell them "
+                                    "apart");
+      repeated.push_back(text + " (" + both + ")");
+      continue;
+    }
+    table.rows.push_back(std::move(row));
+    table.lines.push_back(all.lines[i]);
+  }
+  if (!unidentified.empty())
+    throw std::invalid_argument(file + ": students without " + called +
+                                ", which tells them apart: " + listed(unidentified) +
+                                ". Fill it in, or choose another column with --id-column COLUMN");
+  if (table.rows.size() > students_max)
     throw std::invalid_argument(file + ": more than " + std::to_string(students_max) + " students");
+  if (!left_out.empty())
+    remarks.push_back(file + ": left out, since it is not a student: " + listed(left_out));
+  if (!repeated.empty())
+    remarks.push_back(file + ": one account for a student who is there twice: " + listed(repeated));
   return roster;
 }
 
@@ -141,72 +269,139 @@ std::vector<CsvRow> rows_of_bots(const std::string& file) {
   return std::move(table.rows);
 }
 
-// The columns that a class before has of its own; of students who left the roster the rest too.
+// Students whom the class has already.
 struct Before {
-  std::map<std::string, CsvRow> own;      // by identity
-  std::map<std::string, CsvRow> rosters;  // the same, in the columns of the new roster
+  struct Student {
+    CsvRow of_roster;  // in the columns of the new roster
+    std::string identity, key;
+    CsvRow own;
+    bool is_in_roster = false;
+  };
+  std::vector<Student> students;
   std::uint64_t next_account;
   std::set<std::string> names;
+
+  // Nothing if the class does not have the student. Of several with one identity, which an edited
+  // file may have, the one that is spelled alike, else the first.
+  Student* find(const std::string& identity, const std::string& key) {
+    Student* found = nullptr;
+    for (Student& one : students)
+      if (one.key == key && !one.is_in_roster && (found == nullptr || one.identity == identity))
+        found = &one;
+    return found;
+  }
 };
 
-Before read_before(const std::string& file, const CsvTable& roster, std::uint64_t first_account) {
+std::string without_zeros(const std::string& digits) {
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) return {};
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - 1));
+}
+
+Before read_before(const std::string& file, const Roster& roster, std::uint64_t first_account) {
   Before before{.next_account = first_account};
   if (!fs::exists(file)) return before;
   const CsvTable table = read_table(file);
-  const std::string& wanted = roster.heading[identity_column(roster.heading)];
   const OwnColumns own = own_columns_of(table, file);
-  const auto of = [&](const std::string& name) { return column(table.heading, {name.c_str()}); };
-  const std::size_t identity = of(lower(wanted));
-  if (identity == nowhere)
-    throw std::invalid_argument(file + " has no column '" + wanted +
-                                "', so its keys cannot be found again; another --folder begins a "
-                                "new class");
+  const CsvRow& heading = roster.table.heading;
+  std::vector<std::size_t> identity;
+  for (const std::size_t at : roster.columns.identity) {
+    identity.push_back(column(table.heading, {heading[at]}));
+    if (identity.back() == nowhere)
+      throw std::invalid_argument(file + " has no column '" + heading[at] +
+                                  "', so its keys cannot be found again: --id-column COLUMN "
+                                  "chooses one that it has; another --folder begins a new class");
+  }
   for (const CsvRow& row : table.rows) {
     CsvRow of_roster;
-    for (const std::string& name : roster.heading)
-      of_roster.push_back(of(lower(name)) == nowhere ? "" : row[of(lower(name))]);
-    before.names.insert(row[own.shown_as]);
+    for (const std::string& name : heading) {
+      const std::size_t at = column(table.heading, {name});
+      of_roster.push_back(at == nowhere ? "" : without_guard(row[at]));
+    }
+    const std::string shown_as = without_guard(row[own.shown_as]);
+    before.names.insert(shown_as);
     before.next_account = std::max(before.next_account, number_of(row[own.account], file) + 1);
-    before.own[row[identity]] = {row[own.account], row[own.shown_as], row[own.key], ""};
-    before.rosters[row[identity]] = std::move(of_roster);
+    before.students.push_back({.of_roster = std::move(of_roster),
+                               .identity = text_of_cells(row, identity),
+                               .key = key_of(row, identity),
+                               .own = {row[own.account], shown_as, row[own.key], ""}});
   }
   return before;
 }
 
+// The row of keys.csv of each student of the roster; null for those who are new.
+std::vector<Before::Student*> known_students(const Roster& roster, Before& before) {
+  std::vector<Before::Student*> known;
+  std::set<std::string> keys;
+  const std::vector<std::size_t>& identity = roster.columns.identity;
+  for (const CsvRow& row : roster.table.rows) {
+    keys.insert(key_of(row, identity));
+    known.push_back(before.find(text_of_cells(row, identity), key_of(row, identity)));
+    if (known.back() != nullptr) known.back()->is_in_roster = true;
+  }
+  // A spreadsheet that saved keys.csv has made 123 of the id 00123.
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const std::string key = key_of(roster.table.rows[i], identity), number = without_zeros(key);
+    if (known[i] != nullptr || number.empty() || number == key || keys.contains(number)) continue;
+    known[i] = before.find(number, number);
+    if (known[i] != nullptr) known[i]->is_in_roster = true;
+  }
+  return known;
+}
+
 // `taken`: accounts of bots.
-CsvTable with_keys(const CsvTable& roster, Before before, const Scenario& scenario,
-                   const std::set<std::string>& taken, const std::string& page,
-                   std::size_t& added) {
-  CsvTable table = roster;
-  table.heading.insert(table.heading.end(), own_columns.begin(), own_columns.end());
-  const std::size_t identity = identity_column(roster.heading);
+CsvTable with_keys(const Roster& roster, Before before, const Scenario& scenario,
+                   const std::set<std::string>& taken, const std::string& page, Written& written) {
+  std::vector<CsvRow> rows = roster.table.rows, own(rows.size());
+  const std::vector<Before::Student*> known = known_students(roster, before);
   // In an order of their own, where the number of an account must not tell who it is.
   std::vector<std::size_t> fresh;
-  for (std::size_t i = 0; i < roster.rows.size(); ++i)
-    if (!before.own.contains(roster.rows[i][identity])) fresh.push_back(i);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (known[i] != nullptr)
+      own[i] = known[i]->own;
+    else
+      fresh.push_back(i);
   std::random_device random;
   if (scenario.anonymous) std::shuffle(fresh.begin(), fresh.end(), random);
-  added = fresh.size();
+  written.added = fresh.size();
   for (const std::size_t i : fresh) {
-    const CsvRow& row = roster.rows[i];
-    std::string shown_as = scenario.anonymous ? new_pseudonym(before.names, random)
-                                              : clipped(name_of(roster.heading, row).value_or(""));
+    std::string shown_as = scenario.anonymous
+                               ? new_pseudonym(before.names, random)
+                               : clipped(text_of_cells(rows[i], roster.columns.names));
     while (taken.contains(std::to_string(before.next_account))) ++before.next_account;
-    const std::string account = std::to_string(before.next_account++), key = made_key();
+    const std::string account = std::to_string(before.next_account++);
     if (shown_as.empty()) shown_as = account;
-    if (!parse_account_name(shown_as))
-      throw std::invalid_argument("the roster has the name '" + shown_as +
-                                  "', which is not UTF-8: save it as \"CSV UTF-8\"");
-    before.own[row[identity]] = {account, shown_as, key, ""};
-    before.rosters[row[identity]] = row;
+    own[i] = {account, shown_as, made_key(), ""};
   }
-  for (const CsvRow& row : roster.rows) before.rosters.erase(row[identity]);
-  for (auto& [gone, row] : before.rosters) table.rows.push_back(std::move(row));
-  for (CsvRow& row : table.rows) {
-    CsvRow own = before.own.at(row[identity]);
-    own[3] = page + "/#sign-in=" + own[0] + ":" + own[2];
-    row.insert(row.end(), own.begin(), own.end());
+  std::map<std::string, std::vector<std::string>> accounts;  // by what the leaderboard shows
+  for (const CsvRow& one : own) accounts[folded(one[1])].push_back(one[0]);
+  for (const auto& [shown_as, all] : accounts)
+    if (all.size() > 1) {
+      const auto first = std::find_if(own.begin(), own.end(),
+                                      [&](const CsvRow& one) { return one[0] == all.front(); });
+      written.remarks.push_back("the leaderboard shows accounts " + listed(all) + " as '" +
+                                (*first)[1] +
+                                "': 'exchange-cli admin name ACCOUNT NAME' gives one another name");
+    }
+  std::vector<std::string> gone;
+  for (const Before::Student& one : before.students)
+    if (!one.is_in_roster) {
+      gone.push_back(visible(one.identity));
+      rows.push_back(one.of_roster);
+      own.push_back(one.own);
+    }
+  if (!gone.empty())
+    written.remarks.push_back("not in the roster now, but with an account of before: " +
+                              listed(gone));
+  CsvTable table = roster.table;
+  table.heading.insert(table.heading.end(), own_columns.begin(), own_columns.end());
+  table.rows = std::move(rows);
+  table.lines.clear();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    own[i][3] = page + "/#sign-in=" + own[i][0] + ":" + own[i][2];
+    table.rows[i].insert(table.rows[i].end(), own[i].begin(), own[i].end());
+    for (std::string& cell : table.rows[i]) cell = harmless(cell);
   }
+  for (std::string& name : table.heading) name = harmless(name);
   return table;
 }
 
@@ -267,25 +462,33 @@ std::string creation_of(const std::vector<Scenario::Instrument>& instruments, bo
 
 bool ClassFolder::exists() const { return fs::exists(file(students_name)); }
 
-std::size_t ClassFolder::write(const std::string& roster_file, const std::string& scenario_file,
-                               const std::string& page) {
-  const std::string scenario_text = read(scenario_file);
-  const Scenario scenario = parse_scenario(scenario_text, scenario_file);
-  const CsvTable roster = read_roster(roster_file, !scenario.anonymous);
+client::Descriptor ClassFolder::locked() const {
+  client::Descriptor held = lock(file(lock_name));
+  if (!held) throw std::invalid_argument("another command changes the class in " + path_ + " now");
+  return held;
+}
+
+Written ClassFolder::write(const NewClass& wanted) {
+  Written written;
+  const std::string scenario_text = read(wanted.scenario);
+  const Scenario scenario = parse_scenario(scenario_text, wanted.scenario);
+  const Roster roster = read_roster(wanted, !scenario.anonymous, written.remarks);
+  if (wanted.check) wanted.check(scenario, roster.table.rows.size());
+  std::string page = scenario.page.empty() ? wanted.page : scenario.page;
+  while (page.ends_with('/')) page.pop_back();
+  if (fs::create_directories(path_)) fs::permissions(path_, fs::perms::owner_all);
+  const client::Descriptor held = locked();  // two at once would make two keys of one account
   const Before before = read_before(file(students_name), roster, scenario.first_account);
-  std::size_t added = 0;
   const CsvTable bots = table_of_bots(file(bots_name), scenario);
   std::set<std::string> taken;
   for (const CsvRow& row : bots.rows) taken.insert(row[1]);
-  const CsvTable students = with_keys(roster, before, scenario, taken,
-                                      scenario.page.empty() ? page : scenario.page, added);
-  if (fs::create_directories(path_)) fs::permissions(path_, fs::perms::owner_all);
+  const CsvTable students = with_keys(roster, before, scenario, taken, page, written);
   if (!fs::exists(operator_key_file())) write_private(operator_key_file(), made_key() + "\n");
   write_private(file(bots_name), to_csv(bots));
   write_private(file(timetable_name), scenario.timetable);
   write_private(file(scenario_name), scenario_text);
   write_private(file(students_name), to_csv(students));
-  return added;
+  return written;
 }
 
 std::string ClassFolder::operator_key_file() const { return file(operator_key_name); }
@@ -317,7 +520,7 @@ std::vector<Member> ClassFolder::students(const Scenario& scenario) const {
   for (const CsvRow& row : table.rows)
     students.push_back({.account = row[own.account],
                         .key = row[own.key],
-                        .shown_as = row[own.shown_as],
+                        .shown_as = without_guard(row[own.shown_as]),
                         .start = scenario.student,
                         .limits = scenario.limits});
   return students;
@@ -359,26 +562,24 @@ std::string accounts_of(Members members) {
     set(account, "id", member->account);
     set(account, "balance", member->start.cash);
     set(account, "key", member->key);
-  }
-  return text_of(document);
-}
-
-std::string shares_of(Members members) {
-  pugi::xml_document document;
-  pugi::xml_node root = document.append_child("create");
-  std::map<std::string, pugi::xml_node> symbols;
-  for (const Member* member : members) {
     pugi::xml_node rules = root.append_child("set-account");
     set(rules, "id", member->account);
     set(rules, "name", member->shown_as);
     for (const auto& [name, value] : member->limits) set(rules, name, value);
-    for (const auto& [symbol, shares] : member->start.shares) {
-      pugi::xml_node& node = symbols[symbol];
-      if (!node) set(node = root.append_child("symbol"), "sym", symbol);
-      pugi::xml_node account = node.append_child("account");
-      set(account, "id", member->account);
-      account.text() = shares.c_str();
-    }
+  }
+  return text_of(document);
+}
+
+std::string gifts_of(std::span<const Gift> gifts) {
+  pugi::xml_document document;
+  pugi::xml_node root = document.append_child("create");
+  std::map<std::string, pugi::xml_node> symbols;
+  for (const Gift& gift : gifts) {
+    pugi::xml_node& node = symbols[gift.symbol];
+    if (!node) set(node = root.append_child("symbol"), "sym", gift.symbol);
+    pugi::xml_node account = node.append_child("account");
+    set(account, "id", gift.account);
+    account.text() = gift.shares.c_str();
   }
   return text_of(document);
 }

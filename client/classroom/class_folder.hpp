@@ -7,12 +7,14 @@
 // Thread: the caller's. All throw std::invalid_argument, with the file, if one cannot be used, and
 // std::system_error if one cannot be written.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "client/classroom/csv.hpp"
 #include "client/classroom/scenario.hpp"
+#include "client/connection/socket.hpp"
 
 namespace exchange::classroom {
 
@@ -27,6 +29,20 @@ struct Bot : Member {
   Scenario::Instrument instrument;
 };
 
+// What makes a class, or changes it.
+struct NewClass {
+  std::string roster, scenario;         // files
+  std::string page;                     // where the links lead, unless the scenario says it
+  std::vector<std::string> names = {};  // columns of the roster; empty: those of usual headings
+  std::string identity = {};            // the same: what tells students apart
+  // Throws std::invalid_argument if the exchange would refuse the scenario for so many students.
+  std::function<void(const Scenario& scenario, std::size_t students)> check = {};
+};
+struct Written {
+  std::size_t added = 0;             // students who are new
+  std::vector<std::string> remarks;  // sentences about the roster, which the teacher should read
+};
+
 class ClassFolder {
  public:
   explicit ClassFolder(std::string path) : path_(std::move(path)) {}
@@ -34,12 +50,12 @@ class ClassFolder {
   bool exists() const;
   const std::string& path() const { return path_; }
   std::string file(const char* name) const { return path_ + "/" + name; }
+  // Held by the command that changes the class. Throws if another one has it.
+  client::Descriptor locked() const;
 
   // Writes the folder; a class that is there keeps its accounts, names and keys, and students who
-  // are new in the roster get new ones. Returns how many are new. `page`: where the links lead,
-  // unless the scenario says it.
-  std::size_t write(const std::string& roster_file, const std::string& scenario_file,
-                    const std::string& page);
+  // are new in the roster get new ones. All errors of the files are found before.
+  Written write(const NewClass& wanted);
   // Reads it.
   Scenario scenario() const;
   // keys.csv without keys and links; `account`: the column of the accounts.
@@ -57,10 +73,13 @@ class ClassFolder {
 using Members = std::span<const Member* const>;
 std::string instruments_of(const std::vector<Scenario::Instrument>& instruments);  // halted
 std::string rules_of(const std::vector<Scenario::Instrument>& instruments);
+// With their cash, keys, limits and names. Executed again, it changes none of the first two.
 std::string accounts_of(Members members);
-// What they have but for cash: shares, limits and names. Executed as a whole or not at all, so an
-// account that has a name has its shares.
-std::string shares_of(Members members);
+// Shares that accounts are given.
+struct Gift {
+  std::string account, symbol, shares;
+};
+std::string gifts_of(std::span<const Gift> gifts);
 
 // Of 192 random bits.
 std::string made_key();

@@ -123,6 +123,18 @@ class Section {
   std::set<std::string> known_;
 };
 
+// Of the links that students click: another scheme could run a script.
+bool is_address(const std::string& page) {
+  const std::size_t scheme = page.starts_with("http://")    ? 7
+                             : page.starts_with("https://") ? 8
+                                                            : std::string::npos;
+  return scheme < page.size() && page[scheme] != '/' &&
+         std::all_of(page.begin(), page.end(), [](char one) {
+           return one > ' ' && one <= '~' &&
+                  std::string_view("\"'<>#\\`").find(one) == std::string::npos;
+         });
+}
+
 CharacterKind character_of(Section& section) {
   std::string name;
   section.read("character", name);
@@ -148,6 +160,8 @@ Scenario parse_scenario(std::string_view text, const std::string& file) try {
   Scenario scenario;
   section.read("name", scenario.name);
   section.read("page", scenario.page);
+  if (const toml::node* page = section.find("page"); page != nullptr && !is_address(scenario.page))
+    section.fail(*page, "'page' must be an address, such as \"http://exchange.example:8080\"");
   section.read("anonymous", scenario.anonymous);
   section.read("timetable", scenario.timetable);
   section.read_count("first-account", scenario.first_account, account_max);

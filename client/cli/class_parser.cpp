@@ -15,10 +15,19 @@ CLI::App* CommandParser::command_of_class(const std::string& name, const std::st
 }
 
 void CommandParser::add(Of<InitClass>) {
-  CLI::App* const app = command_of_class("init", "ROSTER SCENARIO",
-                                         "accounts, keys and instruments of a class", [this] {
-                                           return InitClass{folder_, words_[0], words_[1]};
-                                         });
+  CLI::App* const app = command_of_class(
+      "init", "ROSTER SCENARIO", "accounts, keys and instruments of a class", [this] {
+        return InitClass{folder_, words_[0], words_[1], list_, column_};
+      });
+  app->add_option("--name-column", list_,
+                  "column of the roster with the names for the leaderboard; twice: first and last "
+                  "name (default: as its heading says)")
+      ->type_name("COLUMN")
+      ->allow_extra_args(false);
+  app->add_option("--id-column", column_,
+                  "column that tells students apart, each time that the class gets another roster "
+                  "(default: as its heading says)")
+      ->type_name("COLUMN");
   app->add_option("ROSTER", words_[0],
                   "CSV of the students, one on a line below the names of the columns")
       ->check(CLI::ExistingFile)
@@ -43,7 +52,7 @@ void CommandParser::add(Of<PauseClass>) {
 }
 
 void CommandParser::add(Of<StopClass>) {
-  command_of_class("stop", "", "halt trading, and end the bots",
+  command_of_class("stop", "", "halt trading, then end the bots",
                    [this] { return StopClass{folder_}; });
 }
 

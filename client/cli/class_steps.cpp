@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
+#include <set>
 
 #include "client/classroom/background.hpp"
 #include "client/classroom/bot_floor.hpp"
+#include "client/cli/scenario_check.hpp"
 #include "client/cli/step.hpp"
 #include "client/connection/command_line.hpp"
+#include "client/connection/servers.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -20,11 +21,13 @@ namespace {
 using namespace classroom;
 
 constexpr double bots_stop_s = 30;  // longer than a reply that does not come, and then a cancel
-constexpr std::size_t accounts_per_request = 16;     // each takes the server a hash, some 50 ms
-constexpr std::size_t elements_per_request = 2'000;  // some 200 bytes each, of at most 1 MiB
+// Each takes the server a hash: some 50 ms, but seconds on a busy machine.
+constexpr std::size_t accounts_per_request = 4;
+constexpr std::size_t gifts_per_request = 2'000;  // some 200 bytes each, of at most 1 MiB
 constexpr std::size_t keys_tried_max = 10;
 constexpr std::size_t rounds_kept = 100;  // by the server, of those that are over
-constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log", *class_lock = "class.lock";
+constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log";
+constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 
 // With the key that the folder has, unless another one is given.
 Settings with_operator(Settings settings, const ClassFolder& folder) {
@@ -39,24 +42,28 @@ std::string count(std::size_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
-// What the server would refuse of this scenario, before anything is written.
-void check_scenario(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  const Scenario scenario = parse_scenario(text.str(), file);
-  const auto check = [](const Start& start, const Attributes& limits) {
-    const Member one{.account = "1", .key = "some key", .start = start, .limits = limits};
-    const Member* const members[]{&one};
-    document_of_scenario(accounts_of(members), {});
-    document_of_scenario(shares_of(members), {});
-  };
-  try {
-    document_of_scenario(instruments_of(scenario.instruments), {});
-    check(scenario.student, scenario.limits);
-    for (const Scenario::Bots& bots : scenario.bots) check(bots.start, {});
-  } catch (const UsageError& error) {
-    throw UsageError(file + ": " + error.what());
-  }
+std::string port_of(const std::string& servers) {
+  const std::string first = client::split_addresses(servers).front();
+  return first.substr(first.rfind(':') + 1);
+}
+
+// As one word of a shell.
+std::string quoted(const std::string& text) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,-";
+  if (text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char one : text) word += one == '\'' ? "'\\''" : std::string(1, one);
+  return word + "'";
+}
+
+// After a reply that did not come, each command of a class may be run again.
+template <class Work>
+void resumable(Work work) try {
+  work();
+} catch (const client::NoReply& error) {
+  throw client::NoReply(std::string(error.what()) +
+                        "\nRun the command again: it goes on where it stopped.");
 }
 
 std::string trading_of(const Json& symbol) {
@@ -76,10 +83,9 @@ class Runner::Step::OfClass {
         bots_(folder_.bots(scenario_)),
         settings_(with_operator(of.settings, folder_)) {
     step_.as_operator = true;
-    if (does == Does::change && !(lock_ = lock(folder_.file(class_lock))))
-      throw UsageError("another command changes the class in " + folder + " now");
+    if (does == Does::change) lock_ = folder_.locked();
   } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
+    throw UsageError(printable(error.what()));
   }
   ~OfClass() { of_.status = step_.status; }
   OfClass(const OfClass&) = delete;
@@ -92,42 +98,39 @@ class Runner::Step::OfClass {
     return count(students_.size(), "student") + ", " + count(bots_.size(), "bot");
   }
   std::string start_of_server() const {
-    return "exchange-server --auth --operator-key-file " + settings_.operator_key_file +
-           " --keep-journal" +
-           (scenario_.timetable.empty() ? "" : " --timetable " + folder_.file("timetable")) +
-           " --store sqlite:" + folder_.file("exchange.db");
+    const Settings usual;
+    std::string ports;
+    const auto add = [&](const char* option, const std::string& servers, const std::string& one) {
+      if (port_of(servers) != port_of(one)) ports += std::string(option) + port_of(servers);
+    };
+    add(" --port ", settings_.connect, usual.connect);
+    add(" --http-port ", settings_.http_address(), usual.http_address());
+    return "exchange-server --auth --operator-key-file " + quoted(settings_.operator_key_file) +
+           ports + " --keep-journal" +
+           (scenario_.timetable.empty() ? ""
+                                        : " --timetable " + quoted(folder_.file("timetable"))) +
+           " --store " + quoted("sqlite:" + folder_.file("exchange.db"));
   }
 
   // Instruments and accounts that the exchange does not have, and what they begin with. False after
   // an error, which was shown.
   bool populate() {
     if (!create_instruments()) return false;
-    std::vector<const Member*> known, unknown, unnamed;
+    std::vector<const Member*> known, unknown, lacking;
     for_each_member([&](const Member& one) {
       const std::optional<Json> account = account_of(one);
       (account ? known : unknown).push_back(&one);
-      if (!account || !account->contains("name")) unnamed.push_back(&one);
+      if (!gifts_missing(one, account).empty()) lacking.push_back(&one);
     });
     if (!known.empty() && !has_key_of_one(known)) return false;
-    std::size_t done = 0;
-    const bool created = in_parts(unknown, accounts_per_request, [&](Members part) {
-      done += part.size();
-      if (of_.runner.console_.live)
-        step_.out << "\raccounts: " << done << " of " << unknown.size()
-                  << (done < unknown.size() ? "" : "\n") << std::flush;
-      return change(accounts_of(part));
-    });
-    const std::size_t names_per_request =
-        elements_per_request / (1 + scenario_.instruments.size()) + 1;
-    if (!created || !in_parts(unnamed, names_per_request,
-                              [&](Members part) { return change(shares_of(part)); }))
-      return false;
-    if (!unnamed.empty()) say(count(unnamed.size(), "account") + " created");
-    return true;
+    if (!create_accounts(unknown)) return false;
+    if (!unknown.empty()) say(count(unknown.size(), "account") + " created");
+    return lacking.empty() || give_shares(lacking, unknown);
   }
 
   // Of each instrument that trades otherwise. False after an error, which was shown.
   bool set_trading(const std::string& wanted) {
+    has_changed_ = false;
     const std::optional<Json> json = symbols();
     if (!json) return false;
     for (const auto& instrument : scenario_.instruments) {
@@ -154,6 +157,7 @@ class Runner::Step::OfClass {
     if (!board) return false;
     const std::vector<Json>& rounds = list_field(*board, "rounds");
     if (!rounds.empty() && (name.empty() || text_field(rounds.back(), "name") == name)) return true;
+    has_changed_ = false;
     step_(NewRound{name.empty() ? "first" : name});
     return step_.status == exit_ok;
   }
@@ -201,6 +205,18 @@ class Runner::Step::OfClass {
     if (any) say("the bots have ended");
     return true;
   }
+  // In this order: without the bots a few orders could set the prices at which shares are valued.
+  // The bots also end where the exchange cannot be reached.
+  bool halt_and_stop_bots() {
+    bool halted = false;
+    try {
+      halted = set_trading("halted");
+    } catch (const std::runtime_error&) {
+      stop_bots();
+      throw;
+    }
+    return stop_bots() && halted;
+  }
   std::string bots_text() const {
     if (bots_.empty()) return "none";
     const auto process = background_process(folder_.file(bots_lock));
@@ -220,8 +236,8 @@ class Runner::Step::OfClass {
 
  private:
   // False once `each` is.
-  template <class Each>
-  static bool in_parts(Members all, std::size_t most, Each each) {
+  template <class Item, class Each>
+  static bool in_parts(std::span<Item> all, std::size_t most, Each each) {
     for (; !all.empty(); all = all.subspan(std::min(most, all.size())))
       if (!each(all.first(std::min(most, all.size())))) return false;
     return true;
@@ -231,10 +247,72 @@ class Runner::Step::OfClass {
     for (const Bot& bot : bots_) visit(bot);
     for (const Member& student : students_) visit(student);
   }
-  // An account that exists is one that this command, when it was interrupted, still created.
+  bool create_accounts(const std::vector<const Member*>& members) {
+    std::size_t done = 0;
+    return in_parts(Members(members), accounts_per_request, [&](Members part) {
+      done += part.size();
+      if (of_.runner.console_.live)
+        step_.out << "\raccounts: " << done << " of " << members.size()
+                  << (done < members.size() ? "" : "\n") << std::flush;
+      return change(accounts_of(part));
+    });
+  }
+  // Shares that the scenario gives, and that were not given: an account that was given shares of a
+  // symbol has a position of it until the day ends, also when it has sold them.
+  static std::vector<Gift> gifts_missing(const Member& member, const std::optional<Json>& account) {
+    std::set<std::string> positions;
+    if (account)
+      for (const Json& one : list_field(*account, "positions"))
+        positions.insert(text_field(one, "symbol"));
+    std::vector<Gift> gifts;
+    for (const auto& [symbol, shares] : member.start.shares)
+      if (parse_shares(shares).value > Shares() && !positions.contains(symbol))
+        gifts.push_back({member.account, symbol, shares});
+    return gifts;
+  }
+  // Each share once, also if a command that was killed has sent a gift that is executed only now:
+  // positions are read after a request that the exchange executes after whatever it received
+  // before, and the gifts follow on the same connection, which need not log in again.
+  bool give_shares(const std::vector<const Member*>& lacking,
+                   const std::vector<const Member*>& created) {
+    const std::string& symbol = scenario_.instruments.front().symbol;  // which exists
+    if (!change("<create><symbol sym=\"" + symbol + "\"/></create>") || !shows_all()) return false;
+    std::vector<Gift> gifts;
+    std::size_t known = 0;
+    for (const Member* one : lacking) {
+      const std::vector<Gift> missing = gifts_missing(*one, account_of(*one));
+      gifts.insert(gifts.end(), missing.begin(), missing.end());
+      known += !missing.empty() && std::find(created.begin(), created.end(), one) == created.end();
+    }
+    if (!in_parts(std::span<const Gift>(gifts), gifts_per_request,
+                  [&](std::span<const Gift> part) { return change(gifts_of(part)); }))
+      return false;
+    if (known > 0) say(count(known, "account") + " of before got shares that were missing");
+    return true;
+  }
+  // Waits until the HTTP port shows everything that is committed now. False after an error, which
+  // was shown.
+  bool shows_all() {
+    if (!step_.committed_batch()) throw client::BadReply("/metrics has no exchange_journal_batch");
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(settings_.timeout_s));
+    while (!step_.catch_up())
+      if (std::chrono::steady_clock::now() > end) {
+        step_.status = of_.runner.fail(
+            "the exchange does not show yet which shares were given: run the command again",
+            exit_unreachable);
+        return false;
+      }
+    return true;
+  }
+  // An account that exists is one that this command, when it was interrupted, still created. After
+  // the first request the others follow on its connection.
   bool change(const std::string& document) {
+    const auto kind =
+        std::exchange(has_changed_, true) ? XmlPort::Kind::following_change : XmlPort::Kind::change;
     const Results results =
-        step_.change(document_of_scenario(document, step_.sender().key), client::any_number);
+        step_.change(document_of_scenario(document, step_.sender().key), client::any_number, kind);
     for (const client::Result& result : results) {
       const auto* error = std::get_if<client::Error>(&result);
       if (error != nullptr && error->message == describe(Reason::account_exists)) continue;
@@ -242,34 +320,47 @@ class Runner::Step::OfClass {
     }
     return true;
   }
-  // As the operator sees it; on one connection, which costs the server one hash.
+  [[noreturn]] void unanswered(const HttpReply& reply, const std::string& account) const {
+    const Json json = Json::parse(reply.body, nullptr, false);
+    if (reply.status == 503 && json.is_object() && json.contains("error"))
+      throw client::NoReply(settings_.http_address() + ": " + text_field(json, "error"));
+    throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of account " +
+                           account);
+  }
+  // As the operator sees it, with all positions; on one connection, which costs the server one
+  // hash. Nothing if the exchange does not have it.
   std::optional<Json> account_of(const Member& member) {
-    const Sender by = step_.sender();
-    if (!connection_ || connection_->has_ended())
-      connection_.emplace(cli::connect(settings_.http_address(), "--http", settings_.timeout_s,
-                                       of_.runner.stop_, settings_.security));
-    const HttpReply reply =
-        client::ask(*connection_, {.head = "GET /api/accounts/" + member.account,
-                                   .fields = client::authorization(by.account, by.key),
-                                   .keep_alive = true});
-    if (reply.status == 404) return {};
-    if (reply.status != 200)
-      throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of account " +
-                             member.account);
-    return parse_json(reply.body);
+    const auto page = [&](const std::string& query) -> std::optional<Json> {
+      const Sender by = step_.sender();
+      if (!connection_ || connection_->has_ended())
+        connection_.emplace(cli::connect(settings_.http_address(), "--http", settings_.timeout_s,
+                                         of_.runner.stop_, settings_.security));
+      const HttpReply reply =
+          client::ask(*connection_, {.head = "GET /api/accounts/" + member.account + query,
+                                     .fields = client::authorization(by.account, by.key),
+                                     .keep_alive = true});
+      if (reply.status == 404) return {};
+      if (reply.status != 200) unanswered(reply, member.account);
+      return parse_json(reply.body);
+    };
+    std::optional<Json> account = page("");
+    if (!account) return {};
+    while (const auto next = next_page(*account, positions_list)) {
+      const std::optional<Json> more = page(*next);
+      if (!more) break;
+      add_page(*account, *more, positions_list);
+    }
+    return account;
   }
   // Whether they are of this class. A student may have changed the key of one.
   bool has_key_of_one(const std::vector<const Member*>& known) {
     for (std::size_t i = 0; i < std::min(known.size(), keys_tried_max); ++i) {
       const Member& one = *known[i];
-      const unsigned status =
+      const HttpReply reply =
           http_get(settings_.http_address(), "/api/accounts/" + one.account, settings_.timeout_s,
-                   of_.runner.stop_, {one.account, one.key, settings_.security})
-              .status;
-      if (status == 200) return true;
-      if (status != 404)
-        throw client::BadReply("HTTP status " + std::to_string(status) + " of account " +
-                               one.account);
+                   of_.runner.stop_, {one.account, one.key, settings_.security});
+      if (reply.status == 200) return true;
+      if (reply.status != 404) unanswered(reply, one.account);
     }
     step_.status = of_.runner.fail(
         "account " + known.front()->account + " exists already, with a key that " + folder_.path() +
@@ -308,25 +399,34 @@ class Runner::Step::OfClass {
   const Settings settings_;
   Step step_{of_.runner, settings_, of_.out};
   client::Descriptor lock_;                   // while the command changes the class
+  bool has_changed_ = false;                  // sent a request over the connection that is open
   std::optional<client::Stream> connection_;  // to the HTTP port
 };
 
 void Runner::Step::operator()(const InitClass& wanted) {
   ClassFolder folder(wanted.folder);
-  std::size_t added = 0;
+  Written written;
   try {
-    check_scenario(wanted.scenario);
-    added =
-        folder.write(wanted.roster, wanted.scenario,
-                     (settings.security.tls ? "https://" : "http://") + settings.http_address());
+    written = folder.write(
+        {.roster = wanted.roster,
+         .scenario = wanted.scenario,
+         .page = (settings.security.tls ? "https://" : "http://") + settings.http_address(),
+         .names = wanted.names,
+         .identity = wanted.identity,
+         .check = [&](const Scenario& scenario, std::size_t students) {
+           check_scenario(scenario, students, wanted.scenario);
+         }});
   } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
+    throw UsageError(printable(error.what()));
   }
   OfClass all(*this, wanted.folder);
-  say("class " + all.scenario().name + ": " + all.size() + "; " + count(added, "student") +
-      " new; keys and links in " + folder.file("keys.csv"));
+  say("class " + printable(all.scenario().name) + ": " + all.size() + "; " +
+      count(written.added, "student") + " new; keys and links in " + folder.file("keys.csv"));
+  for (const std::string& remark : written.remarks) say(printable(remark));
   try {
-    if (all.populate()) say("the exchange is ready: 'exchange-cli class start' opens it");
+    resumable([&] {
+      if (all.populate()) say("the exchange is ready: 'exchange-cli class start' opens it");
+    });
   } catch (const client::NoReply&) {
     throw;
   } catch (const client::Unreachable& error) {
@@ -339,40 +439,46 @@ void Runner::Step::operator()(const InitClass& wanted) {
 
 void Runner::Step::operator()(const StartClass& wanted) {
   OfClass all(*this, wanted.folder);
-  if (!all.populate() || !all.begin_round(wanted.round)) return;
-  if (all.scenario().timetable.empty()) {
-    if (!all.set_trading("open")) return;
-  } else {
-    say("trading follows " + all.folder().file("timetable") +
-        ", if the server was started with it");
-  }
-  all.start_bots();
+  resumable([&] {
+    if (!all.populate() || !all.begin_round(wanted.round)) return;
+    if (all.scenario().timetable.empty()) {
+      if (!all.set_trading("open")) return;
+    } else {
+      say("trading follows " + all.folder().file("timetable") +
+          ", if the server was started with it");
+    }
+    all.start_bots();
+  });
 }
 
 void Runner::Step::operator()(const PauseClass& wanted) {
-  OfClass(*this, wanted.folder).set_trading("halted");
+  OfClass all(*this, wanted.folder);
+  resumable([&] { all.set_trading("halted"); });
 }
 
 void Runner::Step::operator()(const StopClass& wanted) {
   OfClass all(*this, wanted.folder);
-  if (all.stop_bots()) all.set_trading("halted");
+  resumable([&] { all.halt_and_stop_bots(); });
 }
 
 void Runner::Step::operator()(const NewClassDay& wanted) {
   OfClass all(*this, wanted.folder);
-  if (all.has_day(wanted.day) && all.has_begun().value_or(true)) {
-    if (status == exit_ok)
-      status = runner.fail("day " + wanted.day + " was closed before, and the next one has begun",
-                           exit_refused);
-    all.step().status = status;
-    return;
-  }
-  if (!all.stop_bots()) return;
-  const std::optional<ClosedDay> closed = all.close(wanted.day);
-  if (!closed) return;
-  say("day " + wanted.day + ": " + (closed->before ? "was closed before, as " : "closed as ") +
-      closed->store);
-  if (all.populate()) say("the next day is ready: 'exchange-cli class start' opens it");
+  resumable([&] {
+    if (all.has_day(wanted.day) && all.has_begun().value_or(true)) {
+      if (all.step().status == exit_ok)
+        all.step().status = runner.fail("day " + wanted.day +
+                                            " was closed before, and the next one has begun: "
+                                            "'exchange-cli class start' creates what it lacks",
+                                        exit_refused);
+      return;
+    }
+    if (!all.halt_and_stop_bots()) return;
+    const std::optional<ClosedDay> closed = all.close(wanted.day);
+    if (!closed) return;
+    say("day " + wanted.day + ": " + (closed->before ? "was closed before, as " : "closed as ") +
+        closed->store);
+    if (all.populate()) say("the next day is ready: 'exchange-cli class start' opens it");
+  });
 }
 
 void Runner::Step::operator()(const ShowClass& wanted) {
@@ -380,7 +486,7 @@ void Runner::Step::operator()(const ShowClass& wanted) {
   const std::optional<Json> symbols = all.symbols();
   const std::optional<Json> board = symbols ? all.leaderboard(0) : std::nullopt;
   if (!board) return;
-  say("class " + all.scenario().name + ": " + all.size());
+  say("class " + printable(all.scenario().name) + ": " + all.size());
   const std::vector<Json>& rounds = list_field(*board, "rounds");
   say("round: " + (rounds.empty() ? "none yet" : text_field(rounds.back(), "name")));
   say("bots: " + all.bots_text());
@@ -407,6 +513,9 @@ void Runner::Step::operator()(const ExportClass& wanted) {
   if (!board) return;
   std::size_t account = 0;
   CsvTable table = all.folder().students_table(account);
+  for (std::string& name : table.heading) name = harmless(name);
+  for (CsvRow& row : table.rows)
+    for (std::string& cell : row) cell = harmless(cell);
   const auto add = [&](const Json& standings, const std::string& name,
                        std::initializer_list<const char*> fields) {
     std::map<std::string, const Json*> of;

@@ -45,6 +45,8 @@ struct NewDay {
 // Of a class, which the teacher keeps in `folder`.
 struct InitClass {
   std::string folder, roster, scenario;  // files: CSV, TOML
+  std::vector<std::string> names = {};   // columns of the roster; empty: as its heading says
+  std::string identity = {};             // the same
 };
 struct StartClass {
   std::string folder, round;  // the name of a round that begins; empty: the first one begins

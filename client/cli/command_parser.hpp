@@ -105,6 +105,8 @@ class CommandParser {
   void add(Of<Help>);
   void add(Of<Quit>);
 
+  // Whether a key stands behind --key-file of the command.
+  static bool takes_key_file(const CLI::App& app);
   // " (did you mean 'buy'?)" if a command differs by one letter or two.
   std::string suggestion(const std::string& word) const;
 
@@ -113,7 +115,7 @@ class CommandParser {
   Synopses synopses_;
   CLI::App app_;
   std::string words_[3], reference_, tif_, stp_, at_band_, key_file_, reason_, scenario_, folder_,
-      round_, to_;
+      round_, to_, column_;
   bool post_ = false, all_ = false, cancel_orders_ = false;
   std::vector<Rule> rules_;
   std::vector<std::string> list_;

@@ -39,10 +39,8 @@ Node transactions(pugi::xml_document& document, const std::string& account,
 }
 
 // Throws the first error that the server would find. `keys`: of one whose accounts have keys.
-std::string checked(const pugi::xml_document& xml, bool keys = false) {
-  std::ostringstream out;
-  xml.save(out, "", pugi::format_raw | pugi::format_no_declaration);
-  std::string document = out.str(), text = document;
+std::vector<exchange::Command> read(const std::string& document, bool keys) {
+  std::string text = document;
   text.push_back('\0');  // read_request() looks at the byte behind it
   XmlDocument parsed;
   std::vector<RequestElement> elements;
@@ -53,6 +51,14 @@ std::string checked(const pugi::xml_document& xml, bool keys = false) {
   if (!request.error.empty()) throw UsageError(request.error);
   for (const RequestElement& element : elements)
     if (!element.error.empty()) throw UsageError(element.error);
+  return commands;
+}
+
+std::string checked(const pugi::xml_document& xml, bool keys = false) {
+  std::ostringstream out;
+  xml.save(out, "", pugi::format_raw | pugi::format_no_declaration);
+  std::string document = out.str();
+  read(document, keys);
   return document;
 }
 
@@ -176,6 +182,10 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
     throw UsageError("it has a key; --operator-key-file names the one to use");
   set_key(root, operator_key);
   return checked(document, true);  // no other exchange has days
+}
+
+std::vector<exchange::Command> commands_of(const std::string& document) {
+  return read(document, true);
 }
 
 std::string document_of(const NewOrder& placed, const std::string& account,

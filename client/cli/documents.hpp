@@ -3,6 +3,7 @@
 // reported with the server's own sentence and never sent. Pure.
 
 #include "client/cli/parser.hpp"
+#include "engine/commands.hpp"
 
 namespace exchange::cli {
 
@@ -26,6 +27,8 @@ std::string document_of(const NewRound& round, const Sender& by = {});
 std::string document_of(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);
+// What a document asks of the engine. Throws UsageError with the first error of it.
+std::vector<exchange::Command> commands_of(const std::string& document);
 std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const Replacement& replacement, const std::string& account,

@@ -65,6 +65,7 @@ void XmlPort::connect() {
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
+  if (kind == Kind::following_change && stream_) return ask_on_connection(document);
   std::string doubt;  // what became of an attempt that may have been executed
   if (kind == Kind::question && stream_) try {
       return ask_on_connection(document);
@@ -82,7 +83,7 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
       connect();
       return ask_on_connection(document);
     } catch (const client::NoReply& error) {
-      if (kind == Kind::change || Clock::now() + pause > give_up) throw;
+      if (kind != Kind::question || Clock::now() + pause > give_up) throw;
       doubt = error.what();
     } catch (const Unreachable& error) {
       if (kind == Kind::question && Clock::now() + pause <= give_up) {

@@ -21,7 +21,9 @@ client::Stream connect(const std::string& servers, const char* option, double ti
 // open, and then it is not known whether it still read the request. A question may be asked again.
 class XmlPort {
  public:
-  enum class Kind { change, question };
+  // A change goes over a connection of its own; a following one over that of the request before it,
+  // which is logged in, so that it need not wait for a check of keys.
+  enum class Kind { change, following_change, question };
   // `servers`: HOST:PORT, or several with a comma between, of which one is active. A question is
   // asked again for up to `retry_s`; an order with a reference may pass for one.
   XmlPort(std::string servers, double timeout_s, double retry_s, const client::StopFlag& stop,

@@ -19,22 +19,6 @@ constexpr PagedList symbols_list{"symbols", "next", "after"};
 constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
 
-// The query of the next page; nothing if there is none.
-std::optional<std::string> next_page(const Json& page, const PagedList& list) {
-  const auto next = page.is_object() ? page.find(list.next) : page.end();
-  if (next == page.end()) return {};
-  return "?" + std::string(list.parameter) + "=" +
-         (next->is_string() ? next->get<std::string>() : next->dump());
-}
-
-void add_page(Json& all, const Json& page, const PagedList& list) {
-  for (const Json& one : list_field(page, list.name)) all[list.name].push_back(one);
-  if (const auto next = page.find(list.next); next != page.end())
-    all[list.next] = *next;
-  else
-    all.erase(list.next);
-}
-
 bool equal_but_case(const std::string& one, const std::string& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) ==
@@ -53,6 +37,21 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 }
 
 }  // namespace
+
+std::optional<std::string> next_page(const Json& page, const PagedList& list) {
+  const auto next = page.is_object() ? page.find(list.next) : page.end();
+  if (next == page.end()) return {};
+  return "?" + std::string(list.parameter) + "=" +
+         (next->is_string() ? next->get<std::string>() : next->dump());
+}
+
+void add_page(Json& all, const Json& page, const PagedList& list) {
+  for (const Json& one : list_field(page, list.name)) all[list.name].push_back(one);
+  if (const auto next = page.find(list.next); next != page.end())
+    all[list.next] = *next;
+  else
+    all.erase(list.next);
+}
 
 Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop)
     : settings_(std::move(settings)),
@@ -258,7 +257,7 @@ std::optional<std::uint64_t> Runner::Step::committed_batch() const {
   return metric(get("/metrics").body, "exchange_journal_batch");
 }
 
-void Runner::Step::catch_up() const {
+bool Runner::Step::catch_up() const {
   const auto end = std::chrono::steady_clock::now() + catch_up_max;
   const std::optional<std::uint64_t> committed = committed_batch();
   while (committed && std::chrono::steady_clock::now() < end) {
@@ -266,9 +265,10 @@ void Runner::Step::catch_up() const {
     const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
     if (batch == symbols.end() || !batch->is_number_unsigned() ||
         batch->get<std::uint64_t>() >= *committed)
-      return;
+      return true;
     std::this_thread::sleep_for(catch_up_pause);
   }
+  return !committed;
 }
 
 std::optional<Json> Runner::Step::answer(const std::string& target, const std::string& symbol,

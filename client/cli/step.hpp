@@ -21,6 +21,10 @@ struct PagedList {
   const char* parameter;
 };
 
+// The query of the next page; nothing if there is none.
+std::optional<std::string> next_page(const Json& page, const PagedList& list);
+void add_page(Json& all, const Json& page, const PagedList& list);
+
 // What each command does; `settings` are those of the session, changed by its line.
 struct Runner::Step {
   Runner& runner;
@@ -88,8 +92,8 @@ struct Runner::Step {
   HttpReply get(const std::string& target) const;
   // The HTTP port follows a commit by up to a fifth of a second. After a trade the user expects to
   // see it: waits until everything committed now is shown. Where a server does not report its
-  // position, there is no wait.
-  void catch_up() const;
+  // position, there is no wait. False: it was not shown in catch_up_max.
+  bool catch_up() const;
   // The number of the batch that is committed; nothing where the server does not report it.
   std::optional<std::uint64_t> committed_batch() const;
   // What a command tells beside what it was asked for, from the HTTP port; nothing if that does not

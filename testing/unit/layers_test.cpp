@@ -66,7 +66,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"client/classroom", {"client/classroom", "client/connection", "server/engine", "server/base"}},
     {"client/cli",
      {"client/cli", "client/classroom", "client/connection", "server/engine", "server/protocol",
-      "server/net/any_stream.hpp", "server/base"}},
+      "server/timetable/timetable.hpp", "server/net/any_stream.hpp", "server/base"}},
     {"client/bots", {"client/bots", "client/connection", "server/engine", "server/base"}},
     {"judge/audit",
      {"server/engine", "server/journal", "server/store", "server/base", "judge/audit"}},

@@ -27,7 +27,22 @@ struct Place {
     text << std::ifstream(made.file(name.c_str())).rdbuf();
     return text.str();
   }
-  std::size_t init() const { return made.write(path("roster"), path("scenario"), "http://x"); }
+  NewClass wanted() const {
+    return {.roster = path("roster"), .scenario = path("scenario"), .page = "http://x"};
+  }
+  std::size_t init() const { return made.write(wanted()).added; }
+  // The sentences about a roster.
+  std::vector<std::string> remarks(const std::string& roster) const {
+    write("roster", roster);
+    std::vector<std::string> remarks = made.write(wanted()).remarks;
+    for (std::string& one : remarks) one.erase(0, one.starts_with('/') ? one.rfind('/') + 1 : 0);
+    return remarks;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Member& one : made.students(made.scenario())) names.push_back(one.shown_as);
+    return names;
+  }
   std::string error() const {
     try {
       init();
@@ -65,7 +80,7 @@ TEST_CASE("a roster becomes accounts, names, keys and links") {
   CHECK(account == 3);
   CHECK(table.rows[1][account] == "1002");
   CHECK_THAT(place.read("keys.csv"),
-             Catch::Matchers::Contains(",http://x/#sign-in=1001:" + students[0].key + "\n"));
+             Catch::Matchers::Contains(";http://x/#sign-in=1001:" + students[0].key + "\n"));
   const auto bots = place.made.bots(scenario);
   REQUIRE(bots.size() == 2);
   CHECK(bots[1].shown_as == "bear 2");
@@ -133,7 +148,8 @@ TEST_CASE("a leaderboard shows nothing of a roster but names") {
   CHECK(place.error() == "");
   const Place other;
   other.write("roster", "name\nJos\xe9\n");
-  CHECK_THAT(other.error(), Catch::Matchers::Contains("which is not UTF-8"));
+  CHECK_THAT(other.error(),
+             Catch::Matchers::Contains("roster, line 2: the name 'Jos\xe9' is not UTF-8"));
 }
 
 TEST_CASE("invented names are different, and accounts follow no order") {
@@ -169,8 +185,14 @@ TEST_CASE("long names are cut between characters, and empty ones are accounts") 
 
 TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") {
   const Place place;
-  place.write("roster", "name,email\nAda,ada@x\nAda,ada@x\n");
-  CHECK(place.error() == "roster: two students have the email 'ada@x'");
+  place.write("roster", "name,email\nAda,ada@x\nEve,ada@x\n");
+  CHECK(place.error() ==
+        "roster: two students have the email 'ada@x', in lines 2 and 3; --id-column COLUMN chooses "
+        "another column to tell them apart");
+  place.write("roster", "name,email\nAda,\nAlan,alan@x\n,\nEve, \n");
+  CHECK(place.error() ==
+        "roster: students without email, which tells them apart: line 2 (Ada), line 5 (Eve). Fill "
+        "it in, or choose another column with --id-column COLUMN");
   place.write("roster", "name\nAda,ada@x\n");
   CHECK(place.error() == "roster, line 2: 2 cells, but the heading has 1");
   CHECK_FALSE(place.made.exists());
@@ -186,6 +208,113 @@ TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") 
   CHECK(place.made.students(place.made.scenario()).size() == 1);
 }
 
+TEST_CASE("rows of an export that are not students get no account") {
+  const Place place;
+  CHECK(place.remarks("Student,ID,SIS User ID,SIS Login ID,Section\n,,,,\n"
+                      "    Points Possible,,,,\n\"Lovelace, Ada\",1,007,ada,A\n"
+                      "\"Student, Test\",2,,test,A\n") ==
+        std::vector<std::string>{"roster: left out, since it is not a student: line 3 (Points "
+                                 "Possible), line 5 (Student, Test)"});
+  CHECK(place.names() == std::vector<std::string>{"Lovelace, Ada"});
+}
+
+TEST_CASE("one student has one account, however the roster spells it") {
+  const Place place;
+  CHECK(place.remarks("name,email\nAda,ada@x\nAlan,alan@x\nAda, Ada@X \n") ==
+        std::vector<std::string>{
+            "roster: one account for a student who is there twice: Ada@X (lines 2 and 4)"});
+  CHECK(place.names() == std::vector<std::string>{"Ada", "Alan"});
+  const auto before = place.made.students(place.made.scenario());
+  // The same two, in other letters, with é in two characters, and behind a guard.
+  place.write("roster", "name,email\nAda,ADA@x\nAlan,alan@x\nZo\u00e9,zo\u00e9@x\n=a,=a\n");
+  CHECK(place.init() == 2);
+  place.write("roster", "email,name\nZOe\u0301@x,Zo\u00e9\n=A,=a\n ada@X,Ada\nAlan@x,Alan\n");
+  CHECK(place.init() == 0);
+  CHECK(place.made.students(place.made.scenario())[2].key == before[0].key);
+}
+
+TEST_CASE("ids whose zeros a spreadsheet has lost are found again") {
+  const Place place;
+  place.write("roster", "name,id\nAda,00123\nAlan,0\nEve,0456\n");
+  place.init();
+  const auto before = place.made.students(place.made.scenario());
+  std::string keys = place.read("keys.csv");
+  keys.replace(keys.find("00123"), 5, "123").replace(keys.find("0456"), 4, "456");
+  std::ofstream(place.made.file("keys.csv")) << keys;
+  CHECK(place.init() == 0);
+  CHECK(place.made.students(place.made.scenario())[0].key == before[0].key);
+  CHECK_THAT(place.read("keys.csv"), Catch::Matchers::Contains("Ada,00123,1001"));
+  // 123 is another student where the roster has both.
+  CHECK(place.remarks("name,id\nAda,00123\nBob,123\nAlan,0\n") ==
+        std::vector<std::string>{"not in the roster now, but with an account of before: 0456"});
+}
+
+TEST_CASE("columns are found by English and German headings, or as they are chosen") {
+  const Place place;
+  place.write("roster", "Nachname; Vorname \nM\u00fcller;J\u00fcrgen\nM\u00fcller;Ada\n");
+  CHECK(place.init() == 2);
+  CHECK(place.names() == std::vector<std::string>{"J\u00fcrgen M\u00fcller", "Ada M\u00fcller"});
+  const Place other;
+  other.write("roster", "pr\u00e9nom,nom,num\u00e9ro\nAda,Lovelace,1\nAda,Byron,2\n");
+  CHECK(
+      other.error() ==
+      "roster has no column 'name', and none of 'first name' and 'last name', for the "
+      "leaderboard; its columns are pr\u00e9nom, nom, num\u00e9ro. --name-column COLUMN chooses one "
+      "(twice: first and last name); 'anonymous = true' in the scenario needs none");
+  NewClass wanted = other.wanted();
+  wanted.names = {"PR\u00c9NOM", "nom"};
+  wanted.identity = "Num\u00e9ro";
+  other.made.write(wanted);
+  CHECK(other.names() == std::vector<std::string>{"Ada Lovelace", "Ada Byron"});
+  wanted.identity = "id";
+  CHECK_THROWS_WITH(other.made.write(wanted),
+                    Catch::Matchers::EndsWith("roster has no column 'id'; its columns are "
+                                              "pr\u00e9nom, nom, num\u00e9ro"));
+}
+
+TEST_CASE("keys.csv is a table like the roster, and starts no formula") {
+  const Place place;
+  place.write("roster", "\xef\xbb\xbfName;E-Mail\n=1+1;-a@x\nAda;b@x\n");
+  place.init();
+  CHECK(place.read("keys.csv")
+            .starts_with("\xef\xbb\xbfName;E-Mail;account;shown as;key;link\n"
+                         "'=1+1;'-a@x;1001;'=1+1;"));
+  CHECK(place.names() == std::vector<std::string>{"=1+1", "Ada"});
+  CHECK(place.init() == 0);
+  CHECK(place.names() == std::vector<std::string>{"=1+1", "Ada"});
+}
+
+TEST_CASE("names on a leaderboard have visible characters, and one name of two is reported") {
+  const Place place;
+  CHECK(
+      place.remarks("name,email\nO\u0092Brien\u202e,a@x\n\u200b,b@x\nAda,c@x\n ADA,d@x\n") ==
+      std::vector<std::string>{"the leaderboard shows accounts 1003, 1004 as 'Ada': 'exchange-cli "
+                               "admin name ACCOUNT NAME' gives one another name"});
+  CHECK(place.names() == std::vector<std::string>{"OBrien", "1002", "Ada", "ADA"});
+}
+
+TEST_CASE("a class that the exchange would refuse is not written") {
+  const Place place;
+  place.write("roster", "name\nAda\nAlan\n");
+  NewClass wanted = place.wanted();
+  std::size_t students = 0;
+  wanted.check = [&](const Scenario&, std::size_t count) {
+    students = count;
+    throw std::invalid_argument("refused");
+  };
+  CHECK_THROWS_WITH(place.made.write(wanted), "refused");
+  CHECK(students == 2);
+  CHECK_FALSE(std::filesystem::exists(place.made.path()));
+}
+
+TEST_CASE("two commands do not change one class at once") {
+  const Place place;
+  place.write("roster", "name\nAda\n");
+  place.init();
+  const auto held = place.made.locked();
+  CHECK(place.error() == "class now");  // another command changes the class in /…/class now
+}
+
 TEST_CASE("what members begin with, as documents") {
   const Member one{.account = "1001",
                    .key = "a key of 1001",
@@ -194,10 +323,12 @@ TEST_CASE("what members begin with, as documents") {
                    .limits = {{"orders-max", "9"}}};
   const Member* const members[]{&one};
   CHECK(accounts_of(members) ==
-        R"(<create><account id="1001" balance="5" key="a key of 1001"/></create>)");
-  CHECK(shares_of(members) ==
-        R"(<create><set-account id="1001" name="Blue &amp; Co" orders-max="9"/>)"
-        R"(<symbol sym="ABC"><account id="1001">7</account></symbol></create>)");
+        R"(<create><account id="1001" balance="5" key="a key of 1001"/>)"
+        R"(<set-account id="1001" name="Blue &amp; Co" orders-max="9"/></create>)");
+  const Gift gifts[]{{"1001", "ABC", "7"}, {"1001", "XYZ", "8"}, {"1002", "ABC", "9"}};
+  CHECK(gifts_of(gifts) ==
+        R"(<create><symbol sym="ABC"><account id="1001">7</account><account id="1002">9</account>)"
+        R"(</symbol><symbol sym="XYZ"><account id="1001">8</account></symbol></create>)");
   const Scenario scenario{.instruments = {{.symbol = "ABC", .rules = {{"tick", "0.05"}}}}};
   CHECK(
       instruments_of(scenario.instruments) ==

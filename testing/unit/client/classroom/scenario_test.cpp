@@ -103,5 +103,12 @@ TEST_CASE("errors of a scenario have file and line") {
         "s.toml:5: there is an [[instrument]] ABC already");
   CHECK(error("[student]\ncash = 1e100\n[[instrument]]\nsymbol = \"A\"\n") ==
         "s.toml:2: 'cash' is too large");
+  for (const char* page : {"javascript:alert(1)", "http://", "http:///x", "exchange.example:8080",
+                           "http://a b", "http://x/#y", "https://x/\">"}) {
+    INFO(page);
+    CHECK(error("page = '" + std::string(page) + "'\n" + least) ==
+          "s.toml:1: 'page' must be an address, such as \"http://exchange.example:8080\"");
+  }
+  CHECK(error("page = 'https://exchange.example/x'\n" + least) == "");
   CHECK_THAT(error("name = \n"), Catch::Matchers::StartsWith("s.toml:1: "));
 }
