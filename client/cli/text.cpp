@@ -1,5 +1,7 @@
 #include "client/cli/text.hpp"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -12,21 +14,38 @@
 namespace exchange::cli {
 namespace {
 
-bool continues_character(char c) { return (c & 0xC0) == 0x80; }
+// The first character of a text that is not empty; a byte that is not UTF-8 counts as one.
+struct Character {
+  std::size_t bytes = 1;
+  utf8proc_int32_t code = -1;  // -1: not UTF-8
+  std::size_t columns() const { return code < 0 ? 1 : std::size_t(utf8proc_charwidth(code)); }
+};
+Character first_character(std::string_view text) {
+  Character found;
+  const utf8proc_ssize_t bytes =
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                       utf8proc_ssize_t(text.size()), &found.code);
+  if (bytes > 0)
+    found.bytes = std::size_t(bytes);
+  else
+    found.code = -1;
+  return found;
+}
 
-// Calls visit(piece, characters) for each character and each escape sequence of ours ("\x1b[…m", 0
-// characters).
+// Calls visit(piece, columns) for each character and each escape sequence of ours ("\x1b[…m", 0
+// columns).
 template <class Visit>
 void for_each_piece(std::string_view text, Visit visit) {
   while (!text.empty()) {
-    std::size_t bytes = 1, characters = 1;
+    std::size_t bytes = 0, columns = 0;
     if (text.starts_with("\x1b[")) {
       bytes = std::min(text.find('m'), text.size() - 1) + 1;
-      characters = 0;
     } else {
-      while (bytes < text.size() && continues_character(text[bytes])) ++bytes;
+      const Character character = first_character(text);
+      bytes = character.bytes;
+      columns = character.columns();
     }
-    visit(text.substr(0, bytes), characters);
+    visit(text.substr(0, bytes), columns);
     text.remove_prefix(bytes);
   }
 }
@@ -96,36 +115,38 @@ std::string Style::paint(const char* code, const std::string& text) const {
 }
 
 std::string printable(std::string_view text) {
+  constexpr utf8proc_int32_t non_joiner = 0x200c, joiner = 0x200d;  // part of words, and of emoji
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F
-    const bool control_of_latin1 =
-        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (byte == '\n' || byte == '\t' || byte == '\r') {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const utf8proc_category_t category =
+        character.code < 0 ? UTF8PROC_CATEGORY_CO : utf8proc_category(character.code);
+    const bool is_blank = text[0] == '\n' || text[0] == '\t' || text[0] == '\r' ||
+                          category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+    const bool is_control = category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF;
+    if (is_blank)
       out += ' ';
-    } else if (byte < 0x20 || byte == 0x7F || control_of_latin1) {
+    else if (is_control && character.code != joiner && character.code != non_joiner)
       out += '?';
-      if (control_of_latin1) ++i;
-    } else {
-      out += text[i];
-    }
+    else
+      out += text.substr(0, character.bytes);
+    text.remove_prefix(character.bytes);
   }
   return out;
 }
 
 std::size_t width(std::string_view text) {
   std::size_t sum = 0;
-  for_each_piece(text, [&](std::string_view, std::size_t characters) { sum += characters; });
+  for_each_piece(text, [&](std::string_view, std::size_t columns) { sum += columns; });
   return sum;
 }
 
 std::string clipped(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t used = 0;
-  for_each_piece(text, [&](std::string_view piece, std::size_t characters) {
-    used += characters;
-    if (characters == 0 || used <= width) out += piece;
+  for_each_piece(text, [&](std::string_view piece, std::size_t columns) {
+    used += columns;
+    if (used <= width || piece.starts_with('\x1b')) out += piece;
   });
   return out;
 }

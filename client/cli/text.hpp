@@ -28,12 +28,14 @@ struct Style {
   std::string paint(const char* code, const std::string& text) const;
 };
 
-// Text of a server, on one line and without control characters: it must not control the terminal.
+// Text of a server, on one line, without control characters, and without those that are invisible
+// or turn the direction of writing: it must not control the terminal, or hide a name.
 std::string printable(std::string_view text);
 
-// Characters that it takes on a terminal: escape sequences count as none, a UTF-8 character as one.
+// Columns that it takes on a terminal: escape sequences and accents that combine take none, wide
+// characters and emoji two.
 std::size_t width(std::string_view text);
-// Its first so many characters, escape sequences kept.
+// What of it fits so many columns, escape sequences kept.
 std::string clipped(std::string_view text, std::size_t width);
 std::string padded(const std::string& text, std::size_t width, bool to_right = false);
 

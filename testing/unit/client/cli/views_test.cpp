@@ -273,6 +273,27 @@ TEST_CASE("colours take no room and are there only where wanted") {
   CHECK(table.text() == style.dim("A      B") + "\n" + style.buy("long") + "   1\ns     22\n");
 }
 
+TEST_CASE("columns are as wide as a terminal shows their characters") {
+  CHECK(width("abc") == 3);
+  CHECK(width("\u738b\u5c0f\u660e") == 6);          // wide characters
+  CHECK(width("\U0001f600") == 2);                  // an emoji
+  CHECK(width("Zoe\u0301 \x1b[31mx\x1b[0m") == 5);  // an accent that combines, a colour
+  CHECK(width("\xfc") == 1);                        // not UTF-8
+  CHECK(clipped("\u738b\u5c0f\u660e", 5) == "\u738b\u5c0f");
+  Table table({"NAME", ">TRADES"}, {});
+  table.add({"\u738b\u5c0f\u660e", "1"});
+  table.add({"Ada", "10"});
+  CHECK(table.text() == "NAME    TRADES\n\u738b\u5c0f\u660e       1\nAda         10\n");
+}
+
+TEST_CASE("what is invisible or turns the direction of writing is not shown") {
+  CHECK(printable("a\nb\u2028c\u2029d\te") == "a b c d e");
+  CHECK(printable("\u200b") == "?");
+  CHECK(printable("x\u202ey\u2066\u061c\u0092\x1b[0m") == "x?y????[0m");
+  const std::string family = "\U0001f468\u200d\U0001f469 Zo\u00e9 \xfc";
+  CHECK(printable(family) == family);
+}
+
 TEST_CASE("times are shown of every moment") {
   CHECK(local_time(1700000000) == "2023-11-14 22:13:20");
   CHECK(local_time_of_day(1700000000123999) == "22:13:20.123");
