@@ -1,5 +1,6 @@
 // The operator's commands: creations, symbols, accounts, rounds, days.
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -142,6 +143,7 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(settings.timeout_s));
+  bool is_checked = false;  // the operator's key
   for (bool asked = false;; asked = true) {
     HttpReply reply;
     try {
@@ -153,8 +155,11 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
     }
     const Json json = Json::parse(reply.body, nullptr, false);
     if (reply.status == 200) return ClosedDay{!asked, text_field(json, "store")};
+    is_checked |= reply.status == 202;
+    const bool is_unchecked =
+        json.is_object() && json.contains("code") && json["code"] == code_of(Reason::key_unchecked);
     const bool is_coming =
-        reply.status == 0 || reply.status == 202 || (reply.status == 503 && asked);
+        reply.status == 0 || reply.status == 202 || is_unchecked || (reply.status == 503 && asked);
     if (!is_coming) {
       if (!json.is_object() || !json.contains("error"))
         throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
@@ -163,10 +168,15 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
       return {};
     }
     if (std::chrono::steady_clock::now() > end) {
-      status = runner.fail("day " + day +
-                               ": the server has not closed it yet; its log says why. "
-                               "Run the command again",
-                           exit_unreachable);
+      status = runner.fail(
+          "day " + day +
+              (is_checked ? ": the server has not closed it yet; its log says why. Run the command "
+                            "again"
+                          : ": the server has not answered: it may not have checked the operator's "
+                            "key yet, behind other logins. Run the command again, with more time: "
+                            "--timeout " +
+                                std::to_string(std::lround(std::ceil(2 * settings.timeout_s)))),
+          exit_unreachable);
       return {};
     }
     std::this_thread::sleep_for(new_day_pause);

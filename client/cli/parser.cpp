@@ -153,9 +153,18 @@ std::string CommandParser::explain(const CLI::ParseError& error) const {
                                  : "there is no command '" + word + "'" + suggestion(word);
     return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
   }
-  if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
+  if (too_much && takes_key_file(*app))  // it may be the key: not shown
+    text =
+        "a word is too much; a key is not typed there, since other users of this machine could "
+        "read it: it stands in a file, --key-file FILE";
+  else if (too_much)
+    text = "'" + app_.remaining(true).front() + "' is too much";
   const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
   return app == &app_ || bad_value ? text : text + "\nusage: " + synopses_.at(app);
+}
+
+bool CommandParser::takes_key_file(const CLI::App& app) {
+  return app.get_option_no_throw("--key-file") != nullptr;
 }
 
 void CommandParser::add_settings() {
@@ -200,7 +209,7 @@ void CommandParser::add_settings() {
                 "everything")
       ->excludes(ca);
   app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
-      ->check(CLI::Range(0.1, 86'400.0))
+      ->check(client::is_from(0.1, 86'400.0))
       ->type_name("SECONDS")
       ->capture_default_str();
   app_.add_flag("--keep-going", settings_.keep_going, "scripts: go on after a command that failed");

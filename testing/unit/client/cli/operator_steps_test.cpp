@@ -118,3 +118,18 @@ TEST_CASE("a new day needs the operator's key, since no account lasts into it") 
   seat.runner->settings().key = "secret-of-1";
   seat.run("admin new-day monday", exit_usage, "", needed);
 }
+
+TEST_CASE("where a new day is not closed in time, the message says what the server has not done") {
+  const auto message = [](HttpStub::Answer answer) {
+    HttpStub http([&](const std::string&) { return answer; });
+    Seat seat("127.0.0.1:1", http.address(), 0.2);
+    seat.runner->settings().operator_key = "key-of-operator";
+    CHECK(seat.run("admin new-day monday") == exit_unreachable);
+    return seat.complained();
+  };
+  CHECK(message({202, R"({"state": "closing"})"}) ==
+        "day monday: the server has not closed it yet; its log says why. Run the command again\n");
+  CHECK(message({503, R"({"error": "busy", "code": "key_unchecked"})"}) ==
+        "day monday: the server has not answered: it may not have checked the operator's key yet, "
+        "behind other logins. Run the command again, with more time: --timeout 1\n");
+}

@@ -241,6 +241,8 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "--http :1 symbols",
                            "--connect x:65536 symbols",
                            "--timeout 0 symbols",
+                           "--timeout nan symbols",
+                           "--timeout inf symbols",
                            "quit",
                            "xml on"}) {
     INFO(text);
@@ -263,6 +265,10 @@ TEST_CASE("an error is reported with what would be right") {
         "'80' is neither 'buy' nor 'sell'\nusage: replace ORDER buy|sell SHARES PRICE");
   CHECK(error("replace 7 sell 80") ==
         "a price is required\nusage: replace ORDER buy|sell SHARES PRICE");
+  for (const char* line :
+       {"admin set-key 1 a-secret-key", "set-key a-secret-key", "create account 1 5 a-secret-key"})
+    CHECK_THAT(error(line), Catch::Matchers::StartsWith("a word is too much; a key is not typed") &&
+                                !Catch::Matchers::Contains("secret"));
   CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
   CHECK(error("instrument SPY") ==
         "a rule, such as --tick 0.01, is required\nusage: instrument SYM|--all --tick P …");
