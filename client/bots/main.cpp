@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
       ->check(client::accepted_by([](const std::string& text) { parse_symbol_list(text); }));
   app.add_option("--rate", options.requests_per_s, "requests per second, all symbols together")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 10'000.0));
+      ->check(client::is_from(0.01, 10'000.0));
   app.add_option("--seed", options.seed, "seed of all random choices (default: drawn)");
   app.add_option("--operator-key-file", operator_key_file,
                  "file of the operator's key of a server with --auth, which creates the accounts")

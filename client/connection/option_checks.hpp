@@ -2,6 +2,7 @@
 // Checks of options for CLI11. Slow to compile: only for the files that declare options.
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -23,6 +24,19 @@ CLI::Validator accepted_by(Parse parse) {
         }
       },
       "");
+}
+
+// A number of this range: CLI::Range accepts nan, which is in none.
+inline CLI::Validator is_from(double least, double most) {
+  const CLI::Range range(least, most);
+  return CLI::Validator(
+      [range](std::string& text) -> std::string {
+        double number = 0;
+        if (CLI::detail::lexical_cast(text, number) && std::isnan(number))
+          return "'" + text + "' is not a number";
+        return range(text);
+      },
+      range.get_description());
 }
 
 inline CLI::Validator are_addresses() { return accepted_by(check_addresses); }
