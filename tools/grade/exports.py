@@ -359,7 +359,9 @@ def unpack(archive, into, top, left):
     except Exception as error:  # noqa: BLE001
         if isinstance(error, OSError) and error.errno in OWN_ERRORS:
             raise
-        raise BadArchive(f"{name} cannot be unpacked: {words_for(error)}") from None
+        is_none = isinstance(error, tarfile.ReadError) and "method" in str(error)  # of each format
+        why = "it is damaged, or not an archive" if is_none else words_for(error)
+        raise BadArchive(f"{name} cannot be unpacked: {why}") from None
 
 
 def first_bytes(archive, top):
