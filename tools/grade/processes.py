@@ -16,7 +16,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
 CLONE_NEWIPC = 0x08000000
-OPEN_FILES_MAX = 100_000  # of a server, all its processes together: they must be seen in time
+OPEN_FILES_MAX = 20_000  # of a server, all its processes together: they are looked at, and each may hold buffers of the kernel
 LISTENING = "0A"  # a state in /proc/net/tcp
 
 _tools = {}  # pid -> Popen: children of the grader that are no part of a server

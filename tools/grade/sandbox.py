@@ -28,7 +28,7 @@ HIDDEN_IN_PROC = ("kallsyms", "key-users", "keys", "sysrq-trigger")
 PRIVATE = ("data", "tmp", "home")  # folders in that of its results
 FILES = ("filter", "users")  # of bwrap, beside them
 KEPT_NAMES = "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ".split()
-KEPT_ENDS = ("_HOME", "_proxy", "_PROXY")
+KEPT_ENDS, OF_NETWORK = ("_HOME",), ("_proxy", "_PROXY")  # a proxy may come with a password
 MORE_THREADS = 100  # may exist before a fork fails: so the watch sees that the limit is exceeded
 PROBE_S = 20
 UIDS = range(
@@ -110,12 +110,13 @@ def why_not():
     return "" if done.returncode == 7 else f"{said[-1] if said else 'bwrap failed'}"
 
 
-def environment(kept):
+def environment(kept, has_network=False):
     """Of a submission: nothing that may be a secret of the teacher."""
+    ends = KEPT_ENDS + OF_NETWORK * has_network
     found = {
         name: value
         for name, value in kept.items()
-        if name in KEPT_NAMES or name.startswith("LC_") or name.endswith(KEPT_ENDS)
+        if name in KEPT_NAMES or name.startswith("LC_") or name.endswith(ends)
     }
     return found | ({"USER": USER, "LOGNAME": USER} if user() else {})
 

@@ -56,9 +56,9 @@ def cpu_list(cpus):
     return ",".join(map(str, cpus))
 
 
-def environment(in_sandbox=False):
+def environment(in_sandbox=False, has_network=False):
     """Without the settings of this project's own server, and without what leads a `cd` of a script astray."""
-    kept = sandbox.environment(os.environ) if in_sandbox else os.environ
+    kept = sandbox.environment(os.environ, has_network) if in_sandbox else os.environ
     return {
         name: value
         for name, value in kept.items()
@@ -293,7 +293,8 @@ def run_build(submission, work, log, limits):
     words = protected(submission.build, submission, work, limits, is_build=True)
     output = begun_log(log, submission.build)
     options = {"stdin": subprocess.DEVNULL, "stdout": output.input, "stderr": output.input}
-    options |= {"cwd": submission.folder, "env": environment(limits.sandbox)}
+    options |= {"cwd": submission.folder}
+    options |= {"env": environment(limits.sandbox, limits.build_network)}
     with processes.Tool(words, **options) as run:
         os.close(output.input)
         folders, may_kill = [work / "tmp", work / "home"], lambda why: not killed.append(why)

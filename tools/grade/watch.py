@@ -9,7 +9,7 @@ import processes
 
 WATCH_S = 0.2
 LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
-PIPE_BYTES = 1 << 16
+PIPE_BYTES, PIPE_BYTES_MAX = 1 << 16, 1 << 20  # read at once; in a pipe at most
 TAIL_BYTES, TAIL_LINES = 8192, 12
 BYTES_OF_OTHERS = (
     1 << 30
@@ -43,12 +43,12 @@ class Log(threading.Thread):
         self.start()
 
     def end(self):
-        """All that the sender has written is in the file. A sender that still runs is not waited for."""
+        """What the sender has written is in the file. A sender that still runs is not waited for."""
         self.over.set()
         self.join()
 
     def run(self):
-        size = os.stat(self.file).st_size
+        size, left = os.stat(self.file).st_size, PIPE_BYTES_MAX
         with open(self.reader, "rb", buffering=0) as pipe, open(self.file, "ab", 0) as log:
             while True:
                 is_over = self.over.is_set()
@@ -56,17 +56,19 @@ class Log(threading.Thread):
                     if is_over:
                         return
                     continue
-                if not (data := pipe.read(PIPE_BYTES)):
+                if not (data := pipe.read(PIPE_BYTES)) or left <= 0:
                     return
-                size += len(data)
+                left -= len(data) if is_over else 0
                 try:
-                    log.write(data)
-                    if size > LOG_BYTES_MAX:
-                        size = self._shorten(log)
+                    size = self._write(log, data, size)
                 except OSError:
                     pass  # the disk is full: the sender must not wait for that
 
-    def _shorten(self, log):
+    def _write(self, log, data, size):
+        """Returns how long the file is then."""
+        log.write(data)
+        if size + len(data) <= LOG_BYTES_MAX:
+            return size + len(data)
         kept = tail_of(self.file).encode()
         os.truncate(self.file, 0)
         log.write(b"(the log was too long; its beginning is gone)\n" + kept + b"\n")
@@ -85,7 +87,7 @@ class Watch(threading.Thread):
         self.free_bytes = _free_bytes(log)
         self.sees_messages = False
         self.unnamed = (0, 0)  # bytes of memory and disk, as last seen
-        self.memory_files = self.memory_files_then = _machine_memory()[2]
+        self.memory_files = self.memory_files_then = machine_memory()[2]
         self.over = threading.Event()
         self.start()
 
@@ -114,7 +116,7 @@ class Watch(threading.Thread):
         pids, limits = processes.servers_processes(self.first), self.limits
         if (count := processes.threads(pids)) > limits.threads:
             return f"it had {count} threads and processes, the limit is {limits.threads}"
-        _, left, memory_files = memory = _machine_memory()
+        _, left, memory_files = memory = machine_memory()
         if nth % 5 == 1 or memory_files > self.memory_files + LOOK_AGAIN_BYTES:
             self.memory_files = memory_files
             device = os.stat(self.log).st_dev
@@ -158,7 +160,7 @@ def _free_bytes(file):
     return min(disk.f_bavail * disk.f_frsize, (disk.f_favail or 1 << 62) * processes.BLOCK_BYTES)
 
 
-def _machine_memory():
+def machine_memory():
     """(all, available, in files without a disk), in bytes"""
     lines = Path("/proc/meminfo").read_text().splitlines()
     sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines if " kB" in line}

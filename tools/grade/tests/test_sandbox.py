@@ -15,6 +15,7 @@ import compose
 import processes
 import sandbox
 import toys
+from watch import machine_memory
 
 ATTACK = Path(__file__).parent / "hostile/attack.py"
 # Few threads: a process of Python has some MB, and those of a fork must not exceed the limit of memory first.
@@ -33,6 +34,7 @@ def why_no_sandbox():
 
 
 WHY_NOT = why_no_sandbox()
+MEMORY_LEFT = machine_memory()[1]
 POINTS = 30.0  # of a good server, with the programs that stand in
 
 
@@ -106,6 +108,8 @@ class Attacks(unittest.TestCase):
             course.attack(name)
         for name in ("unnamed", "closed", "litter"):
             course.attack(name, "{data}")
+        if MEMORY_LEFT > 4 << 30:
+            course.attack("in_flight")
         course.attack("pipes")
         course.add("daemon", course.toy("{data}/orders"), f"setsid sleep 600.1{cls.mark} & true")
         course.attack("dig", "{data}")
@@ -168,6 +172,10 @@ class Attacks(unittest.TestCase):
     def test_memory_that_is_filled_with_files(self):
         for name in ("fill-memory", "memfd", "segments", "semaphores"):
             self.killed(name, "killed: it used [0-9]+ MB of memory, the limit is 500 MB")
+
+    @unittest.skipIf(MEMORY_LEFT <= 4 << 30, "this machine has less than 4 GB of memory left")
+    def test_memory_on_its_way_from_one_process_to_another(self):
+        self.killed("in_flight", "killed: files in the machine's memory grew by [0-9]+ MB")
 
     def test_folders_without_end_in_each_other_are_removed(self):
         self.assertIn("dig: dug", self.course.log("dig"))
@@ -250,9 +258,11 @@ class Modes(Course):
         self.modes(f"{self.folder / 'path'}:{os.environ['PATH']}", reason)
 
     def test_secrets_of_the_environment_stay_with_the_grader(self):
-        kept = sandbox.environment({"PATH": "/bin", "API_TOKEN": "x", "JAVA_HOME": "/j"})
+        every = {"PATH": "/bin", "API_TOKEN": "x", "JAVA_HOME": "/j", "https_proxy": "user:word@x"}
+        kept = sandbox.environment(every)
         own = {"USER": sandbox.USER, "LOGNAME": sandbox.USER} if sandbox.user() else {}
         self.assertEqual({"PATH": "/bin", "JAVA_HOME": "/j", **own}, kept)
+        self.assertIn("https_proxy", sandbox.environment(every, has_network=True))
 
 
 @unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")

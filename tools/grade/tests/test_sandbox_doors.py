@@ -15,7 +15,6 @@ from pathlib import Path
 from unittest import mock
 
 import apart
-import processes
 import sandbox
 import scope
 import server
@@ -319,14 +318,8 @@ class Filter(unittest.TestCase):
                     self.assertEqual(known[name], numbers[column], f"{name} in {header}")
 
 
-class Unseen(toys.TestCase):
+class Elsewhere(toys.TestCase):
     def test_a_machine_without_a_filter_has_no_sandbox(self):
         with mock.patch.object(platform, "machine", return_value="riscv64"):
             why = apart.run(sandbox.why_not)
         self.assertIn("no filter of system calls for riscv64" if shutil.which("bwrap") else "", why)
-
-    def test_more_open_files_than_the_grader_looks_at(self):
-        with mock.patch.object(processes, "OPEN_FILES_MAX", 1), self.assertRaises(
-            processes.TooManyFiles
-        ):
-            processes.unnamed_files_bytes([os.getpid()], 0)
