@@ -48,15 +48,14 @@ class Roster:
     def is_worksheet(self):
         return not self.is_canvas and WORKSHEET_GRADE in self.names
 
-    @property
-    def identifying(self):
-        """Indexes of the columns that say which student a row is. A number of points must not be
-        taken for the number of a student."""
+    def identifying(self, column):
+        """Indexes of the columns that say which student a row is: as a rule those before the first
+        of grades, at the latest this one. Points must not be taken for the number of a student."""
         if self.is_canvas:
             return [nth for nth, name in enumerate(self.names) if name in CANVAS_STUDENT]
         for nth, name in enumerate(self.names[1:], 1):
             is_grade = name in (WORKSHEET_GRADE, WORKSHEET_STATUS)
-            if is_grade or GRADES_OF_MOODLE.search(self.head[nth].strip()):
+            if nth == column or is_grade or GRADES_OF_MOODLE.search(self.head[nth].strip()):
                 return list(range(nth))
         return list(range(len(self.names)))
 
@@ -183,7 +182,8 @@ def filled(roster, grades, assignment):
     """(text of the file, sentences about what has no place in it). grades: [(submission, points
     or None, best points)]. Without points, a cell stays as it is, and so does one that two
     submissions would fill: the teacher decides."""
-    column, identifying = roster.column_of(assignment), roster.identifying
+    column = roster.column_of(assignment)
+    identifying = roster.identifying(column)
     head = [*roster.head] if column < len(roster.head) else [*roster.head, assignment]
     rows = [row + [""] * (len(head) - len(row)) for row in roster.rows]
     keys = [set() if is_points_row(roster, row) else keys_of(row, identifying) for row in rows]

@@ -91,6 +91,9 @@ class Run(toys.TestCase):
         self.assertIn("this machine cannot grade servers: no connection over the", done.stdout)
         for name in ("gradescope", "classroom"):
             self.assertFalse((self.folder / f"out/ada/{name}.json").exists())
+        junit = (self.folder / "out/ada/junit.xml").read_text()
+        self.assertIn('failures="0" errors="1"', junit)
+        self.assertIn('<error message="no result">Not graded: this machine cannot', junit)
         servers = json.loads((self.folder / "out/grades.json").read_text())["servers"]
         self.assertEqual([None, None], [one["points"] for one in servers])
         self.assertIn(",ada,,,", (self.folder / "out/grades.csv").read_text())

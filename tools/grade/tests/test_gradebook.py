@@ -105,6 +105,9 @@ class Gradebook(unittest.TestCase):
         rows, unplaced = self.filled(CANVAS, [(bob, 90, 100)])  # 9 are Ada's points of the essay
         self.assertEqual("", rows[2][-1])
         self.assertEqual(["bob is not in the roster, or not alone"], unplaced)
+        german = "ID,Name,Bewertung,Maximum\nTeilnehmer 4711,Ada,20,20\nTeilnehmer 4712,Bob,,20\n"
+        rows, unplaced = self.filled(german, [(one("x", ["20", "x"]), 9, 9)], "Bewertung")
+        self.assertEqual(["20", ""], [row[2] for row in rows[1:]])
         blind = "Identifier,Status,Grade,Maximum Grade\nParticipant 4711,Submitted,,20\n"
         rows, _ = self.filled(blind, [(one("x", ["4711", "Teilnehmer in"]), 90, 100)])
         self.assertEqual("18.00", rows[1][2])
