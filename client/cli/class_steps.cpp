@@ -21,7 +21,7 @@ namespace {
 using namespace classroom;
 
 constexpr double bots_stop_s = 30;  // longer than a reply that does not come, and then a cancel
-// Each takes the server a hash: some 50 ms, but seconds on a busy machine.
+// Each takes a server of version 1.0.0 a hash: some 50 ms, but seconds on a busy machine.
 constexpr std::size_t accounts_per_request = 4;
 constexpr std::size_t gifts_per_request = 2'000;  // some 200 bytes each, of at most 1 MiB
 constexpr std::size_t keys_tried_max = 10;

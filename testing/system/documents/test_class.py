@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import tomllib
 import unittest
 import urllib.request
 from pathlib import Path
@@ -197,16 +198,26 @@ class Class(unittest.TestCase):
         self.cli("class init roster.csv scenario.toml")
         self.start_server()
         for nth in range(6):  # at any moment: some of the accounts, or of the shares
-            self.start_and_kill(after_s=0.3 + 0.4 * nth)
+            self.start_and_kill(after_s=0.05 + 0.05 * nth)
         self.cli("class start")
         self.check_begin()
-        bots = self.folder / "class/bots.csv"
-        with open(bots, encoding="utf-8", newline="") as file:
-            makers = [row for row in csv.DictReader(file) if row["name"].startswith("maker")]
-        self.assertEqual(len(makers), 4)
-        self.cli("class stop")
-        held = sum(self.shares_of(maker, "ABC") for maker in makers)
-        self.assertLess(held, 2 * 4 * 10_000)
+        self.check_shares()
+
+    def check_shares(self):
+        """All shares that there are, also those of bots: each was given once."""
+        scenario = tomllib.loads((self.folder / "class/scenario.toml").read_text())
+        members = [(len(self.students()), scenario["student"])]
+        members += [(bots.get("count", 1), bots) for bots in scenario["bots"]]
+        path = f"http://127.0.0.1:{self.http_port}/api/symbols"
+        with urllib.request.urlopen(path, timeout=PATIENCE_S) as response:
+            symbols = json.load(response)["symbols"]
+        self.assertEqual(
+            {one["symbol"]: int(one["shares_total"]) for one in symbols},
+            {
+                symbol: sum(count * start["shares"].get(symbol, 0) for count, start in members)
+                for symbol in ("ABC", "XYZ")
+            },
+        )
 
     def shares_of(self, member, symbol):
         positions = self.account_of(member)["positions"]
@@ -236,6 +247,7 @@ class Class(unittest.TestCase):
         self.assertNotIn("name", self.account_of(ada))
         self.cli("class new-day monday")
         self.check_begin()
+        self.check_shares()
 
     def test_shares_that_were_refused_are_given_later_and_only_these(self):
         self.cli("class init roster.csv scenario.toml")
@@ -255,6 +267,7 @@ class Class(unittest.TestCase):
         self.check_begin()
         self.assertNotIn("missing", self.cli("class start"))
         self.check_begin()
+        self.check_shares()
 
     def test_trading_is_halted_before_the_bots_end(self):
         self.cli("class init roster.csv scenario.toml")
