@@ -10,6 +10,7 @@ from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, Fill, Leaderboard, OpenOrder, Position, Round, Standing
 from .market import Book, Level, MarketUpdate, Trade, market_data
+from .performance import Performance, performance
 from .protocol import MARKET, Auction, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
 
@@ -36,6 +37,7 @@ __all__ = [
     "OpenOrder",
     "Order",
     "Pending",
+    "Performance",
     "Pipeline",
     "Position",
     "Refused",
@@ -46,4 +48,5 @@ __all__ = [
     "Trade",
     "account_events",
     "market_data",
+    "performance",
 ]

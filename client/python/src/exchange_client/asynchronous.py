@@ -174,6 +174,7 @@ class AsyncExchange(Client):
     adjust_shares = _awaited(client.adjust_shares)
     account = _in_thread(client.account)
     open_orders = _in_thread(client.open_orders)
+    performance = _in_thread(client.performance)
     book = _in_thread(client.book)
     leaderboard = _in_thread(client.leaderboard)
     events = client.events

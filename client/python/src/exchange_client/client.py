@@ -13,6 +13,8 @@ from . import protocol
 from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, Fill, HttpPort, Leaderboard, OpenOrder
 from .market import Book
+from .performance import Performance
+from .performance import performance as of_fills
 from .protocol import (
     AccountId,
     AtBand,
@@ -407,6 +409,11 @@ def fills(
     if begin is not None and begin < 0:
         raise ValueError(f"after: {begin} is below 0")
     return client._http_port().account_fills(begin, checked(newest_first, bool, "newest_first"))
+
+
+def performance(client: Client, *, after: SupportsIndex | None = None) -> list[Performance]:
+    """What the account earned by trading, after each of its fills, or of those behind an execution, as fills() has them."""
+    return of_fills(fills(client, after=after))
 
 
 def book(client: Client, symbol: str, levels: int = 20) -> Book:

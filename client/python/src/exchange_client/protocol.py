@@ -52,7 +52,7 @@ ANY_NUMBER = 0  # of reply elements
 # The code; the sentence, of a server that knows no codes.
 NO_OPEN_ORDERS = ("no_open_orders", "no open orders")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_EXACT = Context(prec=4 * DIGITS_MAX)  # whatever the program has chosen for its own numbers
+EXACT = Context(prec=4 * DIGITS_MAX)  # whatever the program has chosen for its own numbers
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which .NET writes before its first text
 _BETWEEN = re.compile(rb"[ \t\r\n\0]*(%s)?" % _MARK)  # replies
 _END = re.compile(rb"</results\s*>|<results\s*/>")
@@ -88,13 +88,13 @@ class Status:
 
     @property
     def executed(self) -> Decimal:
-        with localcontext(_EXACT):
+        with localcontext(EXACT):
             return sum((execution.shares for execution in self.executions), Decimal(0))
 
     @property
     def cash(self) -> Decimal:
         """Paid or received for all executions."""
-        with localcontext(_EXACT):
+        with localcontext(EXACT):
             return sum((one.shares * one.price for one in self.executions), Decimal(0))
 
 

@@ -129,6 +129,7 @@ class Exchange(Client):
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
+    performance = client.performance
     book = client.book
     leaderboard = client.leaderboard
 
