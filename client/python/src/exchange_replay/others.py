@@ -8,13 +8,12 @@ one that the accounts of the replay have twice is between them, any other is wit
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable
+from itertools import groupby, repeat
 
-from exchange_client.http_port import HttpPort
+from exchange_client.http_port import Fill, HttpPort
 
-from .mapping import TAKER, Market, Settings, Unusable
+from .mapping import TAKER, Account, Market, Settings, Unusable
 from .tape import units
 
 PASSED_MAX = (
@@ -34,23 +33,27 @@ class Others:
         self.takes: set[int] = set()
         self.seen = 0  # shares of all fills of the replay
 
-    def add(self, fills: Iterable[tuple[str, Any]]) -> None:
+    def add(self, fills: Iterable[tuple[str, Fill]]) -> None:
         """Those of all accounts of a symbol, with the owner, by execution."""
         for _, group in groupby(fills, key=_execution):
             (owner, fill), *others = group
-            self.seen += units(fill["shares"]) * (1 + len(others))
+            self.seen += _shares(fill) * (1 + len(others))
             if others:
                 continue
             if owner == TAKER:
-                self.shares_of_takes += units(fill["shares"])
-                self.takes.add(fill["order"])
+                self.shares_of_takes += _shares(fill)
+                self.takes.add(fill.order)
             else:
-                self.shares += units(fill["shares"])
-                self.orders.add(fill["order"])
+                self.shares += _shares(fill)
+                self.orders.add(fill.order)
 
 
-def _execution(fill: tuple[str, Any]) -> int:
-    return int(fill[1]["execution"])
+def _execution(fill: tuple[str, Fill]) -> int:
+    return fill[1].execution
+
+
+def _shares(fill: Fill) -> int:
+    return units(format(fill.shares, "f"))
 
 
 def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
@@ -60,7 +63,7 @@ def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
     found = Others()
     for market in markets:
         lists = [
-            _fills(HttpPort(address, None, TIMEOUT_S, one.id, settings.account_key), owner, one.id)
+            zip(repeat(owner), _port(address, one, settings).account_fills(None, False))
             for owner, one in market.accounts.items()
         ]
         found.add(heapq.merge(*lists, key=_execution))
@@ -69,7 +72,5 @@ def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
     return found
 
 
-def _fills(port: HttpPort, owner: str, account: str) -> Iterator[tuple[str, Any]]:
-    for page in port._pages(f"/api/accounts/{account}/fills", "next", "after"):
-        for fill in page["fills"]:
-            yield owner, fill
+def _port(address: str, account: Account, settings: Settings) -> HttpPort:
+    return HttpPort(address, None, TIMEOUT_S, account.id, settings.account_key)
