@@ -359,6 +359,20 @@ class Replays(InFolder):
             (self.folder / "exchange.db").unlink()
             (self.folder / "exchange.db.journal").unlink()
 
+    def test_the_report_counts_broken_trades_and_unknown_messages_of_itch(self):
+        path = self.folder / "day.itch"
+        add = Add(START, "ABC", "1", True, 100 * ONE, 100 * ONE)
+        itch.write(path, [add, Execute(START + 1, "ABC", "1", 100 * ONE)])
+        header = path.read_bytes()[3:13]
+        more = [b"B" + header + bytes(8), b"?" + header, b"?" + header]
+        path.write_bytes(
+            path.read_bytes() + b"".join(len(one).to_bytes(2, "big") + one for one in more)
+        )
+        report, found = self.replay("itch", path, "--speed", 0)
+        self.assertEqual(len(found), 1)
+        self.assertIn("trades that were broken later, not undone: 1\n", report)
+        self.assertIn("messages of unknown types, not played: 2\n", report)
+
     def test_what_is_open_at_from_is_placed_first(self):
         path = self.lobster(
             "34200.0,1,1,100,1000000,1",
@@ -380,6 +394,27 @@ class Replays(InFolder):
         report, found = self.replay("lobster", path, "--speed", 0, status=1)
         self.assertEqual(len(found), 1)
         self.assertIn("failed: 2 messages", report)
+
+
+class Replies(InFolder):
+    def test_what_is_not_a_reply_is_one_sentence(self):
+        created = "<results><created/><created/></results>"
+        for reply, problem in (
+            ("garbage", "not a reply"),
+            ("<results><a></results>", "not XML"),
+            ("<results/>", "0 of 1 replies"),
+            ("<results><opened/></results>", "KeyError('id') in b'<opened />'"),
+        ):
+            answers = [created, reply]
+            with support.FakeServer(
+                lambda _, number, answers=answers: answers[number - 1].encode()
+            ) as server, self.subTest(reply=reply):
+                path = self.lobster("34200.0,1,1,100,1000000,1")
+                words = ("--connect", server.address, "--http", "127.0.0.1:1", "--speed", 0)
+                status, report, err = run("lobster", path, *words)
+                self.assertEqual((status, err.count("\n")), (1, 1))
+                self.assertIn(f"exchange-replay: {problem}", err)
+                self.assertIn("failed: 1 messages", report)
 
 
 class WithBots(InFolder):

@@ -19,7 +19,7 @@ from .tape import units
 PASSED_MAX = (
     3 * 10**8
 )  # executions: the read of an account passes those of all accounts, 3 million a second
-TIMEOUT_S = 30
+TIMEOUT_S = 10
 
 
 class Others:
