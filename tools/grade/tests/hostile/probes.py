@@ -215,6 +215,10 @@ def namespaces():
     }
 
 
+def own_namespaces():
+    return {name: os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")}
+
+
 def setns():
     return called(number_of("setns"), os.open("/proc/self/ns/net", os.O_RDONLY), 0)
 
@@ -299,7 +303,7 @@ def secrets(*files):
     return [tried(lambda: open(file).read() and "read") for file in files]
 
 
-PROBES = """descriptors identity first_process log set_id_bits sockets vsock namespaces setns interfaces other_numbers terminal
+PROBES = """descriptors identity first_process log set_id_bits sockets vsock namespaces own_namespaces setns interfaces other_numbers terminal
     other_processes links core_dump kernel_files_that_can_be_written core_pattern places_that_can_be_written results""".split()
 
 
