@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 
 from test_replay import InFolder, run
+from exchange_replay import itch
 
 TRADE = "1,100.00,2,200,1767225600000,True,True\n"
 LINE = "34200.1,1,1,10,1000000,1\n"
@@ -91,6 +92,32 @@ class Damaged(Played):
             with self.subTest(form=form, bad=bad):
                 path = self.file(name, good + bad + "\n" + good)
                 self.assertIn(f"{path}:2: {problem}", self.refused(form, path))
+
+    def test_a_message_of_itch_that_cannot_be_is_named_and_not_played(self):
+        def add(order=2, side=b"B", shares=10, stock=b"ABC     ", price=10_000, locate=1, time=1):
+            body = itch.ADD.pack(order, side, shares, stock, price)
+            return itch.HEADER.pack(b"A", locate, 0, 0, time) + body
+
+        end = itch.HEADER.pack(b"S", 0, 0, 0, 1) + b"C"
+        for bad, problem in (
+            ([add(price=0)], "byte 38: a price that is not above 0"),
+            ([add(shares=0)], "byte 38: a size that is not above 0"),
+            ([add(side=b"X")], "byte 38: side b'X' is neither B nor S"),
+            ([add(order=0)], "byte 38: 0 is not the id of an order"),
+            ([add(order=1)], "byte 38: order 1 of ABC is open already"),
+            ([add(stock=b"XYZ     ")], "byte 38: b'XYZ' has the locate code of b'ABC'"),
+            ([add(stock=b"        ", locate=2)], "byte 38: '' is not a symbol of 1 to 32 charac"),
+            ([add(stock=b"AB\xff     ", locate=2)], "byte 38: b'AB\\xff ' is not a stock"),
+            ([add() + b"x"], "byte 38: a message A of 37 bytes, not 36"),
+            ([b"?" * 101], "byte 38: an unknown message of 101 bytes"),
+            ([itch.HEADER.pack(b"D", 1, 0, 1 << 15, 0) + bytes(8)], "byte 38: a time after mid"),
+            ([itch.HEADER.pack(b"D", 1, 0, 0, 1) + bytes(8)], "byte 38: 0 is not the id of an"),
+            ([end, add()], "byte 52: a message after the one that ends the day"),
+        ):
+            with self.subTest(problem=problem):
+                frames = [len(one).to_bytes(2, "big") + one for one in [add(1), *bad]]
+                path = self.file("day.itch", b"".join(frames))
+                self.assertIn(f"{path}: {problem}", self.refused("itch", path))
 
     def test_text_of_a_file_never_becomes_a_request(self):
         for bad in ('1"/><cancel all="true"/><x y="', "<", "&lt;", "a<b", "1 "):

@@ -105,10 +105,12 @@ def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
                 at = HEADER.size if kind == b"R" else HEADER.size + 13
                 stock = message[at : at + STOCK_BYTES]
                 if stocks.setdefault(locate, stock) != stock:
-                    before = stocks[locate]
-                    raise ValueError(f"stock {stock!r} has the locate code of {before!r}")
+                    before = stocks[locate].strip()
+                    raise ValueError(f"{stock.strip()!r} has the locate code of {before!r}")
                 if locate not in names:
-                    name = symbol_name(stock.decode("ascii").strip())
+                    if not stock.isascii():
+                        raise ValueError(f"{stock!r} is not a stock")
+                    name = symbol_name(stock.decode().strip())
                     names[locate] = name if not symbols or name in symbols else ""
             symbol = names.get(locate)
             event = _event(kind, message, time, symbol) if symbol else None
