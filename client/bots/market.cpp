@@ -82,6 +82,13 @@ bool Market::create_accounts() {
     request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)},
                 PlaceShares{options_.symbol, trader.account, shares}};
     intents_ = {Intent{&trader, {}}, Intent{&trader, {}}};
+    // The two make the market by turns, so a name cannot say which of them does.
+    const std::string name =
+        std::string(options_.symbol.view()) + " bot " + std::to_string(accounts_used_);
+    if (const std::optional<AccountName> shown_as = parse_account_name(name)) {
+      request_.push_back(SetAccount{.account = trader.account, .name = *shown_as});
+      intents_.push_back({&trader, {}});
+    }
     return true;
   }
   return false;
@@ -223,6 +230,8 @@ void Market::answered(std::span<const Answer> answers) {
     if (std::holds_alternative<CancelOrder>(request_[i]) ||
         std::holds_alternative<QueryOrder>(request_[i])) {
       update(*trader, order, answer);
+    } else if (std::holds_alternative<SetAccount>(request_[i])) {
+      continue;  // it trades as well without a name
     } else if (answer.refused) {
       ++refusals_;
       if (std::holds_alternative<PlaceOrder>(request_[i])) trader->spent = true;
@@ -233,8 +242,7 @@ void Market::answered(std::span<const Answer> answers) {
     }
   }
   if (std::holds_alternative<CreateAccount>(request_.front()))
-    intents_.front().trader->exists = std::none_of(
-        answers.begin(), answers.end(), [](const Answer& answer) { return answer.refused; });
+    intents_.front().trader->exists = !answers[0].refused && !answers[1].refused;
 }
 
 bool Market::may_be_asked_again() {

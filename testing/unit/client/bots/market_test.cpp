@@ -112,6 +112,25 @@ TEST_CASE("two traders trade for a hundred thousand requests within their bounds
   CHECK(market.open_orders() >= floor.open_orders());
 }
 
+TEST_CASE("accounts of bots have names that tell them apart, and trade without one if need be") {
+  Floor floor;
+  Market market(options_of(7));
+  std::vector<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Command> commands = market.next();
+    REQUIRE(commands.size() == 3);
+    names.emplace_back(std::get<SetAccount>(commands[2]).name->view());
+    std::vector<Answer> answers = floor.apply(commands);
+    answers[2] = {.refused = true, .why = "an older server"};
+    market.answered(answers);
+  }
+  CHECK(names == std::vector<std::string>{"SPY bot 1", "SPY bot 2"});
+  CHECK(market.refusals() == 0);
+  floor.step(market);
+  CHECK(market.accounts_used() == 2);
+  CHECK(market.open_orders() > 0);
+}
+
 TEST_CASE("the same seed makes the same requests and trades") {
   Floor one, two, other;
   Market market_one(options_of(5)), market_two(options_of(5)), market_other(options_of(6));
