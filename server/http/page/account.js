@@ -12,12 +12,15 @@ const rulesOf = ({access, role, orders_max, orders_per_second_max, position_max}
 export class Account {
   #known = null;  // what #reserves() returns, until an order changes
 
-  // `kept`: the snapshot that this tab had before it was loaded again; the events since are applied to it anew.
+  // `kept`: what keep() returned in this tab before it was loaded again; the events since are applied to it anew.
   constructor(id, key, kept = null) {
     Object.assign(this, {id, key, refusal: null, rules: {}});
-    if (kept) this.#begin(kept);
+    if (kept) this.#begin(kept.snapshot);
     else this.#forget();
+    this.seen = kept?.seen ?? null;
   }
+
+  keep() { return {snapshot: this.snapshot, seen: this.seen}; }
 
   // Executions, newest first; those since the snapshot are also in `news`, with the cancels that no request asked for.
   get fills() { return [...this.news.filter(({event}) => event === "executed"), ...this.earlier]; }
@@ -32,9 +35,11 @@ export class Account {
   // Whether it has the events that there were when it subscribed.
   get isCurrent() { return this.known && this.number >= this.awaited; }
 
-  // What to subscribe to: a snapshot, or every event behind the last one.
+  // What to subscribe to: a snapshot, or every event behind the last one. That one too, where it shows whether this is still
+  // the store that it came from.
   get subscription() {
-    return {account: this.id, ...(this.key && {key: this.key}), ...(this.known && {from: this.number + 1})};
+    const from = this.known && (this.snapshot.batch > 0 ? Math.max(1, this.number) : this.number + 1);
+    return {account: this.id, ...(this.key && {key: this.key}), ...(from && {from})};
   }
 
   // What the server has of the account's fills up to this execution, newest first. Those since then have come, or will, as events.
@@ -58,10 +63,15 @@ export class Account {
       this.awaited = message.newest;
     } else if (message.type === "events") {
       for (const event of message.events) {
+        if (!this.#agrees(event)) {
+          this.#forget();
+          return "resubscribe";
+        }
         if (event.number <= this.number) continue;  // had before
         if (event.number !== this.number + 1) return "drop";
         this.#apply(event);
         this.number = event.number;
+        if (event.number > (this.seen?.number ?? 0)) this.seen = {number: event.number, batch: event.batch, time_us: event.time_us};
       }
     } else if (message.type === "error") {
       if (message.code === "unknown_event") {
@@ -81,6 +91,15 @@ export class Account {
   freeShares(symbol) { return this.positions.get(symbol) ?? 0n; }
   shares(symbol) { return this.freeShares(symbol) + this.reservedShares(symbol); }
 
+  // Whether an event can be of the store of the snapshot and of the newest event seen: a store that took its place has events
+  // of the same numbers.
+  #agrees({number, batch, time_us}) {
+    const {seen, snapshot} = this;
+    if (seen?.number === number) return batch === seen.batch && time_us === seen.time_us;
+    if (!(snapshot.batch > 0)) return true;
+    return number <= snapshot.number ? batch <= snapshot.batch : batch > snapshot.batch;
+  }
+
   #reserves() {
     if (this.#known) return this.#known;
     const known = this.#known = {cash: 0n, shares: new Map()};
@@ -93,7 +112,7 @@ export class Account {
 
   #forget() {
     this.#known = null;
-    Object.assign(this, {number: null, awaited: 0, snapshot: null, balance: 0n, news: [], past: [], trading: new TradingProfit(), positions: new Map(), orders: new Map()});
+    Object.assign(this, {number: null, awaited: 0, snapshot: null, seen: null, balance: 0n, news: [], past: [], trading: new TradingProfit(), positions: new Map(), orders: new Map()});
   }
 
   #begin(snapshot) {

@@ -33,6 +33,7 @@ let readyText = null;   // what /readyz says against being ready
 let fault = null;       // why an answer of /metrics was no use
 let freshAt_s = null;   // when the newest useful one came
 let feedLostAt_s = null;
+let symbolsLostAt_s = null;
 
 // 2. Charts, if the library came.
 let charts = null;
@@ -176,13 +177,16 @@ function nextPageOfSymbols(text) {
 
 function takeSymbols(texts, response) {
   const pages = response.ok ? texts.map(pageOfSymbols) : [null];
-  if (!pages.every((page) => Array.isArray(page?.symbols))) return;
+  if (!pages.every((page) => Array.isArray(page?.symbols))) return loseSymbols();
+  symbolsLostAt_s = null;
   symbols.all = pages.flatMap((page) => page.symbols).filter((one) => typeof one?.symbol === "string");
   if (symbols.chosen === null) choose(symbols.busiest());
   else if (feed.state === "unknown" && symbols.fact(symbols.chosen)) feed.hurry();
   symbols.show();
   drawMarketSoon();
 }
+
+function loseSymbols() { symbolsLostAt_s ??= now_s(); }
 
 function choose(symbol) {
   if (symbol !== null && !isReplaying() && location.hash !== linkTo(symbol)) window.history.replaceState(null, "", linkTo(symbol));
@@ -237,6 +241,7 @@ function connectionState() {
   if (value(past.latest.series, "exchange_active") === 0) return "standby";
   if (readyText !== null) return "unready";
   if (feedLostAt_s !== null && now_s() - feedLostAt_s > stale_s && symbols.chosen !== null && feed.state !== "unknown") return "feed";
+  if (symbolsLostAt_s !== null && now_s() - symbolsLostAt_s > stale_s) return "symbols";
   return "live";
 }
 
@@ -252,6 +257,7 @@ function showState() {
     connecting: ["connecting", "Connecting"],
     stale: ["stale", "Stale", fault ? "The server answers, but not with figures." : "The server is slow to answer.", `${fault ? `${fault}.` : ""}${old}`],
     feed: ["stale", "No market data", "The order book does not arrive.", "The server answers otherwise; subscribing again."],
+    symbols: ["stale", "Stale", "The list of symbols does not arrive.", "The server answers otherwise; asking again."],
     store: ["store", "Store unavailable", "The store is unavailable.", "Nothing is acknowledged until it is available again; nothing acknowledged before is lost. The server resumes by itself."],
     standby: ["stale", "Standby", "This server is a standby: another one is active.", "It shows the market as it follows, executes nothing, and takes over when the active server ends."],
     unready: ["store", "Not ready", "The server is not ready:", readyText ?? ""],
@@ -269,7 +275,7 @@ function showState() {
 }
 
 const metricsPoll = new Poll({path: "metrics", every_s: 1, take: takeMetrics, failed: showState});
-const symbolsPoll = new Poll({path: "api/symbols", every_s: 2, take: takeSymbols, next: nextPageOfSymbols});
+const symbolsPoll = new Poll({path: "api/symbols", every_s: 2, take: takeSymbols, failed: loseSymbols, next: nextPageOfSymbols});
 const readyPoll = new Poll({path: "readyz", every_s: 2, take: ([text], response) => {
   readyText = response.ok ? null : text.trim().slice(0, 200) || `status ${response.status}`;
   showState();
@@ -300,7 +306,7 @@ addEventListener("hashchange", () => {
 });
 addEventListener("online", () => polls.forEach((poll) => poll.hurry()));
 document.addEventListener("visibilitychange", followVisibility);
-addEventListener("pagehide", () => trade.keepOrders());
+addEventListener("pagehide", () => trade.leave());
 document.addEventListener("themechange", drawCharts);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();  // the hash is the symbol's

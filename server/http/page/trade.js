@@ -111,7 +111,7 @@ export class Trade {
     const tab = kept("trade");
     if (!tab || this.feed.account) return;
     const orders = kept("orders") ?? [];
-    this.#follow(new Account(tab.account, tab.key, tab.base));
+    this.#follow(new Account(tab.account, tab.key, tab.base?.snapshot ? tab.base : null));
     for (const [place, sent] of Requests.kept(orders)) this.ticket.place(place, sent);
   }
 
@@ -140,6 +140,12 @@ export class Trade {
 
   // The orders that have no answer, with their age, for the page that is loaded next in this tab.
   keepOrders() { keep("orders", this.feed.requests.keep()); }
+
+  // The page is left, perhaps to be loaded again.
+  leave() {
+    this.keepOrders();
+    if (this.feed.account?.known) this.#keepAccount(this.feed.account);
+  }
 
   show() {
     if (this.feed.accountState === "refused") this.#refuse();
@@ -207,9 +213,12 @@ export class Trade {
       const {price, time_us} = this.#last(symbol);
       if (price !== null) account.trading.notePrice(symbol, price, time_us);
     }
-    if (this.#kept === account.snapshot) return;
+    if (this.#kept !== account.snapshot) this.#keepAccount(account);
+  }
+
+  #keepAccount(account) {
     this.#kept = account.snapshot;
-    keep("trade", {account: account.id, key: account.key, base: account.snapshot});
+    keep("trade", {account: account.id, key: account.key, base: account.keep()});
   }
 
   // The last price of a symbol, in units, and its time; a price of null where it is not known.

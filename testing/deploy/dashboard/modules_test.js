@@ -122,6 +122,27 @@ const tests = {
     equal(account.take({type: "error", code: "service_unavailable"}), "drop");
     equal([account.take({type: "error", code: "unknown_account"}), account.refusal.code], ["refused", "unknown_account"]);
   },
+  "a store in the place of the one that an account is of is noticed by its events, however many it has"() {
+    const opened = (number, batch) => ({number, event: "opened", order: number, symbol: "SPY", side: "buy", shares: "1", limit: "1", open: "1", balance: "1", position: "0", batch, time_us: batch * 10});
+    const signedIn = (...list) => {
+      const account = new Account("1", "");
+      account.take(accountSnapshot(8, {batch: 100}));
+      if (list.length) account.take(events(...list));
+      return account;
+    };
+    const again = (account) => new Account("1", "", JSON.parse(JSON.stringify(account.keep())));
+    const taken = (account, ...list) => [account.take(events(...list)), account.number];
+    equal([signedIn().subscription.from, signedIn(opened(9, 101)).subscription.from, again(signedIn(opened(9, 101))).subscription.from], [8, 9, 8]);
+    equal(taken(signedIn(), opened(8, 100), opened(9, 101)), ["taken", 9]);
+    equal(taken(signedIn(opened(9, 101)), opened(9, 101), opened(10, 101)), ["taken", 10]);
+    equal(taken(again(signedIn(opened(9, 101))), opened(8, 90), opened(9, 101), opened(10, 102)), ["taken", 10]);
+    const another = ["resubscribe", null];
+    equal(taken(signedIn(), opened(8, 101)), another);
+    equal(taken(signedIn(), opened(8, 90), opened(9, 95)), another);
+    equal(taken(signedIn(opened(9, 101)), opened(9, 102)), another);
+    equal(taken(signedIn(opened(9, 101)), {...opened(9, 101), time_us: 7}), another);
+    equal(taken(again(signedIn(opened(9, 101))), opened(8, 90), opened(9, 120)), another);
+  },
   "the rules of an account are those of the newest message that has them"() {
     const account = new Account("1", "");
     account.take(accountSnapshot(8, {access: "frozen", orders_max: 7}));
@@ -192,7 +213,7 @@ const tests = {
     first.take(accountSnapshot(8));
     const fill = executed(9, {shares: "4", price: "9.5", open: "0", balance: "1000", position: "9", time_us: 1});
     first.take(events(fill));
-    const second = new Account("1", "", JSON.parse(JSON.stringify(first.snapshot)));
+    const second = new Account("1", "", JSON.parse(JSON.stringify(first.keep())));
     equal(second.subscription.from, 9);
     second.take(events(fill));
     second.trading.notePrice("SPY", units("12"), 2);

@@ -259,6 +259,20 @@ class PageAlone(unittest.TestCase):
         page.evaluate("exchange.symbols = [null, 7, {symbol: 3}, {symbol: 'ODD'}]")
         page.wait_for_count(1, "#symbols tbody tr")
 
+    def test_a_list_of_symbols_that_cannot_be_read_is_called_stale(self):
+        page = self.with_symbols(symbol("SPY"))
+        self.subscribed(page, "SPY")
+        page.evaluate("exchange.snapshot('SPY', 1, [], [])")
+        page.wait_for_state("live")
+        page.evaluate(
+            """window.realFetch = fetch; window.fetch = async (path, more) =>
+                (path === "api/symbols" ? new Response("<html>Password?") : realFetch(path, more))"""
+        )
+        page.wait_for("document.querySelector('#notice').innerText.includes('list of symbols')")
+        self.assertEqual(page.text("#symbols tbody tr td"), "SPY")
+        page.evaluate("window.fetch = realFetch")
+        page.wait_for_state("live")
+
     def test_rates_are_growth_by_time(self):
         page = self.open()
         page.evaluate(

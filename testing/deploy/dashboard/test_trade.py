@@ -352,6 +352,38 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#free-cash", "1,000.00")
         self.assertEqual((trader.rows("own"), trader.numbers()), ([], [[], 1]))
 
+    def test_a_store_with_as_many_events_and_trades_is_noticed_too(self):
+        ports = dict(zip(("port", "http_port"), free_ports(2)))
+        exchange = self.start(**ports)
+        trader = self.trader(exchange, "1")
+        trader.place("buy", "10", "9.5")
+        exchange.request(order(2, -1, 9), order(2, -1, 9))
+        trader.page.wait_for_count(2, "#fills tbody tr")
+        trader.page.wait_for("document.querySelector('#own').innerText.includes('8 of 10')")
+        exchange.kill()
+        # Before the page comes back, account 1 has four events and more trades of its own.
+        trader.page.evaluate(
+            "window.realWebSocket = WebSocket; window.WebSocket = class { constructor() { throw new Error('away'); } }"
+        )
+        exchange = self.start(**ports)
+        follower = self.trader(exchange, "1")
+        for shares in (1, 2, 3):
+            exchange.request(order(2, -shares, 5), order(1, shares, 5))
+        follower.page.wait_for_count(3, "#fills tbody tr")
+        follower.page.close()
+        trader.page.evaluate("window.WebSocket = realWebSocket")
+        trader.wait_for_text("#free-cash", "970.00")
+        trader.page.wait_for_count(3, "#fills tbody tr")
+        self.assertEqual(trader.rows("own"), [])
+        self.assertEqual(
+            [row[1:3] for row in trader.rows("fills")], [["3", "5"], ["2", "5"], ["1", "5"]]
+        )
+        trader.wait_for_text("#profit", "0.00")
+        if CHARTS.is_file():
+            data = "Chart.getChart('candles').data.datasets.map(({data}) => data)"
+            shares = f"{data}[3].reduce((sum, {{shares}}) => sum + shares, 0)"
+            trader.page.wait_for(f"{shares} === 6")
+
     def test_errors_stand_beside_their_fields(self):
         exchange = self.start()
         exchange.request(order(2, -5, 12))
