@@ -183,6 +183,16 @@ class Archives(Played):
                 path = self.file(name, data)
                 self.assertRegex(self.refused(form, path), f"{path}.*: cannot be read")
 
+    def test_archives_of_each_format_are_played(self):
+        for name in ("SPY.csv.gz", "SPY_message.csv.GZ"):
+            (order,) = self.orders("lobster", self.file(name, gzip.compress(LINE.encode())))
+            self.assertEqual(order["sym"], "SPY")
+        for name, data in (
+            ("a.csv.gz", gzip.compress(TRADE.encode())),
+            ("b.zip", zip_of(("x", TRADE))),
+        ):
+            self.assertEqual(len(self.orders("binance", self.file(f"SPY-trades-{name}", data))), 2)
+
     def test_an_archive_holds_one_file_beside_folders_and_check_sums(self):
         path = self.file(
             "SPY-trades-2026.zip",

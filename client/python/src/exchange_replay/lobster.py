@@ -32,7 +32,10 @@ NEW, REDUCE, DELETE, EXECUTE, HIDDEN, CROSS, HALT = "1234567"
 
 
 def symbol_of(path: Path) -> str:
-    return file_symbol(path, path.name.partition("_")[0].removesuffix(".csv"))
+    name = path.name.partition("_")[0]
+    for packed in (".gz", ".zip", ".csv"):
+        name = name.removesuffix(packed)
+    return file_symbol(path, name)
 
 
 def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
