@@ -206,7 +206,9 @@ def wrapped(
     else:
         made += ["--unshare-user"] + ["--disable-userns"] * ("--disable-userns" in _help())
     made += [] if has_network else ["--unshare-net"]
-    mounts = [*system(), *_private(work)]
+    # A secret of the machine that is gone by now needs no hiding, and bwrap could not hide it.
+    is_gone = lambda place: str(place).startswith(OF_OTHERS) and not os.path.lexists(place)
+    mounts = [mount for mount in system() if not is_gone(mount[0])] + _private(work)
     if uid:
         users = [*_mode("0644"), "--ro-bind-data", str(USERS), "/etc/passwd"]
         mounts.append(("/etc/passwd", users))
@@ -302,9 +304,9 @@ def _proc():
     """Of what is not a process in /proc, nothing is written, and the kernel's own is not seen: its owner is root, whom bwrap does not
     hold back if root starts it."""
     for entry in os.scandir("/proc"):
-        mode = entry.stat(follow_symlinks=False).st_mode
         if entry.name.isdigit() or entry.is_symlink():
             continue
+        mode = entry.stat(follow_symlinks=False).st_mode
         if not mode & 0o4 or entry.name in HIDDEN_IN_PROC:
             yield entry.path, _hidden(entry.path)
         elif entry.is_dir() or mode & 0o222:
