@@ -125,6 +125,7 @@ TEST_CASE("the description has the members and words of an order, and those of o
   CHECK(members_of(schema("SharesAdjustment")) ==
         without(members<AdjustShares>({"account"}), {"id"}));
   CHECK(members_of(schema("NewKey")) == without(members<SetKey>({"account"}), {"id"}));
+  CHECK(members_of(schema("RevokedKey")) == without(members<SetKey>({"account"}), {"id", "key"}));
   CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
 }
 
