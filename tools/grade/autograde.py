@@ -18,6 +18,7 @@ sys.path += [str(TOOL), str(ROOT / "tools/report")]
 
 import exports  # noqa: E402
 import feedback  # noqa: E402
+import sandbox  # noqa: E402
 import student_files  # noqa: E402
 from progress import printable  # noqa: E402
 
@@ -96,12 +97,14 @@ def main(arguments):
 
 def grade_one(chosen):
     user = user_of(chosen.user)
-    with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
-        work = Path(folder)
+    work = Path(tempfile.mkdtemp(prefix="exchange-"))
+    try:
         grade(work, copied(chosen.submission, work), user)
         result = result_of(chosen.form, work)
         if chosen.output:
             shutil.copytree(work / "grades", chosen.output, dirs_exist_ok=True)
+    finally:
+        sandbox.remove(work)  # a build makes folders of any depth
     if chosen.form == "gradescope":
         chosen.result.parent.mkdir(parents=True, exist_ok=True)
         chosen.result.write_text(json.dumps(result, indent=1))

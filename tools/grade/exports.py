@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import processes
+import sandbox
 import student_files
 from student_files import DEPTH_MAX, FILES_MAX, OWN_ERRORS, words_for
 
@@ -89,13 +90,13 @@ def unpacked(archive, parent):
     except (OSError, ValueError):
         saved = {}
     if saved.get("archive") != known:
-        shutil.rmtree(folder, ignore_errors=True)
+        sandbox.remove(folder)  # with what builds have made there
         folder.mkdir(parents=True)
         try:
             problems = unpack_export(archive, folder / "all")
             found, left_out = arrange(folder, problems)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            sandbox.remove(folder)
             raise
         saved = {"archive": known, "submissions": found, "left_out": left_out}
         mark.write_text(json.dumps(saved))

@@ -16,6 +16,7 @@ from results import Results
 from server import NotStarted, first_error, run_build, tail_of, work_folder
 from submissions import Submission, fingerprint, windows_scripts
 
+SANDBOX_FAILS = "bwrap: "  # as its last words begin
 PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
 
 
@@ -204,7 +205,7 @@ def _grade(made, shared, results):
                 found = {"problem": f"{words} ({made.silent})"}
             else:
                 found = _run_part(part, made, shared, results)
-                _check_machine()  # a result of before it failed is not saved
+                _check_machine(shared, results)  # a result of before it failed is not saved
             results.save(part, key, found)
             results.files_are(fingerprint(submission))
         made.parts[part] = found
@@ -244,8 +245,8 @@ def _not_ready(made, shared, results):
             return with_cause(f"its build {how}", log, submission), tail_of(log)
     if is_sandboxed:
         sandbox.cut_network()  # after the build, which may need it
-    _check_machine()
     (results.folder / "server.log").unlink(missing_ok=True)
+    _check_machine(shared, results)
     server = compose.server_for(submission, shared.limits, results.folder)
     try:
         with server:
@@ -256,12 +257,17 @@ def _not_ready(made, shared, results):
             results.style_is(vars(found).copy())
             return "", ""
     except NotStarted as error:
+        _check_machine(shared, results)
         words = server.tail()
         return with_cause(str(error), server.log, submission), words
 
 
-def _check_machine():
-    if why := loopback_problem():
+def _check_machine(shared, results):
+    why = loopback_problem()
+    if shared.limits.sandbox and not why:
+        last = tail_of(results.folder / "server.log").splitlines()[-1:]
+        why = next((line for line in last if line.startswith(SANDBOX_FAILS)), "")
+    if why:
         raise MachineFails(f"this machine cannot grade servers: {why}")
 
 

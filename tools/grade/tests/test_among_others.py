@@ -100,6 +100,15 @@ class Run(toys.TestCase):
         status, _, _, servers = self.graded()  # nothing of it was saved
         self.assertEqual((0, 30), (status, servers["ada"]["points"]))
 
+    def test_a_sandbox_that_cannot_be_made_gives_no_points_and_no_0(self):
+        self.write("all/bob/grade.toml", "command = 'echo \"bwrap: no more\"; exit 1 # {port}'")
+        _, _, log, servers = self.graded()
+        if "no sandbox" in log:
+            self.skipTest("this machine has no sandbox")
+        self.assertEqual(None, servers["bob"]["points"])
+        self.assertIn("cannot grade servers: bwrap: no more", servers["bob"]["problem"])
+        self.assertEqual(30, servers["ada"]["points"])
+
     def test_what_the_grader_fails_at_is_the_problem_of_one(self):
         self.good("bob")
         self.write("out/bob/files.json/x", "")  # where a file of its results would be

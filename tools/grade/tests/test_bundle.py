@@ -91,7 +91,8 @@ class Bundles(toys.TestCase):
         self.check_workflow(workflow)
         inner = zipfile.ZipFile(io.BytesIO(opened.read(".github/grader.zip")))
         source = self.unpacked(inner, "source")
-        self.write("repository/grade.toml", "command = 'exit 3 # {port}'")
+        deep = "mkdir -p " + "d/" * 1500
+        self.write("repository/grade.toml", f"command = 'exit 3 # {{port}}'\nbuild = '{deep}'")
         outputs = self.write("outputs", "earlier=1\n")
         pages = self.folder / "grades"
         self.autograde(source, "classroom", self.folder / "repository", outputs, "--output", pages)

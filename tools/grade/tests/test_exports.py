@@ -2,6 +2,7 @@
 
 import io
 import stat
+import subprocess
 import tarfile
 import threading
 import zipfile
@@ -232,6 +233,8 @@ class Exports(toys.TestCase):
         ada, _ = self.export(files)
         before = submissions.fingerprint(ada)
         (ada.folder / "built").write_text("object")
+        deep = ["mkdir", "-p", "/".join(["d"] * 1500)]  # by its build
+        subprocess.run(deep, cwd=ada.folder, check=True)
         again = submissions.from_export(self.folder / "export.zip", self.folder / "out")[0]
         self.assertTrue((again.folder / "built").exists())
         ada, _ = self.export({**files, "all/bob/readme": ""})
