@@ -8,6 +8,7 @@ import ctypes
 import fcntl
 import functools
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -21,6 +22,7 @@ import processes
 import syscalls
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+CAPABILITIES = (0, 6, 7, 8, 21)  # to give files away, and for others; SYS_ADMIN for namespaces
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "etc", "sys/devices/system/cpu")
 OF_OTHERS = ("/etc", "/opt", "/usr/local")  # may have files that not every user may read
@@ -53,7 +55,14 @@ FILTER, USERS = 8, 9  # descriptors
 def user():
     """The user and group that submissions of this process get; None: that of the grader."""
     uid = UIDS[os.getpid() % len(UIDS)]
-    return uid if os.geteuid() == 0 and _is_mapped(uid) else None
+    return uid if _has_privileges() and _is_mapped(uid) else None
+
+
+def _has_privileges():
+    """Those that root has, but in many containers."""
+    status = Path("/proc/self/status").read_text()
+    found = int(re.search(r"^CapEff:\s*(\w+)", status, re.M)[1], 16)
+    return os.geteuid() == 0 and all(found >> one & 1 for one in CAPABILITIES)
 
 
 def _is_mapped(uid):
@@ -67,7 +76,7 @@ def _is_mapped(uid):
 def enter():
     """From now on this process, which has no threads, has privileges over the sandboxes that it starts, though none over the machine:
     to count their memory and to cut_network()."""
-    if os.geteuid() == 0:
+    if _has_privileges():
         return
     uid, gid = os.getuid(), os.getgid()
     _unshare(CLONE_NEWUSER)
@@ -77,7 +86,7 @@ def enter():
 
 
 def cut_network():
-    """From now on this process, and those that it starts, see no network but a loopback of their own. Needs root, or enter()."""
+    """From now on this process, and those that it starts, see no network but a loopback of their own. Needs enter()."""
     _unshare(CLONE_NEWNET)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))

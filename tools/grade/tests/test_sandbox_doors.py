@@ -26,8 +26,11 @@ from test_sandbox import WHY_NOT
 
 PROBES = Path(__file__).parent / "hostile/probes.py"
 REFUSED = {"EPERM", "ENOSYS"}
-# Root, unless it is that of a user namespace with few users.
-HAS_USERS = os.geteuid() == 0 and "4294967295" in Path("/proc/self/uid_map").read_text()
+STATUS, MAP = (Path("/proc/self", name).read_text() for name in ("status", "uid_map"))
+CAP_SYS_ADMIN = 1 << 21
+# Root, unless it is that of a container, or of a user namespace with few users.
+HAS_USERS = bool(int(re.search(r"CapEff:\s*(\w+)", STATUS)[1], 16) & CAP_SYS_ADMIN)
+HAS_USERS = HAS_USERS and os.geteuid() == 0 and "4294967295" in MAP
 X86_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
 

@@ -113,12 +113,15 @@ def places_that_can_be_written():
     own = {os.getcwd(), "/tmp", "/proc", "/dev/shm", "/dev/pts", os.environ["HOME"]}
     found = []
     for path, folders, names in os.walk("/"):
-        here = [os.path.join(path, name) for name in folders]
-        folders[:] = [os.path.basename(one) for one in here if one not in own]
+        folders[:] = [name for name in folders if os.path.join(path, name) not in own]
         for one in [path, *(os.path.join(path, name) for name in names)]:
-            if one not in own and not os.path.islink(one) and os.access(one, os.W_OK):
+            if os.access(one, os.W_OK, follow_symlinks=False) and not is_device(one):
                 found.append(one)
-    return [one for one in found if not stat.S_ISCHR(os.stat(one).st_mode)]
+    return found
+
+
+def is_device(path):
+    return stat.S_ISCHR(os.lstat(path).st_mode) or os.path.islink(path)
 
 
 def identity():
