@@ -16,7 +16,8 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
 CLONE_NEWIPC = 0x08000000
-OPEN_FILES_MAX = 20_000  # of a server, all its processes together: they are looked at, and each may hold buffers of the kernel
+# Of a server, all its processes together, and of one of them: they are looked at, and each may hold buffers of the kernel.
+OPEN_FILES_MAX, OPEN_FILES_OF_ONE_MAX = 100_000, 20_000
 LISTENING = "0A"  # a state in /proc/net/tcp
 
 _tools = {}  # pid -> Popen: children of the grader that are no part of a server
@@ -62,8 +63,8 @@ def limit(name, value):
 def open_files():
     """How many a process may have, as it is set and as it may set it: no more than the grader looks at."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    bounded = [OPEN_FILES_MAX if one == resource.RLIM_INFINITY else one for one in limits]
-    return [min(one, OPEN_FILES_MAX) for one in bounded]
+    most = OPEN_FILES_OF_ONE_MAX
+    return [most if one == resource.RLIM_INFINITY else min(one, most) for one in limits]
 
 
 def kill_group(pid, number=signal.SIGKILL):

@@ -133,6 +133,7 @@ def environment(kept, has_network=False):
 def make_private(work, owner=None):
     for name in PRIVATE:
         (work / name).mkdir(parents=True, exist_ok=True)
+        (work / name).chmod(0o755)  # no set-group-id bit of a folder above
         if owner:
             os.chown(work / name, owner, owner)
 
@@ -169,12 +170,14 @@ def lent(folder):
         before = os.stat(Path(folder).resolve().parent)
     if uid:
         _all_below(folder, "chown", "-RhP", f"{uid}:{uid}")
+    # Set-id bits of folders are inherited, and what copies them would fail.
+    _all_below(folder, "chmod", "-R", "ug-s")
     try:
         yield
     finally:
         if uid:
             _all_below(folder, "chown", "-RhP", f"{before.st_uid}:{before.st_gid}")
-        # Folders too, whose content others may reach although their owner does not.
+        # Folders, too, become readable: others may reach what is in them although their owner does not.
         _all_below(folder, "chmod", "-R", "u+rX,ug-s")
 
 

@@ -205,6 +205,16 @@ class Secrets(toys.TestCase):
 
 
 class Lent(toys.TestCase):
+    def test_a_folder_of_a_group_does_not_stop_a_build(self):
+        self.write("all/own/x", "")
+        for name in ("all", "all/own", "."):
+            (self.folder / name).chmod(0o2755)
+        with sandbox.lent(self.folder / "all/own"):
+            sandbox.make_private(self.folder / "out")
+            (self.folder / "all/own/made").mkdir()
+        for name in ("all/own/made", "out/data", "out/tmp", "out/home"):
+            self.assertEqual(0, (self.folder / name).stat().st_mode & 0o6000, name)
+
     def test_set_id_bits_are_gone_afterwards_wherever_they_are(self):
         top, names = self.folder / "top", ("plain", "-rf", "line\nbreak", "closed/in", "a b/c")
         for name in names:
