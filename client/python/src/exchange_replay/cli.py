@@ -310,8 +310,8 @@ def symbols_of(words: str) -> list[str]:
 
 
 def check_files(kind: str, paths: Sequence[Path]) -> None:
-    """Files that cannot be merged by the times in them."""
-    known: dict[tuple[str, str], Path] = {}  # by what two files must not have both
+    """Raises Unusable for files that cannot be merged by the times in them."""
+    known: dict[tuple[str, str], Path] = {}  # by what identifies the messages
     dates: dict[str, Path] = {}
     for path in paths:
         same = ("file", str(path.resolve()))

@@ -1,8 +1,8 @@
 """What other accounts traded with a replay, from the fills of its accounts.
 
-A reply does not say who an order was executed against: an order of which a bot took ten shares, and whose ten
-shares on the tape went to an order of the bot, looks untouched. The HTTP port lists each execution with its number:
-one that the accounts of the replay have twice is between them, any other is with another account.
+A reply does not contain the other side of an execution: if a bot took ten shares of an order, and an execution of
+ten shares on the tape went to an order of the bot, the order looks untouched. The HTTP port lists each execution with
+its number: if the accounts of the replay have it twice, it is between them, else it is with another account.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from exchange_client.http_port import Fill, HttpPort
 from .mapping import TAKER, Account, Market, Settings, Unusable
 from .tape import units
 
-PASSED_MAX = (
-    3 * 10**8
-)  # executions: the read of an account passes those of all accounts, 3 million a second
+# Executions. The read of one account passes those of all accounts, some 3 million in a second.
+PASSED_MAX = 3 * 10**8
 TIMEOUT_S = 10
 
 
 class Others:
-    """Shares that other accounts traded, and the orders of the replay which they were executed against."""
+    """Shares that other accounts traded, and the ids of the orders of the replay on the other side."""
 
     def __init__(self) -> None:
-        self.shares = (
-            self.shares_of_takes
-        ) = 0  # of orders of the tape; of those for executions of the tape
+        # Of orders of the tape, and of the orders that were sent for executions of the tape.
+        self.shares = self.shares_of_takes = 0
         self.orders: set[int] = set()
         self.takes: set[int] = set()
         self.seen = 0  # shares of all fills of the replay
@@ -57,7 +55,7 @@ def _shares(fill: Fill) -> int:
 
 
 def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
-    """Raises ExchangeError, and Unusable where the HTTP port does not have what was executed."""
+    """Raises ExchangeError; Unusable if the HTTP port does not list all executions, or lists too many."""
     if settings.accounts * settings.report.trades > PASSED_MAX:
         raise Unusable(f"too many fills to read: {settings.report.trades:,} trades")
     found = Others()

@@ -38,7 +38,7 @@ class BadTape(Exception):
 
 
 class Contradiction(Exception):
-    """A message does not fit to those before it; the sentence lacks the place."""
+    """A message contradicts those before it. The sentence lacks the place, which the reader knows."""
 
 
 class Place:
@@ -156,7 +156,7 @@ def text(units: int) -> str:
 
 @lru_cache(CACHED)
 def units(number: str) -> int:
-    """Raises ValueError for what is not a number from 0 on, of at most 8 decimals."""
+    """Raises ValueError if it is not a number from 0 on with at most 8 decimals."""
     if not _NUMBER.fullmatch(number):
         raise ValueError(f"{number!r} is not a number")
     scaled = _EXACT.multiply(Decimal(number), Decimal(ONE))
@@ -173,7 +173,7 @@ def positive(units: int, what: str) -> int:
 
 
 def whole(number: str) -> int:
-    """Raises ValueError for what is not digits alone."""
+    """Raises ValueError if it is not digits alone."""
     if not (number.isascii() and number.isdigit()):
         raise ValueError(f"{number!r} is not a whole number")
     return int(number)
@@ -189,7 +189,7 @@ def symbol_name(name: str) -> str:
 
 
 def file_symbol(path: Path, name: str) -> str:
-    """That of a file whose name begins with it."""
+    """The symbol that the name of a file begins with. Raises BadTape."""
     try:
         return symbol_name(name)
     except ValueError as error:
@@ -198,7 +198,7 @@ def file_symbol(path: Path, name: str) -> str:
 
 @contextmanager
 def open_tape(path: Path) -> Iterator[BinaryIO]:
-    """The file, unpacked if its name ends in .gz or .zip. Raises BadTape."""
+    """The file, unpacked if its name ends in .gz or .zip. Raises BadTape if it cannot be opened."""
     with ExitStack() as stack:
         try:
             file: BinaryIO = stack.enter_context(path.open("rb"))
@@ -212,9 +212,7 @@ def open_tape(path: Path) -> Iterator[BinaryIO]:
                 file = io.BufferedReader(unpacked)
         except BadTape:
             raise
-        except (
-            Exception
-        ) as error:  # of damaged archives the libraries raise exceptions of ten kinds
+        except Exception as error:  # the libraries raise ten kinds of them for damaged archives
             raise BadTape(f"{path}: cannot be read: {_reason(error)}") from None
         yield file
 
@@ -254,7 +252,7 @@ def blocks(place: Place, size: int) -> Iterator[bytes]:
 def rows(place: Place, columns: Mapping[str, int]) -> Iterator[list[str]]:
     """The cells of each line of a CSV file, without blank lines and a header; none of the formats quotes.
 
-    columns: where a header must have the names that are known, in small letters alone.
+    columns: the columns of known names in a header, by name, in small letters without spaces.
     Raises BadTape for what cannot be read or is not ASCII, and for a header of other columns.
     """
     with open_tape(place.path) as file:
@@ -286,7 +284,7 @@ def rows(place: Place, columns: Mapping[str, int]) -> Iterator[list[str]]:
 
 
 def _is_header(cells: list[str]) -> bool:
-    """A line of names alone: what is only a damaged line of data has a number somewhere."""
+    """Names alone: a damaged line of data still has a number somewhere."""
     return all(
         _HEADER_CELL.fullmatch(cell) and cell.lower() not in NO_HEADER_CELLS for cell in cells
     )
