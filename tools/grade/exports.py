@@ -140,6 +140,12 @@ def arrange(folder, problems):
     return found, left_out
 
 
+def students_of_folder(name):
+    """Of one that was unpacked from an export of Moodle by hand; none of any other."""
+    match = MOODLE_FOLDER.fullmatch(name)
+    return about_of(match)["students"] if match else []
+
+
 def about_of(match):
     words = [word for word in (match.groupdict().get("id"), match["name"]) if word]
     return {"name": match["name"], "students": [words]}
@@ -441,6 +447,8 @@ def write_all(entries, into, left):
     into.mkdir()
     for entry in entries:
         write(entry, into, left)
+    if not any(into.iterdir()):
+        raise BadArchive("it has no files")
 
 
 def parts_of(name):

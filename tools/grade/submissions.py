@@ -239,7 +239,10 @@ def from_submissions(folder):
     )
     if not found:
         raise BadInput(f"--submissions {folder} has no subfolders: each of them is a submission")
-    return [from_folder(path.resolve()) for path in found]
+    every = [from_folder(path.resolve()) for path in found]
+    for path, made in zip(found, every, strict=True):
+        made.students = exports.students_of_folder(path.name)
+    return every
 
 
 def from_compose(folder):

@@ -157,19 +157,21 @@ class Exports(toys.TestCase):
         self.assertIn("cannot be unpacked: ", found["cut"].problem)
 
     def test_what_cannot_be_unpacked_is_named(self):
-        ada, bob, cyd, dan, eve = self.export(
+        ada, bob, cyd, dan, eve, fay = self.export(
             {
                 "all/ada/server.rar": b"Rar!\x1a\7\1",
                 "all/bob/server.zip": b"7z\xbc\xaf\x27\x1c",
                 "all/cyd/server.7z": b"",
                 "all/dan/a.zip": zipped({"run.sh": RUN}),
                 "all/dan/readme": "",
+                "all/fay/a.tar": bytes(10240),
                 "all/eve/server.rar": zipped({"run.sh": RUN}),  # not what its name says
             }
         )
         self.assertIn("server.rar cannot be unpacked: the grader cannot unpack .rar", ada.problem)
         self.assertIn("cannot unpack .7z, only zip and tar", bob.problem)
         self.assertIn("cannot unpack .7z", cyd.problem)
+        self.assertIn("a.tar cannot be unpacked: it has no files", fay.problem)
         self.assertIn("an archive in it was not unpacked: a.zip", dan.problem)
         self.assertEqual("", eve.problem)
 

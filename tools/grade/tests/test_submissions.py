@@ -188,6 +188,12 @@ class Found(toys.TestCase):
         self.assertEqual(("M?ller", "M\ufffdller", "m-ller"), (one.name, one.known_as, one.slug))
         self.assertIn("\ufffd.sh has line ends", submissions.windows_scripts(one))
 
+    def test_folders_of_moodle_that_were_unpacked_by_hand_have_students(self):
+        for name in ("Ada L._4711_assignsubmission_file_", "Bob_4712"):
+            self.write(f"all/{name}/run.sh", "")
+        ada, bob = submissions.from_submissions(self.folder / "all")
+        self.assertEqual(([["4711", "Ada L."]], []), (ada.students, bob.students))
+
     def test_an_archive_in_a_folder_is_named(self):
         for name in ("ada/a.rar", "ada/b.tar.gz", "ada/c.zip", "ada/d.7z"):
             self.write(name, "")
