@@ -121,7 +121,9 @@ def places_that_can_be_written():
 
 
 def is_device(path):
-    return stat.S_ISCHR(os.lstat(path).st_mode) or os.path.islink(path)
+    """A link is not looked at, nor what is gone meanwhile."""
+    mode = os.lstat(path).st_mode if os.path.lexists(path) else stat.S_IFLNK
+    return stat.S_ISCHR(mode) or stat.S_ISLNK(mode)
 
 
 def identity():
