@@ -322,7 +322,7 @@ def _proc():
         if not mode & 0o4 or entry.name in HIDDEN_IN_PROC:
             yield entry.path, _hidden(entry.path)
         elif entry.is_dir() or mode & 0o222:
-            yield entry.path, ["--ro-bind", entry.path, entry.path]
+            yield entry.path, ["--ro-bind-try", entry.path, entry.path]
 
 
 def secrets(top):
