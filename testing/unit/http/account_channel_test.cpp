@@ -1,4 +1,8 @@
 // Events of accounts over WebSocket (docs/account-stream.md), through real sockets.
+#include <atomic>
+#include <set>
+#include <thread>
+
 #include "auth/scrypt.hpp"
 #include "support/tcp_client.hpp"
 #include "unit/http/follow.hpp"
@@ -449,4 +453,37 @@ TEST_CASE_METHOD(FollowAccount, "events do not wait for the pause after a projec
   transact(2, "<order sym='SPY' amount='-1' limit='9'/>");
   transact(1, "<order sym='SPY' amount='1' limit='1'/>");
   CHECK(events(socket, 1)[0]["event"] == "opened");
+}
+
+TEST_CASE_METHOD(FollowAccount,
+                 "fills up to the snapshot and events after it have each execution once") {
+  options.core.projection_interval_ms = 1;
+  start();
+  trade();
+  std::atomic<bool> enough = false;
+  std::thread trading([&] {
+    while (!enough) {
+      transact(2, "<order sym='SPY' amount='-1' limit='9'/>");
+      transact(1, "<order sym='SPY' amount='1' limit='9'/>");
+    }
+  });
+  Json snapshot, message;
+  Socket socket = follow_account("1");
+  snapshot = receive(socket);
+  std::set<ExecutionId> expected, of_events;
+  while (of_events.size() < 10) {
+    message = receive(socket);
+    for (const Json& event : message["events"])
+      if (event["event"] == "executed")
+        CHECK(of_events.insert(event["execution"].get<ExecutionId>()).second);
+  }
+  enough = true;
+  trading.join();
+  const ExecutionId before = snapshot["newest_execution"], last = *of_events.rbegin();
+  CHECK(*of_events.begin() > before);
+  const Json fills = get("/api/accounts/1/fills").json();
+  for (const Json& fill : fills["fills"])
+    if (fill["execution"] > before && fill["execution"] <= last)
+      expected.insert(fill["execution"].get<ExecutionId>());
+  CHECK(of_events == expected);
 }
