@@ -170,6 +170,38 @@ class PageAlone(unittest.TestCase):
                 && getComputedStyle(one).opacity !== "1").map((one) => one.outerHTML)"""
             self.assertEqual(page.evaluate(faint), [])
             self.assertIn("What is shown is from", page.text("#notice"))
+            landmark = "header, nav, main, footer, section[aria-label]"
+            self.assertTrue(
+                page.evaluate(f"document.querySelector('#notice').matches('{landmark}')")
+            )
+
+    def test_tables_drawn_as_grids_are_tables_to_a_screen_reader(self):
+        page = self.with_symbols(symbol("SPY"))
+        self.subscribed(page, "SPY")
+        page.evaluate("exchange.snapshot('SPY', 1, [['9', '1', 1]], [['10', '2', 1]])")
+        page.wait_for_count(2, "#ladder .level")
+        page.call("Accessibility.enable")
+        nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+        by_id = {node["nodeId"]: node for node in nodes}
+
+        def roles(node):
+            yield node["role"]["value"]
+            for child in node.get("childIds", []):
+                yield from roles(by_id[child])
+
+        (book,) = (
+            node
+            for node in nodes
+            if node["role"]["value"] == "table" and node["name"]["value"] == "Order book"
+        )
+        found = list(roles(book))
+        self.assertEqual(found.count("columnheader"), 4)
+        self.assertGreaterEqual(found.count("row"), 4)
+        self.assertGreaterEqual(found.count("cell"), 9)
+        # A role there is an error of HTML where the table has none of its own.
+        self.assertEqual(
+            page.evaluate("document.querySelectorAll(':is(tr, th, td)[role]').length"), 0
+        )
 
     def test_the_first_screen_is_not_filled_by_its_header(self):
         for width, height, most in ((1920, 1080, 55), (1280, 800, 50), (1000, 700, 50)):

@@ -57,6 +57,10 @@ class ReportPage(unittest.TestCase):
     def drawn(self, page, expression):
         return page.evaluate(f"(({{chart}}) => {expression})(charts[0])")
 
+    def test_the_character_set_is_where_parsers_look_for_it(self):
+        self.show(title="Ä report")
+        self.assertIn(b'<meta charset="utf-8">', self.file.read_bytes()[:1024])
+
     def test_text_is_never_markup(self):
         text = [HOSTILE, {"text": HOSTILE, "kind": "code"}]
         page = self.show(
