@@ -407,15 +407,15 @@ void Runner::Step::operator()(const InitClass& wanted) {
   ClassFolder folder(wanted.folder);
   Written written;
   try {
-    written = folder.write(
-        {.roster = wanted.roster,
-         .scenario = wanted.scenario,
-         .page = (settings.security.tls ? "https://" : "http://") + settings.http_address(),
-         .names = wanted.names,
-         .identity = wanted.identity,
-         .check = [&](const Scenario& scenario, std::size_t students) {
-           check_scenario(scenario, students, wanted.scenario);
-         }});
+    written = folder.write({.roster = wanted.roster,
+                            .scenario = wanted.scenario,
+                            .page = (settings.security.tls ? "https://" : "http://") +
+                                    client::split_addresses(settings.http_address()).front(),
+                            .names = wanted.names,
+                            .identity = wanted.identity,
+                            .check = [&](const Scenario& scenario, std::size_t students) {
+                              check_scenario(scenario, students, wanted.scenario);
+                            }});
   } catch (const std::invalid_argument& error) {
     throw UsageError(printable(error.what()));
   }
@@ -464,12 +464,13 @@ void Runner::Step::operator()(const StopClass& wanted) {
 void Runner::Step::operator()(const NewClassDay& wanted) {
   OfClass all(*this, wanted.folder);
   resumable([&] {
-    if (all.has_day(wanted.day) && all.has_begun().value_or(true)) {
-      if (all.step().status == exit_ok)
-        all.step().status = runner.fail("day " + wanted.day +
-                                            " was closed before, and the next one has begun: "
-                                            "'exchange-cli class start' creates what it lacks",
-                                        exit_refused);
+    const bool is_over = all.has_day(wanted.day) && all.has_begun().value_or(false);
+    if (all.step().status != exit_ok) return;
+    if (is_over) {
+      all.step().status = runner.fail("day " + wanted.day +
+                                          " was closed before, and the next one has begun: "
+                                          "'exchange-cli class start' creates what it lacks",
+                                      exit_refused);
       return;
     }
     if (!all.halt_and_stop_bots()) return;
