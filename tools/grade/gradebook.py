@@ -25,7 +25,7 @@ AROUND = re.compile(r"^Assignment: ?| \((?:\d+|Real)\)$", re.I)
 GRADES_OF_MOODLE = re.compile(r": |\)$")
 PARTICIPANT = re.compile(r"\D+(\d+)")
 SEPARATORS = ",;\t"
-SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # for Excel; no platform reads it
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?(?:\r\n?|\n)', re.I)  # for Excel; no platform reads it
 csv.field_size_limit(1 << 30)  # a comment in a gradebook may be long
 SHORTEST_NAME = 3  # letters of one that is compared with a part of another
 
@@ -98,7 +98,10 @@ def read(file, assignment):
 
 def width_of(text, delimiter):
     """Cells of the first line, which may have another separator inside quotes."""
-    return len(next(csv.reader([text.partition("\n")[0]], delimiter=delimiter), []))
+    try:
+        return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    except csv.Error:
+        return 0
 
 
 def parsed(text, delimiter, file):

@@ -141,6 +141,8 @@ class Gradebook(unittest.TestCase):
             text = '"Name, all"\tLogin\nZo\xeb\tz\n'
             rows, _ = self.filled(text, [(one("Zo\xeb"), 1, 1)], encoding=encoding)
             self.assertEqual(["Zo\xeb", "z", "1.00"], rows[1])
+        rows, _ = self.filled("sep=;\rName;Login\rZoe;z\r", [(one("z"), 1, 1)])  # of old Macs
+        self.assertEqual(["Zoe", "z", "1.00"], rows[1])
         with self.assertRaisesRegex(BadInput, "neither UTF-8 nor UTF-16"):
             self.filled("Name,Login\nZo\xeb,z\n", [], encoding="latin-1")
 

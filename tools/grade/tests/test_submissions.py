@@ -3,7 +3,9 @@
 import os
 import subprocess
 import time
+import zlib
 from pathlib import Path
+from unittest import mock
 
 import sandbox
 import submissions
@@ -167,6 +169,26 @@ class Found(toys.TestCase):
         }.items():
             self.assertIn(words, found[name].problem, name)
             self.assertLess(len(found[name].problem), 600, name)
+
+    def test_any_exception_of_one_is_a_sentence_about_it(self):
+        self.write("all/ada/run.sh", "#!/bin/sh\nexec x $1\n", executable=True)
+        errors = [
+            MemoryError(),
+            RecursionError("x"),
+            OverflowError("x"),
+            IndexError(),
+            KeyError("x"),
+        ]
+        errors += [
+            UnicodeError("x"),
+            zlib.error("x"),
+            PermissionError(13, "denied"),
+            RuntimeError(),
+        ]
+        for error in errors:
+            with mock.patch("submissions.compose_folders", side_effect=error):
+                (ada,) = submissions.from_submissions(self.folder / "all")
+            self.assertRegex(ada.problem, r"^its files cannot be read: \S", repr(error))
 
     def test_a_link_that_leads_out_is_not_read(self):
         secret = self.write("secret", "#!/bin/sh\nexec x 12345 $1\r\n")
