@@ -33,6 +33,10 @@ class NotStarted(Exception):
     """One sentence; the end of the log is asked for separately."""
 
 
+class PortTaken(NotStarted):
+    """By a program that is not of the submission."""
+
+
 @dataclass(frozen=True)
 class Limits:
     start_s: float = 30  # until it listens
@@ -151,7 +155,7 @@ class CommandServer:
         began = time.monotonic()
         self.port = port or self.submission.fixed_port or free_port()
         if processes.is_listening(self.port):
-            raise NotStarted(f"another program of this machine listens on its port {self.port}")
+            raise PortTaken(f"another program of this machine listens on its port {self.port}")
         tries = 0
         while True:
             before = len(self.events)  # a limit may be broken at once
