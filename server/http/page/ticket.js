@@ -110,7 +110,7 @@ export class Ticket {
     else if (frozen) text = "Account is frozen";
     else if (!canSend) text = "Choose a symbol";
     setText(button, text);
-    const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value) ?? 0n);
+    const cost = kind.value === "market" ? null : (amount ?? 0n) * (units(limit.value.trim()) ?? 0n);
     if (cost) showCash(byId("cost"), cost, side.value === "buy" ? "Reserves cash: " : "Brings at least: ");
     else setText(byId("cost"), kind.value === "market" ? "At the best prices there are, whatever they are." : "");
     const late = this.#late && account?.orderOf(this.#late);

@@ -251,7 +251,7 @@ export class Trade {
   #showProfit({profit, points}) {
     byId("profit").className = profit > 0n ? "good" : profit < 0n ? "bad" : "";
     showCash(byId("profit"), profit, profit > 0n ? "+" : "");
-    setText(byId("profit-since"), points.length ? `since ${dayAndClock(points[0].time_us)}, at last prices` : "no trade yet");
+    setText(byId("profit-since"), points.length ? `since ${dayAndClock(points[0].time_us)}` : "no trade yet");
     const {corners, zero} = curve(points, 100, 30);
     const [zeroPath, line] = byId("profit-curve").children;
     zeroPath.setAttribute("d", `M0 ${zero}H100`);
