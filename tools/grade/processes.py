@@ -8,14 +8,18 @@ import functools
 import os
 import resource
 import signal
+import socket
 import stat
+import struct
 import subprocess
 import time
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
-CLONE_NEWIPC = 0x08000000
+# Of the kernel's list of sockets.
+NETLINK_SOCK_DIAG, BY_FAMILY, REQUEST_ALL, ANY_STATE = 4, 20, 0x301, 0xFFFFFFFF
+SHOW_MEMORY, MEMORY, NLMSG_ERROR, NLMSG_DONE = 0x20, 5, 2, 3
 # Of a server, all its processes together, and of one of them: they are looked at, and each may hold buffers of the kernel.
 OPEN_FILES_MAX, OPEN_FILES_OF_ONE_MAX = 100_000, 20_000
 LISTENING = "0A"  # a state in /proc/net/tcp
@@ -239,28 +243,57 @@ def _memory_device():
         os.close(descriptor)
 
 
-def join_messages(first):
-    """The calling thread sees System V's shared memory, queues and semaphores of the sandbox whose first process is `first`, and no
-    longer the machine's. Returns whether it does."""
+def join(first, kinds):
+    """The calling thread sees what namespaces hold of the sandbox whose first process is `first`, and no longer what the machine's do.
+    Returns whether it does."""
     try:
-        place = os.open(f"/proc/{_in_sandbox(first)}/ns/ipc", os.O_RDONLY | os.O_CLOEXEC)
+        pid = _in_sandbox(first)
+        for kind in kinds:
+            place = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                own = os.stat(f"/proc/thread-self/ns/{kind}").st_ino
+                if os.fstat(place).st_ino != own and ctypes.CDLL(None).setns(place, 0):
+                    return False
+            finally:
+                os.close(place)
     except OSError:
         return False
-    try:
-        if os.fstat(place).st_ino == os.stat("/proc/thread-self/ns/ipc").st_ino:
-            return False
-        return ctypes.CDLL(None).setns(place, CLONE_NEWIPC) == 0
-    finally:
-        os.close(place)
+    return True
 
 
 def message_bytes():
-    """Memory of what join_messages() shows, whether or not a process uses it."""
+    """Memory of System V's segments, queues and semaphores that the calling thread sees, whether or not a process uses it."""
     return sum(
         int(row[column]) * unit
         for table, column, unit in (("shm", "rss", 1), ("msg", "cbytes", 1), ("sem", "nsems", 64))
         for row in _rows(f"/proc/sysvipc/{table}")
     )
+
+
+def socket_bytes():
+    """What is on its way through UNIX sockets, of all that the calling thread sees; 0 where the kernel does not tell."""
+    total = 0
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as kernel:
+        wanted = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, ANY_STATE, 0, SHOW_MEMORY, 0, 0)
+        head = struct.pack("=IHHII", 16 + len(wanted), BY_FAMILY, REQUEST_ALL, 1, 0)
+        kernel.send(head + wanted)
+        while True:
+            data, at = kernel.recv(1 << 16), 0
+            while at < len(data):
+                length, kind = struct.unpack_from("=IH", data, at)
+                if kind in (NLMSG_ERROR, NLMSG_DONE):
+                    return total
+                total += sum(_queued(data[at + 32 : at + length]))
+                at += length + 3 & ~3
+
+
+def _queued(attributes):
+    at = 0
+    while at < len(attributes):
+        length, kind = struct.unpack_from("=HH", attributes, at)
+        if kind == MEMORY:
+            yield struct.unpack_from("=3I", attributes, at + 4)[2]
+        at += max(4, length + 3 & ~3)
 
 
 def _rows(file):

@@ -302,7 +302,7 @@ def run_build(submission, work, log, limits):
     with processes.Tool(words, **options) as run:
         os.close(output.input)
         folders, may_kill = [work / "tmp", work / "home"], lambda why: not killed.append(why)
-        watch = Watch(run.pid, limits, folders, log, may_kill)
+        watch = Watch(run.pid, limits, folders, log, may_kill, limits.build_network)
         try:
             status = run.wait(limits.build_s)
         except subprocess.TimeoutExpired:

@@ -77,16 +77,19 @@ class Log(threading.Thread):
 
 class Watch(threading.Thread):
     """Kills all processes of `first` when they exceed a limit. `may_kill(why)` is asked before, and is told the reason.
-    `folders`: those that count for the limit of the disk."""
+    `folders`: those that count for the limit of the disk. `has_network`: it has that of the machine.
+    """
 
-    def __init__(self, first, limits, folders, log, may_kill):
+    def __init__(self, first, limits, folders, log, may_kill, has_network=False):
         super().__init__(daemon=True)
         self.first, self.limits, self.folders, self.log = first, limits, folders, log
         self.may_kill = may_kill
         self.peak_bytes = 0
         self.free_bytes = _free_bytes(log)
-        self.sees_messages = False
+        self.kinds = ("ipc",) if has_network else ("ipc", "net")
+        self.has_joined = False
         self.unnamed = (0, 0)  # bytes of memory and disk, as last seen
+        self.in_sockets = 0
         self.memory_files = self.memory_files_then = machine_memory()[2]
         self.over = threading.Event()
         self.start()
@@ -121,6 +124,8 @@ class Watch(threading.Thread):
             self.memory_files = memory_files
             device = os.stat(self.log).st_dev
             self.unnamed = processes.unnamed_files_bytes(pids, device)
+            if self.has_joined and "net" in self.kinds:
+                self.in_sockets = processes.socket_bytes()
         used = self._memory_bytes(pids)
         self.peak_bytes = max(self.peak_bytes, used)
         if used > limits.memory_bytes:
@@ -143,10 +148,10 @@ class Watch(threading.Thread):
         own, mapped = processes.memory_bytes(pids)
         in_files = self.unnamed[0]
         if self.limits.sandbox:
-            self.sees_messages = self.sees_messages or processes.join_messages(self.first)
-            in_files += processes.message_bytes() if self.sees_messages else 0
+            self.has_joined = self.has_joined or processes.join(self.first, self.kinds)
+            in_files += processes.message_bytes() if self.has_joined else 0
             in_files += processes.shared_files_bytes(self.first)
-        return own + max(mapped, in_files)
+        return own + max(mapped, in_files) + self.in_sockets
 
 
 def _above(taken, limit):

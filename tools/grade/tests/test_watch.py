@@ -1,6 +1,7 @@
 """What the grader sees of a server while it runs: its log, and what it uses."""
 
 import os
+import socket
 import subprocess
 import tempfile
 from unittest import mock
@@ -69,6 +70,16 @@ class Uses(toys.TestCase):
                 processes.unnamed_files_bytes([os.getpid()], device)[1], 1 << 20
             )
             self.assertEqual(0, processes.unnamed_files_bytes([os.getpid()], -1)[1])
+
+    def test_what_is_on_its_way_through_sockets_counts(self):
+        before = processes.socket_bytes()
+        sender, receiver = socket.socketpair(socket.AF_UNIX)
+        with sender, receiver:
+            sender.send(b"x" * 100_000)
+            found = processes.socket_bytes()
+        if not found:
+            self.skipTest("the kernel has no list of UNIX sockets")
+        self.assertGreater(found - before, 90_000)
 
     def test_more_open_files_than_the_grader_looks_at(self):
         with mock.patch.object(processes, "OPEN_FILES_MAX", 1):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -63,6 +64,22 @@ def in_flight(_):
         os.close(one)
     time.sleep(20)
     return receiver
+
+
+def sockets(_):
+    """What has been sent and is not read."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    held = []
+    while True:
+        held += socket.socketpair(socket.AF_UNIX)
+        for one in held[-2:]:
+            one.setblocking(False)
+            try:
+                while True:
+                    one.send(b"x" * (1 << 16))
+            except BlockingIOError:
+                pass
 
 
 def segments(_):
