@@ -13,7 +13,7 @@ import sandbox
 import settings as plan
 from dialogue import NoReply, Style, find_style, loopback_problem
 from results import Results
-from server import NotStarted, first_error, run_build, tail_of, work_folder
+from server import NotStarted, PortTaken, first_error, run_build, tail_of, work_folder
 from submissions import Submission, fingerprint, windows_scripts
 
 SANDBOX_FAILS = "bwrap: "  # as its last words begin
@@ -256,6 +256,8 @@ def _not_ready(made, shared, results):
                 made.silent, found = str(error), Style()
             results.style_is(vars(found).copy())
             return "", ""
+    except PortTaken as error:
+        raise MachineFails(f"this machine cannot grade it: {error}") from None
     except NotStarted as error:
         _check_machine(shared, results)
         words = server.tail()

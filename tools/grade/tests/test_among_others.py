@@ -4,6 +4,7 @@ line of its own."""
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import unittest
@@ -108,6 +109,14 @@ class Run(toys.TestCase):
         self.assertEqual(None, servers["bob"]["points"])
         self.assertIn("cannot grade servers: bwrap: no more", servers["bob"]["problem"])
         self.assertEqual(30, servers["ada"]["points"])
+
+    def test_a_port_that_the_machine_has_taken_gives_no_points_and_no_0(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            self.write("all/bob/grade.toml", f"command = './x'\nport = {port}")
+            _, _, _, servers = self.graded("--sandbox", "off")
+        self.assertEqual(None, servers["bob"]["points"])
+        self.assertIn("this machine cannot grade it: another program", servers["bob"]["problem"])
 
     def test_what_the_grader_fails_at_is_the_problem_of_one(self):
         self.good("bob")
