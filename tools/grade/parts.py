@@ -18,6 +18,7 @@ import compose
 import durability as durability_part
 import figures
 import processes
+import sandbox
 import settings as plan
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
 from server import NotStarted, tail_of, work_folder
@@ -118,7 +119,8 @@ def conformance(context):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
-            status, log = _serve_restarts(bounded(command), listener, server, context)
+            command = bounded(context, command, [folder, path], [sys.executable])
+            status, log = _serve_restarts(command, listener, server, context)
         found = read_json(report)
         late = context.seconds_left() <= 0
         if not isinstance(found, dict) or not isinstance(found.get("rules"), list):
@@ -157,9 +159,14 @@ def _serve_restarts(command, listener, server, context):
     return test.returncode, log
 
 
-def bounded(command):
-    """A program that reads what a server sends: replies without end must not take the memory of the machine."""
-    return ["prlimit", processes.limit("data", TOOL_BYTES_MAX), "--", *command]
+def bounded(context, command, files, programs=()):
+    """A program that reads what a server sends: replies without end must not take the memory of the machine, and the program has no
+    more rights than the server. `files`: what it writes to; `programs`: that it starts."""
+    uid = sandbox.user() if context.limits.sandbox else None
+    words = sandbox.as_user(uid, command[0], *programs) if uid else []
+    for file in files if words else ():
+        os.chown(file, uid, uid)
+    return [*words, "prlimit", processes.limit("data", TOOL_BYTES_MAX), "--", *command]
 
 
 def loadgen(context, server, arguments):
@@ -169,11 +176,10 @@ def loadgen(context, server, arguments):
     command += ["--timeout", f"{context.settings.reply_timeout_s:g}", "--lenient"]
     if context.style.per_request:
         command += ["--connection", "per-request"]
-    command = bounded(command)
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         report = Path(folder) / "report.json"
         log = context.folder / "loadgen.log"
-        command += ["--json", str(report)]
+        command = bounded(context, [*command, "--json", str(report)], [folder])
         with open(log, "wb") as output, processes.Tool(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         ) as process:

@@ -239,12 +239,27 @@ def wrapped(
         made += map(str, words)
     made += ["--remount-ro", str(output)] if output else []
     made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder), "--"]
-    if uid:
-        made += ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-        made += ["--inh-caps=-all", "--bounding-set=-all", "--"]
+    made += _as(uid) if uid else []
     made += ["prlimit", processes.limit("nproc", threads + MORE_THREADS), "--"] if threads else []
     shell = ["/bin/sh", "-c"]
     return [*made, *shell, command] if is_build else [*made, *shell, WAIT_FOR_ALL, "sh", command]
+
+
+def _as(uid):
+    made = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
+    return [*made, "--inh-caps=-all", "--bounding-set=-all", "--"]
+
+
+@functools.cache
+def as_user(uid, *programs):
+    """Words that start programs of the grader as this user, for they read what a submission sends. None if it may not start one of
+    these, as in a home folder of root."""
+    silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    for program in programs:
+        command = [*_as(uid), "env", program, "--help"]  # setpriv itself still has its rights
+        if subprocess.run(command, stderr=subprocess.DEVNULL, **silent).returncode:
+            return []
+    return _as(uid)
 
 
 def _readable(folder, uid):

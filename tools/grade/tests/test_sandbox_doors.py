@@ -8,6 +8,7 @@ import shutil
 import socket
 import stat
 import struct
+import sys
 import unittest
 import uuid
 from contextlib import suppress
@@ -283,6 +284,35 @@ socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()"""
 
         apart.run(run)
         self.assertIn(f"[{cpu}] [{cpu}]", (work / "server.log").read_text())
+
+
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+@unittest.skipUnless(HAS_USERS, "root alone has several users")
+class Tools(toys.TestCase):
+    """What reads the replies of a submission has no more rights than it, if root runs the grader."""
+
+    TEST = """#!/bin/sh
+case "$*" in *--help*) exit {status} ;; esac
+id -u >&2
+exec "$(dirname "$0")/conformance.py" "$@"
+"""
+
+    def user_of_test(self, status):
+        self.folder.chmod(0o755)
+        (self.tools() / "conformance").rename(self.folder / "bin/conformance.py")
+        self.write("bin/conformance", self.TEST.format(status=status), executable=True)
+        arguments = ["--server", "toy=" + self.toy("{data}/orders"), "--parts", "conformance"]
+        _, out, said = self.grade(*arguments, "--sandbox", "on", "--restart-from-scratch")
+        self.assertRegex(out, "1  toy +30.0 of 40", said)
+        return int((self.folder / "out/toy/conformance.log").read_text())
+
+    def test_it_is_the_user_of_the_submission(self):
+        if not sandbox.as_user(sandbox.user(), sys.executable):
+            self.skipTest(f"other users may not start {sys.executable}")
+        self.assertIn(self.user_of_test(0), sandbox.UIDS)
+
+    def test_where_that_user_may_not_start_it_it_is_that_of_the_grader(self):
+        self.assertEqual(0, self.user_of_test(1))
 
 
 class Filter(unittest.TestCase):
