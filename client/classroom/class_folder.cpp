@@ -328,22 +328,41 @@ Before read_before(const std::string& file, const Roster& roster, std::uint64_t 
   return before;
 }
 
+// The one who is not in the roster, and whose id is this number but for zeros before it. Ids may
+// differ in these alone, so the name has to be the same, and null is returned of several.
+Before::Student* find_without_zeros(const std::string& number, const CsvRow& row,
+                                    const Roster& roster, Before& before) {
+  const std::vector<std::size_t>& names = roster.columns.names;
+  Before::Student* found = nullptr;
+  for (Before::Student& one : before.students) {
+    if (one.is_in_roster || without_zeros(one.key) != number) continue;
+    if (key_of(one.of_roster, names) != key_of(row, names)) continue;
+    if (found != nullptr) return nullptr;
+    found = &one;
+  }
+  return found;
+}
+
 // The row of keys.csv of each student of the roster; null for those who are new.
 std::vector<Before::Student*> known_students(const Roster& roster, Before& before) {
   std::vector<Before::Student*> known;
-  std::set<std::string> keys;
+  std::map<std::string, std::size_t> numbers;  // ids of the roster without zeros: how many
   const std::vector<std::size_t>& identity = roster.columns.identity;
+  const auto note = [&](Before::Student* one) {
+    if (one != nullptr) one->is_in_roster = true;
+    return one;
+  };
   for (const CsvRow& row : roster.table.rows) {
-    keys.insert(key_of(row, identity));
-    known.push_back(before.find(text_of_cells(row, identity), key_of(row, identity)));
-    if (known.back() != nullptr) known.back()->is_in_roster = true;
+    const std::string key = key_of(row, identity);
+    ++numbers[without_zeros(key)];
+    known.push_back(note(before.find(text_of_cells(row, identity), key)));
   }
-  // A spreadsheet that saved keys.csv has made 123 of the id 00123.
+  // A spreadsheet that saved one of the files has made 123 of the id 00123.
   for (std::size_t i = 0; i < known.size(); ++i) {
-    const std::string key = key_of(roster.table.rows[i], identity), number = without_zeros(key);
-    if (known[i] != nullptr || number.empty() || number == key || keys.contains(number)) continue;
-    known[i] = before.find(number, number);
-    if (known[i] != nullptr) known[i]->is_in_roster = true;
+    const CsvRow& row = roster.table.rows[i];
+    const std::string number = without_zeros(key_of(row, identity));
+    if (known[i] == nullptr && !number.empty() && numbers[number] == 1)
+      known[i] = note(find_without_zeros(number, row, roster, before));
   }
   return known;
 }

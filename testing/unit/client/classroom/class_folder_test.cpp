@@ -244,9 +244,19 @@ TEST_CASE("ids whose zeros a spreadsheet has lost are found again") {
   CHECK(place.init() == 0);
   CHECK(place.made.students(place.made.scenario())[0].key == before[0].key);
   CHECK_THAT(place.read("keys.csv"), Catch::Matchers::Contains("Ada,00123,1001"));
+  // The roster has lost them.
+  place.write("roster", "name,id\nAda,123\nAlan,0\nEve,456\n");
+  CHECK(place.init() == 0);
+  CHECK(place.made.students(place.made.scenario())[0].key == before[0].key);
+  // Another student has the number without zeros.
+  place.write("roster", "name,id\nAda,00123\nAlan,0\nBob,00456\n");
+  CHECK(place.init() == 1);
+  place.write("roster", "name,id\nAda,00123\nAlan,0\nEve,0456\n");
+  CHECK(place.init() == 0);
   // 123 is another student where the roster has both.
   CHECK(place.remarks("name,id\nAda,00123\nBob,123\nAlan,0\n") ==
-        std::vector<std::string>{"not in the roster now, but with an account of before: 0456"});
+        std::vector<std::string>{
+            "not in the roster now, but with an account of before: 0456, 00456"});
 }
 
 TEST_CASE("columns are found by English and German headings, or as they are chosen") {
