@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 namespace exchange {
 namespace {
@@ -27,6 +28,25 @@ std::optional<char32_t> take_character(std::string_view& text) {
   text.remove_prefix(size);
   return character;
 }
+
+struct CharacterRange {
+  char32_t first, last;
+};
+bool is_among(std::span<const CharacterRange> ranges, char32_t character) {
+  return std::ranges::any_of(ranges, [=](const CharacterRange& range) {
+    return range.first <= character && character <= range.last;
+  });
+}
+// Line separators, and controls of the direction of text (Unicode: Bidi_Control).
+constexpr CharacterRange disturbing[] = {
+    {0x61C, 0x61C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+// White space, and what has no glyph (Unicode: Default_Ignorable_Code_Point).
+constexpr CharacterRange invisible[] = {
+    {0x20, 0x20},      {0xA0, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},     {0x115F, 0x1160},
+    {0x1680, 0x1680},  {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200F},   {0x2028, 0x202F},
+    {0x205F, 0x206F},  {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},   {0xFE00, 0xFE0F},
+    {0xFEFF, 0xFEFF},  {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+    {0xE0000, 0xE0FFF}};
 
 }  // namespace
 
@@ -64,6 +84,16 @@ std::optional<AccountName> parse_account_name(std::string_view text) {
     if (!character || is_control(*character)) return {};
   }
   return AccountName(text);
+}
+
+bool is_presentable(const AccountName& name) {
+  bool is_visible = name == AccountName();
+  for (std::string_view left = name.view(); !left.empty();) {
+    const auto character = take_character(left);
+    if (!character || is_among(disturbing, *character)) return false;
+    is_visible |= !is_among(invisible, *character);
+  }
+  return is_visible;
 }
 
 std::optional<OrderId> parse_order_id(std::string_view text) {

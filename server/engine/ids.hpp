@@ -73,6 +73,9 @@ std::optional<OrderReference> parse_order_reference(std::string_view text);
 // At most 40 bytes of UTF-8 without control characters, and without spaces at its ends; else
 // nothing.
 std::optional<AccountName> parse_account_name(std::string_view text);
+// Whether a name, or none, is fit to be shown beside others: it has a visible character, and none
+// that ends a line or sets the direction of text. A stored name may be from before that rule.
+bool is_presentable(const AccountName& name);
 
 // Transaction id of an order: from 1, given in order of arrival, never reused. 0 is no order.
 using OrderId = std::uint64_t;

@@ -101,10 +101,12 @@ struct ShownAccount {
       : id(with_ids || name_.empty() ? id_ : std::string_view()), name(name_) {}
 };
 
-// In quotes, if it has a comma or a quote (RFC 4180).
+// In quotes, if it has a comma or a quote (RFC 4180). Spreadsheets take a cell that begins with one
+// of = + - @ for a formula, so an apostrophe comes before it.
 inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
+  const std::string guard = text.find_first_of("=+-@") == 0 ? "'" : "";
+  if (text.find_first_of(",\"") == std::string_view::npos) return guard + std::string(text);
+  std::string quoted = "\"" + guard;
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + '"';
 }

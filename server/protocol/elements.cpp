@@ -47,10 +47,15 @@ Problem read_value(std::string_view text, OrderReference& value, std::string_vie
 }
 
 Problem read_value(std::string_view text, AccountName& value, std::string_view name) {
-  return take(parse_account_name(text), value, malformed_name,
-              std::string(name) +
-                  " must have at most 40 bytes of UTF-8, no control characters, and no spaces at "
-                  "its ends");
+  Problem problem = take(parse_account_name(text), value, malformed_name,
+                         std::string(name) +
+                             " must have at most 40 bytes of UTF-8, no control characters, and no "
+                             "spaces at its ends");
+  if (!problem && !is_presentable(value))
+    problem = {malformed_name, std::string(name) +
+                                   " must have a visible character, and none that ends a line or "
+                                   "sets the direction of text"};
+  return problem;
 }
 
 Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name) {
@@ -89,7 +94,6 @@ Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrd
   const bool market = type == OrderType::market;
   if (market && has_limit) return {conflicting_attributes, "a market order has no limit"};
   if (!market && !has_limit) return {missing_attribute, "missing attribute 'limit'"};
-  if (market) order.lifetime = Lifetime::immediate_or_cancel;
   return {};
 }
 

@@ -114,6 +114,29 @@ TEST_CASE_METHOD(Board, "an account that has a name is shown by it alone") {
   CHECK_FALSE(get("/api/accounts/1").json().contains("name"));
 }
 
+TEST_CASE_METHOD(Board, "a spreadsheet takes no name of the leaderboard for a formula") {
+  start();
+  post(small_market);
+  begin("one");
+  trade(1, 5);
+  const std::pair<const char*, const char*> cells[] = {
+      {"=1+1", "'=1+1"},
+      {"+1", "'+1"},
+      {"-5", "'-5"},
+      {"@SUM(1)", "'@SUM(1)"},
+      {"=HYPERLINK(\"http://evil.example\",\"x\")",
+       "\"'=HYPERLINK(\"\"http://evil.example\"\",\"\"x\"\")\""},
+      {"'quoted", "'quoted"},
+      {"1=1", "1=1"}};
+  for (const auto& [name, cell] : cells) {
+    const Json rules{{"name", name}};
+    CHECK(request(http::verb::patch, "/api/accounts/1", rules.dump()).status == 200);
+    CHECK(standings()[0]["name"] == name);  // JSON has it as it is
+    CHECK_THAT(get("/api/leaderboard.csv").body,
+               contains_text("\n1,," + std::string(cell) + ",0,"));
+  }
+}
+
 TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
   start();
   post(small_market);
