@@ -17,7 +17,7 @@ WITH_KEYS = "--keys" in sys.argv
 # In an order in which each finds what it needs.
 OPERATIONS = (
     "createAccount createSymbol setInstrument setInstruments setAccount adjustCash adjustShares setKey beginRound placeOrders getSymbols getBook getTrades"
-    " getDays getLeaderboard getAccount getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
+    " getDays getLeaderboard getAccount getFills getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
 ).split()
 # No JSON; and the end of the day, which a store in memory refuses, and closed days, of which it has none.
 OTHERS = set(
