@@ -1,4 +1,5 @@
-"""A docker compose project that is graded. Its limits of memory and processes are those of its compose file, and it is in no sandbox."""
+"""A docker compose project that is graded. Its limits of memory and processes are those of its
+compose file, and it is in no sandbox."""
 
 import os
 import re
@@ -16,13 +17,14 @@ ENGINE = ["docker", "version", "--format", "{{.Server.Version}}"]
 
 
 REFUSED = (
-    "it is a compose project, which runs outside of the sandbox with the rights of the Docker engine: "
-    "--compose-projects allow grades it"
+    "it is a compose project, which runs outside of the sandbox with the rights of the Docker "
+    "engine: --compose-projects allow grades it"
 )
 
 
 def refuse(every, named):
-    """Those that chose this themselves; the folders in `named` are on the command line of the grader."""
+    """Those that chose this themselves; the folders in `named` are on the command line of the
+    grader."""
     named = {folder.resolve() for folder in named}
     for one in every:
         if one.is_compose and one.folder not in named:

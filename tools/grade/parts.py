@@ -160,8 +160,9 @@ def _serve_restarts(command, listener, server, context):
 
 
 def bounded(context, command, files, programs=()):
-    """A program that reads what a server sends: replies without end must not take the memory of the machine, and the program has no
-    more rights than the server. `files`: what it writes to; `programs`: that it starts."""
+    """A program that reads what a server sends: replies without end must not take the memory of the
+    machine, and the program has no more rights than the server. `files`: what it writes to;
+    `programs`: that it starts."""
     uid = sandbox.user() if context.limits.sandbox else None
     words = sandbox.as_user(uid, command[0], *programs) if uid else []
     for file in files if words else ():

@@ -1,7 +1,7 @@
 """Processes as /proc shows them: what belongs to a server, what it uses, and its end.
 
-The grader adopts orphans (PR_SET_CHILD_SUBREAPER). A server that forks into the background leaves its process group, but stays
-below the grader, where it is found."""
+The grader adopts orphans (PR_SET_CHILD_SUBREAPER). A server that forks into the background leaves
+its process group, but stays below the grader, where it is found."""
 
 import ctypes
 import functools
@@ -20,7 +20,8 @@ BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
 # Of the kernel's list of sockets.
 NETLINK_SOCK_DIAG, BY_FAMILY, REQUEST_ALL, ANY_STATE = 4, 20, 0x301, 0xFFFFFFFF
 SHOW_MEMORY, MEMORY, NLMSG_ERROR, NLMSG_DONE = 0x20, 5, 2, 3
-# Of a server, all its processes together, and of one of them: they are looked at, and each may hold buffers of the kernel.
+# Of a server, all its processes together, and of one of them: they are looked at, and each may hold
+# buffers of the kernel.
 OPEN_FILES_MAX, OPEN_FILES_OF_ONE_MAX = 100_000, 20_000
 LISTENING = "0A"  # a state in /proc/net/tcp
 
@@ -65,7 +66,8 @@ def limit(name, value):
 
 
 def open_files():
-    """How many a process may have, as it is set and as it may set it: no more than the grader looks at."""
+    """How many a process may have, as it is set and as it may set it: no more than the grader looks
+    at."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES_OF_ONE_MAX
     return [most if one == resource.RLIM_INFINITY else min(one, most) for one in limits]
@@ -165,7 +167,8 @@ def is_reaped(pid):
 
 
 def memory_bytes(pids):
-    """(of their own, shared): without files and programs that are mapped; what a fork shares with its parent counts for each."""
+    """(of their own, shared): without files and programs that are mapped; what a fork shares with
+    its parent counts for each."""
     own = shared = 0
     for pid in pids:
         try:
@@ -200,7 +203,8 @@ def shared_files_bytes(first):
 
 
 def _in_sandbox(first):
-    """A process in the sandbox whose first process is `first`. Raises OSError if there is none yet."""
+    """A process in the sandbox whose first process is `first`. Raises OSError if there is none
+    yet."""
     children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
     if not children:
         raise FileNotFoundError
@@ -208,8 +212,8 @@ def _in_sandbox(first):
 
 
 def unnamed_files_bytes(pids, disk_device):
-    """(memory, disk) that is taken by files without a name, such as those of memfd_create(), as far as processes have them open. Raises
-    TooManyFiles."""
+    """(memory, disk) that is taken by files without a name, such as those of memfd_create(), as far
+    as processes have them open. Raises TooManyFiles."""
     memory, disk, count = {}, {}, 0
     for pid in pids:
         folder = f"/proc/{pid}/fd/"
@@ -244,8 +248,8 @@ def _memory_device():
 
 
 def join(first, kinds):
-    """The calling thread sees what namespaces hold of the sandbox whose first process is `first`, and no longer what the machine's do.
-    Returns whether it does."""
+    """The calling thread sees what namespaces hold of the sandbox whose first process is `first`,
+    and no longer what the machine's do. Returns whether it does."""
     try:
         pid = _in_sandbox(first)
         for kind in kinds:
@@ -262,7 +266,8 @@ def join(first, kinds):
 
 
 def message_bytes():
-    """Memory of System V's segments, queues and semaphores that the calling thread sees, whether or not a process uses it."""
+    """Memory of System V's segments, queues and semaphores that the calling thread sees, whether or
+    not a process uses it."""
     return sum(
         int(row[column]) * unit
         for table, column, unit in (("shm", "rss", 1), ("msg", "cbytes", 1), ("sem", "nsems", 64))
@@ -271,7 +276,8 @@ def message_bytes():
 
 
 def socket_bytes():
-    """What is on its way through UNIX sockets, of all that the calling thread sees; 0 where the kernel does not tell."""
+    """What is on its way through UNIX sockets, of all that the calling thread sees; 0 where the
+    kernel has no list."""
     total = 0
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as kernel:
         wanted = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, ANY_STATE, 0, SHOW_MEMORY, 0, 0)

@@ -1,8 +1,9 @@
-"""What a submission sees of the machine: bubblewrap (bwrap) shows it its own folder, its data and the system's programs, and the
-grader's process for it has a network of its own that consists of loopback.
+"""What a submission sees of the machine: bubblewrap (bwrap) shows it its own folder, its data and
+the system's programs, and the grader's process for it has a network of its own that consists of
+loopback.
 
-If root runs the grader, each submission runs as a user of its own, which owns its folder meanwhile. That of others has the user of the
-grader, without privileges, in a user namespace."""
+If root runs the grader, each submission runs as a user of its own, which owns its folder meanwhile.
+That of others has the user of the grader, without privileges, in a user namespace."""
 
 import ctypes
 import fcntl
@@ -33,9 +34,8 @@ KEPT_NAMES = "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ".split()
 KEPT_ENDS, OF_NETWORK = ("_HOME",), ("_proxy", "_PROXY")  # a proxy may come with a password
 MORE_THREADS = 100  # may exist before a fork fails: so the watch sees that the limit is exceeded
 PROBE_S = 20
-UIDS = range(
-    62000, 63000
-)  # of submissions, if root runs the grader; no accounts of this machine are expected there
+# Of submissions, if root runs the grader. No accounts of this machine are expected there.
+UIDS = range(62000, 63000)
 USER = "submission"
 ENTRIES_MAX = 500  # of a folder that are shown one by one
 HIDDEN_MAX = 100  # files below one folder that are hidden one by one; beyond, all of the folder is
@@ -74,8 +74,8 @@ def _is_mapped(uid):
 
 
 def enter():
-    """From now on this process, which has no threads, has privileges over the sandboxes that it starts, though none over the machine:
-    to count their memory and to cut_network()."""
+    """From now on this process, which has no threads, has privileges over the sandboxes that it
+    starts, though none over the machine: to count their memory and to cut_network()."""
     if _has_privileges():
         return
     uid, gid = os.getuid(), os.getgid()
@@ -86,7 +86,8 @@ def enter():
 
 
 def cut_network():
-    """From now on this process, and those that it starts, see no network but a loopback of their own. Needs enter()."""
+    """From now on this process, and those that it starts, see no network but a loopback of their
+    own. Needs enter()."""
     _unshare(CLONE_NEWNET)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
@@ -159,9 +160,9 @@ def _all_below(folder, *command):
 
 @contextmanager
 def lent(folder):
-    """While the block lasts, the submission may write to this folder, if it is one; nothing of the submission runs before or after.
-    Afterwards all files belong to the owner of the folder, and none of them changes the user of whoever starts it.
-    """
+    """While the block lasts, the submission may write to this folder, if it is one; nothing of the
+    submission runs before or after. Afterwards all files belong to the owner of the folder, and
+    none of them changes the user of those who start it."""
     if folder is None:
         yield
         return
@@ -177,7 +178,8 @@ def lent(folder):
     finally:
         if uid:
             _all_below(folder, "chown", "-RhP", f"{before.st_uid}:{before.st_gid}")
-        # Folders, too, become readable: others may reach what is in them although their owner does not.
+        # Folders, too, become readable: others may reach what is in them although their owner does
+        # not.
         _all_below(folder, "chmod", "-R", "u+rX,ug-s")
 
 
@@ -203,9 +205,10 @@ def wrapped(
     is_build=False,
     is_pinned=False,
 ):
-    """A shell command in a sandbox, as a list of words. `is_own`: the folder belongs to the submission alone, so it may write there.
-    `has_network`: that of the grader's process, whatever that is. `output`: not seen, but for what is private in `work`. `is_build`:
-    what it starts in the background ends with it. `is_pinned`: it does not choose its CPUs."""
+    """A shell command in a sandbox, as a list of words. `is_own`: the folder belongs to the
+    submission alone, so it may write there. `has_network`: that of the grader's process, whatever
+    that is. `output`: not seen, but for what is private in `work`. `is_build`: what it starts in
+    the background ends with it. `is_pinned`: it does not choose its CPUs."""
     uid = user()
     opened = f"{FILTER}<{_written(work / 'filter', syscalls.program(is_pinned))}"
     opened += f" {USERS}<{_written(work / 'users', _users(uid))}" if uid else ""
@@ -252,8 +255,8 @@ def _as(uid):
 
 @functools.cache
 def as_user(uid, *programs):
-    """Words that start programs of the grader as this user, for they read what a submission sends. None if it may not start one of
-    these, as in a home folder of root."""
+    """Words that start programs of the grader as this user, for they read what a submission sends.
+    None if it may not start one of these, as in a home folder of root."""
     silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     for program in programs:
         command = [*_as(uid), "env", program, "--help"]  # setpriv itself still has its rights
@@ -263,8 +266,8 @@ def as_user(uid, *programs):
 
 
 def _readable(folder, uid):
-    """Also a folder that only its owner may enter, if that is root and the submission is another user: what is in it has rights of
-    its own."""
+    """Also a folder that only its owner may enter, if that is root and the submission is another
+    user: what is in it has rights of its own."""
     is_closed = os.path.isdir(folder) and os.stat(folder).st_mode & 0o5 != 0o5
     if not uid or not is_closed or len(os.listdir(folder)) > ENTRIES_MAX:
         return [(folder, ["--ro-bind", folder, folder])]
@@ -328,8 +331,8 @@ def _hidden(path):
 
 
 def _proc():
-    """Of what is not a process in /proc, nothing is written, and the kernel's own is not seen: its owner is root, whom bwrap does not
-    hold back if root starts it."""
+    """Of what is not a process in /proc, nothing is written, and the kernel's own is not seen: its
+    owner is root, whom bwrap does not hold back if root starts it."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink():
             continue

@@ -1,6 +1,8 @@
-"""Starts a command that reaches no abstract UNIX socket of other programs, such as those of a desktop: scope.py COMMAND...
+"""Starts a command that reaches no abstract UNIX socket of other programs, such as those of a
+desktop: scope.py COMMAND...
 
-These sockets belong to the network, which a build may share with the machine; Landlock holds them back, from Linux 6.12 on."""
+These sockets belong to the network, which a build may share with the machine; Landlock holds them
+back, from Linux 6.12 on."""
 
 import ctypes
 import os

@@ -1,7 +1,9 @@
-"""The filter of system calls of a sandbox: a program of classic BPF for seccomp, as bwrap --seccomp takes it.
+"""The filter of system calls of a sandbox: a program of classic BPF for seccomp, as bwrap --seccomp
+takes it.
 
-It closes what namespaces leave open: kinds of sockets that no network namespace holds (AF_VSOCK), files that would change the user
-of whoever starts them, interfaces that have let submissions out of other sandboxes, and memory that the grader cannot count."""
+It closes what namespaces leave open: kinds of sockets that no network namespace holds (AF_VSOCK),
+files that would change the user of those who start them, interfaces that have let submissions out
+of other sandboxes, and memory that the grader cannot count."""
 
 import errno
 import platform
@@ -64,9 +66,10 @@ NUMBERS = {
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column of NUMBERS, AUDIT_ARCH
 X32_BIT = 0x40000000  # of system calls with 32-bit pointers, which have numbers of their own
 
-REFUSED = """setns mount umount2 pivot_root open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr
-    open_by_handle_at add_key request_key keyctl bpf perf_event_open userfaultfd kexec_load kexec_file_load init_module finit_module
-    delete_module quotactl quotactl_fd fanotify_init syslog io_uring_setup io_uring_enter io_uring_register""".split()
+REFUSED = """setns mount umount2 pivot_root open_tree open_tree_attr move_mount fsopen fsconfig
+    fsmount fspick mount_setattr open_by_handle_at add_key request_key keyctl bpf perf_event_open
+    userfaultfd kexec_load kexec_file_load init_module finit_module delete_module quotactl
+    quotactl_fd fanotify_init syslog io_uring_setup io_uring_enter io_uring_register""".split()
 # Their arguments are in memory, which a filter cannot read: programs then use the older calls.
 NOT_THERE = ("clone3", "openat2", "memfd_secret")
 
@@ -90,7 +93,8 @@ def why_not():
 
 
 def program(is_pinned=False, machine=None):
-    """The filter, as bytes. `is_pinned`: the CPUs of the submission are decided; its own choice has no effect, and no error."""
+    """The filter, as bytes. `is_pinned`: the CPUs of the submission are decided; its own choice has
+    no effect, and no error."""
     column, architecture = MACHINES[machine or platform.machine()]
     made = [_step(LOAD, MACHINE_AT), _step(EQUAL, architecture, 1, 0), _fail(errno.ENOSYS)]
     made.append(_step(LOAD, NUMBER_AT))
@@ -124,7 +128,8 @@ def _rules(is_pinned):
     # The kernel, too, reads the lower half of the argument alone.
     forbidden = [_step(EQUAL, TIOCSTI, 1, 0), _step(EQUAL, TIOCLINUX, 0, 1), _fail(errno.EPERM)]
     yield "ioctl", [_low(1), *forbidden, _step(RETURN, ALLOW)]
-    # 1 byte, as the grader sets it, ends a core dump; 0 would start the program that the machine has for them.
+    # 1 byte, as the grader sets it, ends a core dump; 0 would start the program that the machine
+    # has for them.
     is_core = [_low(0), _step(EQUAL, RLIMIT_CORE, 1, 0), _step(RETURN, ALLOW), _fail(0)]
     yield "setrlimit", is_core
     reads = [_low(2), _step(EQUAL, 0, 0, 3), _high(2), _step(EQUAL, 0, 0, 1)]

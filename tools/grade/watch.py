@@ -33,8 +33,9 @@ def tail_of(log):
 
 
 class Log(threading.Thread):
-    """Writes what comes through a pipe to the end of a file, which its sender thus can neither read nor change. `input`: the pipe's
-    end for the sender; the caller closes it once the sender has it."""
+    """Writes what comes through a pipe to the end of a file, which its sender thus can neither read
+    nor change. `input`: the pipe's end for the sender; the caller closes it once the sender has
+    it."""
 
     def __init__(self, file):
         super().__init__(daemon=True)
@@ -43,7 +44,8 @@ class Log(threading.Thread):
         self.start()
 
     def end(self):
-        """What the sender has written is in the file. A sender that still runs is not waited for."""
+        """What the sender has written is in the file. A sender that still runs is not waited
+        for."""
         self.over.set()
         self.join()
 
@@ -76,9 +78,9 @@ class Log(threading.Thread):
 
 
 class Watch(threading.Thread):
-    """Kills all processes of `first` when they exceed a limit. `may_kill(why)` is asked before, and is told the reason.
-    `folders`: those that count for the limit of the disk. `has_network`: it has that of the machine.
-    """
+    """Kills all processes of `first` when they exceed a limit. `may_kill(why)` is asked before, and
+    gets the reason. `folders`: those that count for the limit of the disk. `has_network`: it has
+    that of the machine."""
 
     def __init__(self, first, limits, folders, log, may_kill, has_network=False):
         super().__init__(daemon=True)
@@ -132,9 +134,11 @@ class Watch(threading.Thread):
             return f"it used {used >> 20} MB of memory, the limit is {limits.memory_bytes >> 20} MB"
         if left < memory[0] // MEMORY_SHARE_LEFT:
             return f"the machine had only {left >> 20} MB of memory left"
-        # Also what is in no data, or where no look reaches, such as files on their way from a process to another.
+        # Also what is in no data, or where no look reaches, such as files on their way from a
+        # process to another.
         if taken := _above(memory_files - self.memory_files_then, limits.memory_bytes):
-            return f"files in the machine's memory grew by {taken} MB, the limit is {limits.memory_bytes >> 20} MB"
+            limit = limits.memory_bytes >> 20
+            return f"files in the machine's memory grew by {taken} MB, the limit is {limit} MB"
         if taken := _above(self.free_bytes - _free_bytes(self.log), limits.disk_bytes):
             return f"the disk lost {taken} MB, the limit is {limits.disk_bytes >> 20} MB"
         if nth % 3 == 0:
@@ -144,7 +148,8 @@ class Watch(threading.Thread):
         return ""
 
     def _memory_bytes(self, pids):
-        """Memory that is shared counts as processes map it, or as files have it, whatever is more: most is both."""
+        """Shared memory counts as processes map it or as files have it, the larger of both: most is
+        both."""
         own, mapped = processes.memory_bytes(pids)
         in_files = self.unnamed[0]
         if self.limits.sandbox:
@@ -155,7 +160,8 @@ class Watch(threading.Thread):
 
 
 def _above(taken, limit):
-    """In MB, if it is more than a server and others may take; others are programs of the machine, and submissions at once."""
+    """In MB, if it is more than a server and others may take; others are programs of the machine,
+    and submissions at once."""
     return taken >> 20 if taken > at_once * limit + BYTES_OF_OTHERS else 0
 
 

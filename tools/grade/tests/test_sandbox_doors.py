@@ -1,4 +1,5 @@
-"""Ways out of the sandbox, each tried by itself: what a submission is, sees, may call and leaves behind."""
+"""Ways out of the sandbox, each tried by itself: what a submission is, sees, may call and leaves
+behind."""
 
 import json
 import os
@@ -289,7 +290,8 @@ socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()"""
 @unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
 @unittest.skipUnless(HAS_USERS, "root alone has several users")
 class Tools(toys.TestCase):
-    """What reads the replies of a submission has no more rights than it, if root runs the grader."""
+    """What reads the replies of a submission has no more rights than it, if root runs the
+    grader."""
 
     TEST = """#!/bin/sh
 case "$*" in *--help*) exit {status} ;; esac

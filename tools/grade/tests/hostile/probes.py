@@ -1,6 +1,8 @@
-"""Tries the doors of a sandbox, one after another: probes.py SOCKET FILE... It prints a line for each probe, as JSON.
+"""Tries the doors of a sandbox, one after another: probes.py SOCKET FILE... It prints a line for
+each probe, as JSON.
 
-SOCKET is an abstract one that listens outside, a FILE one that only its owner may read. With PROBES=NAME,NAME it tries these alone."""
+SOCKET is an abstract one that listens outside, a FILE one that only its owner may read. With
+PROBES=NAME,NAME it tries these alone."""
 
 import ctypes
 import errno
@@ -37,8 +39,8 @@ NUMBERS = {  # on x86_64, and on aarch64
     "clone": (56, 220),
     "clone3": (435, 435),
 }
-OF_KERNEL = """mount fsopen open_tree mount_setattr keyctl add_key bpf perf_event_open userfaultfd io_uring_setup memfd_secret
-    clone3""".split()
+OF_KERNEL = """mount fsopen open_tree mount_setattr keyctl add_key bpf perf_event_open
+    userfaultfd io_uring_setup memfd_secret clone3""".split()
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
 TIOCSTI, TIOCLINUX, TIOCSCTTY = 0x5412, 0x541C, 0x540E
 
@@ -141,7 +143,7 @@ def first_process():
 
 
 def set_id_bits():
-    """Each way to a file that changes the user of whoever starts it."""
+    """Each way to a file that changes the user of those who start it."""
     with open("plain", "w") as file:
         file.write("#!/bin/sh\n")
     descriptor, other = os.open("plain", os.O_RDWR), os.open("other", os.O_RDWR | os.O_CREAT, 0o644)
@@ -310,8 +312,9 @@ def secrets(*files):
     return [tried(lambda: open(file).read() and "read") for file in files]
 
 
-PROBES = """descriptors identity first_process log set_id_bits sockets vsock namespaces own_namespaces setns interfaces other_numbers terminal
-    other_processes links core_dump kernel_files_that_can_be_written core_pattern places_that_can_be_written results""".split()
+PROBES = """descriptors identity first_process log set_id_bits sockets vsock namespaces
+    own_namespaces setns interfaces other_numbers terminal other_processes links core_dump
+    kernel_files_that_can_be_written core_pattern places_that_can_be_written results""".split()
 
 
 def main():
