@@ -108,7 +108,8 @@ struct ShowOrders {
 struct ShowAccount {};
 struct ShowOpenOrders {};
 struct ShowHistory {
-  std::vector<std::string> orders;  // none: the open ones, and those of this session
+  std::vector<std::string> orders;  // as in CancelOrders; none: all of the account
+  unsigned count = 50;              // without orders: the newest executions
 };
 struct ShowBook {
   std::string symbol;
@@ -200,6 +201,6 @@ inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks 
 inline constexpr std::chrono::milliseconds new_day_pause{50};
 // for what a command tells beside what it was asked for
 inline constexpr double aside_timeout_s = 2;
-inline constexpr std::size_t history_orders_max = 50, noticed_orders_max = 1'000;
+inline constexpr std::size_t noticed_orders_max = 1'000;
 
 }  // namespace exchange::cli

@@ -120,6 +120,7 @@ class CommandParser {
   std::vector<Rule> rules_;
   std::vector<std::string> list_;
   ShowBook book_;
+  ShowHistory history_;
   ShowTrades trades_;
   ShowLeaderboard leaderboard_;
   Watch watch_;

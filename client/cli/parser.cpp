@@ -302,10 +302,15 @@ void CommandParser::add(Of<ShowOpenOrders>) {
 }
 
 void CommandParser::add(Of<ShowHistory>) {
-  command("history", "[ORDER …]", "Look", "executions of orders of the account, newest first",
-          [this] { return ShowHistory{list_}; })
-      ->add_option("ORDER", list_,
-                   "ids of orders; without: the open ones, and those of this shell or script");
+  CLI::App* const app = command("history", "[ORDER …]", "Look",
+                                "what was executed of the account's orders, newest first", [this] {
+                                  return ShowHistory{list_, history_.count};
+                                });
+  app->add_option("ORDER", list_,
+                  "ids of orders, or ref:REF; without: executions of all orders there ever were");
+  app->add_option("-n,--count", history_.count, "so many executions, without ORDER")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
 }
 
 void CommandParser::add(Of<ShowBook>) {

@@ -18,6 +18,7 @@ namespace {
 constexpr PagedList symbols_list{"symbols", "next", "after"};
 constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
+constexpr PagedList executions_list{"executions", "next", "before"};
 
 bool equal_but_case(const std::string& one, const std::string& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
@@ -310,37 +311,88 @@ void Runner::Step::operator()(const ShowOpenOrders&) {
   show("/api/accounts/" + account(), orders_view, {}, {orders_list});
 }
 
-void Runner::Step::operator()(const ShowHistory& history) {
-  account();
-  catch_up();
-  std::set<OrderId> wanted;
-  for (const std::string& text : history.orders) {
-    const std::optional<OrderId> order = parse_order_id(text);
-    if (!order) throw UsageError("transaction id must be a whole number from 1");
-    wanted.insert(*order);
+// What was executed of an order, newest first; nothing after an error, which was shown.
+std::optional<std::vector<Json>> Runner::Step::executions_of(const std::string& order) {
+  std::string id = order;
+  if (order.starts_with("ref:")) {
+    const auto named = answer("/api/orders/" + order + "?limit=1&account=" + account());
+    if (!named) return {};
+    id = std::to_string(number_field(*named, "order"));
   }
-  if (history.orders.empty()) {
-    const std::optional<Json> json = answer("/api/accounts/" + account(), {}, {orders_list});
-    if (!json) return;
-    for (const Json& one : list_field(*json, "orders"))
-      wanted.insert(OrderId(number_field(one, "order")));
-    for (const auto& [id, terms] : runner.known_orders_) wanted.insert(*parse_order_id(id));
-    if (wanted.size() > history_orders_max) {
-      say("of the newest " + std::to_string(history_orders_max) + " orders");
-      while (wanted.size() > history_orders_max) wanted.erase(wanted.begin());
+  std::vector<Json> found;
+  // the newest page is first, and in each the oldest
+  for (std::string target = "/api/orders/" + id;;) {
+    const std::optional<Json> page = answer(target);
+    if (!page) return {};
+    if (text_field(*page, "account") != settings.account) {
+      status = runner.fail("order " + order + ": " + std::string(describe(Reason::unknown_order)),
+                           exit_refused);
+      return {};
     }
+    const std::vector<Json>& executions = list_field(*page, "executions");
+    for (auto one = executions.rbegin(); one != executions.rend(); ++one) {
+      Json& fill = found.emplace_back(*one);
+      for (const char* member : {"order", "side", "symbol"}) fill[member] = (*page)[member];
+    }
+    const auto next = next_page(*page, executions_list);
+    if (!next) return found;
+    target = "/api/orders/" + id + *next;
   }
-  std::vector<Json> orders;
-  for (const OrderId order : wanted) {
-    std::optional<Json> json = answer("/api/orders/" + std::to_string(order));
-    if (json && text_field(*json, "account") == settings.account)
-      orders.push_back(std::move(*json));
-    else if (json && !history.orders.empty())
-      status = runner.fail(
-          "order " + std::to_string(order) + ": " + std::string(describe(Reason::unknown_order)),
-          exit_refused);
+}
+
+// The newest of the account; nothing after an error, which was shown.
+std::optional<std::vector<Json>> Runner::Step::newest_fills(std::size_t count) {
+  const std::string path = "/api/accounts/" + account() + "/fills?before=";
+  std::vector<Json> found;
+  for (std::string before = "newest";;) {
+    const std::size_t wanted = std::min<std::size_t>(count - found.size(), 1'000);
+    const std::optional<Json> page = answer(path + before + "&limit=" + std::to_string(wanted));
+    if (!page) return {};
+    const std::vector<Json>& fills = list_field(*page, "fills");
+    found.insert(found.end(), fills.begin(), fills.end());
+    const auto next = page->find("next");
+    if (next == page->end()) return found;
+    if (found.size() >= count) {
+      say("the newest " + std::to_string(found.size()) + " executions of account " +
+          settings.account + "; -n shows more");
+      return found;
+    }
+    before = next->dump();
   }
-  if (!orders.empty() || status == exit_ok) out << history_view(orders, runner.console_.style);
+}
+
+void Runner::Step::operator()(const ShowHistory& history) try {
+  account();
+  if (history.orders.empty()) {
+    if (const auto fills = newest_fills(history.count)) {
+      if (fills->empty())
+        say("no executions of account " + settings.account);
+      else
+        out << history_view(*fills, runner.console_.style);
+    }
+    return;
+  }
+  // what the server would refuse, before it is asked for any
+  document_of(ShowOrders{history.orders}, settings.account, settings.key);
+  std::vector<Json> all;
+  std::set<std::int64_t> shown;  // an order may have been named twice
+  for (const std::string& order : history.orders) {
+    const auto found = executions_of(order);
+    if (!found) continue;
+    if (found->empty())
+      say("no executions of order " + order);
+    else if (shown.insert(number_field(found->front(), "order")).second)
+      all.insert(all.end(), found->begin(), found->end());
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Json& one, const Json& other) {
+    return number_field(one, "time_us") > number_field(other, "time_us");
+  });
+  if (!all.empty()) out << history_view(all, runner.console_.style);
+} catch (const client::NoReply&) {
+  throw;
+} catch (const client::Unreachable& error) {
+  throw client::Unreachable(std::string(error.what()) +
+                            "; history needs the HTTP port (--http), 'status ORDER' does not");
 }
 
 void Runner::Step::operator()(const ShowBook& command) {

@@ -123,6 +123,8 @@ struct Runner::Step {
   // behind is no longer open.
   std::optional<Json> answer(const std::string& target, const std::string& symbol = {},
                              std::initializer_list<PagedList> lists = {});
+  std::optional<std::vector<Json>> executions_of(const std::string& order);
+  std::optional<std::vector<Json>> newest_fills(std::size_t count);
   // The same as a table.
   void show(const std::string& target, std::string (*view)(const Json&, Style),
             const std::string& symbol = {}, std::initializer_list<PagedList> lists = {});

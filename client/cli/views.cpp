@@ -144,26 +144,13 @@ std::string own_book_view(const Json& book, const Json& account, Style style) {
   return book_heading(book, style) + "\n" + table.text();
 }
 
-std::string history_view(const std::vector<Json>& orders, Style style) {
-  struct Row {
-    std::int64_t time_us;
-    std::vector<std::string> cells;
-  };
-  std::vector<Row> rows;
-  for (const Json& order : orders)
-    for (const Json& one : list_field(order, "executions")) {
-      const std::int64_t time_us = number_field(one, "time_us");
-      rows.push_back(
-          {time_us,
-           {local_time(time_us / 1'000'000), std::to_string(number_field(order, "order")),
-            side_text(text_field(order, "side"), style), text_field(order, "symbol"),
-            text_field(one, "shares"), text_field(one, "price")}});
-    }
-  if (rows.empty()) return "no executions\n";
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& one, const Row& other) { return one.time_us > other.time_us; });
+std::string history_view(const std::vector<Json>& fills, Style style) {
   Table table({"TIME", ">ORDER", "SIDE", "SYMBOL", ">SHARES", ">PRICE"}, style);
-  for (Row& row : rows) table.add(std::move(row.cells));
+  for (const Json& fill : fills)
+    table.add({local_time(number_field(fill, "time_us") / 1'000'000),
+               std::to_string(number_field(fill, "order")),
+               side_text(text_field(fill, "side"), style), text_field(fill, "symbol"),
+               text_field(fill, "shares"), text_field(fill, "price")});
   return table.text();
 }
 

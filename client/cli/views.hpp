@@ -10,7 +10,8 @@ std::string account_view(const Json& account, Style style);
 // Its open orders alone.
 std::string orders_view(const Json& account, Style style);
 // Executions of these orders (of /api/orders), newest first.
-std::string history_view(const std::vector<Json>& orders, Style style);
+// `fills`: with order, side, symbol, shares, price and time_us, the newest first.
+std::string history_view(const std::vector<Json>& fills, Style style);
 std::string book_view(const Json& book, Style style);
 // With the shares of this account's own open orders at each price.
 std::string own_book_view(const Json& book, const Json& account, Style style);

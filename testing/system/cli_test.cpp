@@ -361,6 +361,38 @@ TEST_CASE("Ctrl-C ends a command that waits with 130") {
   CHECK(terminal.wait() == 130);
 }
 
+TEST_CASE("history has what was executed before this client came, also by a reference") {
+  const Market market;
+  market.set_up(
+      "create account 2 0\ncreate symbol SPY 2=500\nbuy SPY 10 5 --ref in-3\naccount 2\n"
+      "sell SPY 4 5\nsell SPY 3 5\n");
+  const auto history = [&](const std::string& words) {
+    const Ran ran = market.run("--account " + words);
+    CHECK(ran.err == "");
+    CHECK(ran.status == 0);
+    std::istringstream lines(ran.out);
+    std::string line, text;
+    while (std::getline(lines, line)) {
+      const bool has_time = line.size() > 19 && line[4] == '-';
+      text += (has_time ? line.substr(19) : line) + "\n";
+    }
+    return text;
+  };
+  const std::string head = "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n",
+                    of_1 =
+                        "      1  buy   SPY          3      5\n"
+                        "      1  buy   SPY          4      5\n";
+  CHECK(history("1 history") == head + of_1);
+  CHECK(history("1 history ref:in-3") == head + of_1);
+  CHECK(history("1 history 1") == head + of_1);
+  CHECK(history("2 history") == head +
+                                    "      3  sell  SPY          3      5\n"
+                                    "      2  sell  SPY          4      5\n");
+  CHECK(history("2 history -n 1") == "the newest 1 executions of account 2; -n shows more\n" +
+                                         head + "      3  sell  SPY          3      5\n");
+  CHECK(history("2 history 2") == head + "      2  sell  SPY          4      5\n");
+}
+
 TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
   const Market market;
   const TemporaryFolder state;

@@ -322,31 +322,70 @@ TEST_CASE("a refusal for lack of funds or shares has figures, where the HTTP por
            "sell 7.5 SPY @ 1: insufficient shares: 7.5 needed, 5 free\n");
 }
 
-TEST_CASE("history asks for the open orders and those of this session, or for what is named") {
-  EditedServer server(honest);
-  const auto order = [](int id, int account) {
+TEST_CASE("history has all executions of the account, or those of the orders that are named") {
+  const auto fill = [](int execution, int order) {
+    return R"({"execution": )" + std::to_string(execution) + R"(, "order": )" +
+           std::to_string(order) +
+           R"(, "symbol": "SPY", "side": "sell", "shares": "1", "price": "6", "role": "maker", )" +
+           R"("time_us": 1700000002000000})";
+  };
+  const auto order = [](int id, int account, const std::string& executions) {
     return R"({"account": ")" + std::to_string(account) + R"(", "order": )" + std::to_string(id) +
-           R"(, "symbol": "SPY", "side": "buy", "executions": [{"shares": "4", "price": "5", )" +
-           R"("time_us": 1700000001000000}]})";
+           R"(, "symbol": "SPY", "side": "buy", "executions": [)" + executions + "]";
+  };
+  const auto executed = [](const std::string& shares, int second) {
+    return R"({"shares": ")" + shares + R"(", "price": "5", "time_us": 170000000)" +
+           std::to_string(second) + "000000}";
   };
   HttpStub http([&](const std::string& target) -> HttpStub::Answer {
-    if (target == "/api/accounts/1") return {200, R"({"orders": [{"order": 7}]})"};
-    if (target == "/api/orders/1" || target == "/api/orders/7")
-      return {200, order(target.back() - '0', 1)};
-    if (target == "/api/orders/8") return {200, order(8, 2)};
-    if (target.starts_with("/api/orders/")) return {404, R"({"error": "no such order"})"};
-    return answer(target);
+    const std::string fills = "/api/accounts/1/fills?before=";
+    if (target == fills + "newest&limit=50")  // the rest is among so many of others
+      return {200, R"({"fills": [)" + fill(9, 4) + R"(], "newest_execution": 9, "next": 5})"};
+    if (target == fills + "5&limit=49")
+      return {200, R"({"fills": [)" + fill(3, 2) + R"(], "newest_execution": 9})"};
+    if (target == fills + "newest&limit=1")
+      return {200, R"({"fills": [)" + fill(9, 4) + R"(], "newest_execution": 9, "next": 9})"};
+    if (target == "/api/accounts/2/fills?before=newest&limit=50")
+      return {200, R"({"fills": [], "newest_execution": 9})"};
+    if (target == "/api/orders/7")
+      return {200, order(7, 1, executed("3", 1) + "," + executed("2", 2)) + R"(, "next": 1})"};
+    if (target == "/api/orders/7?before=1") return {200, order(7, 1, executed("4", 0)) + "}"};
+    if (target == "/api/orders/ref:in-3?limit=1&account=1")
+      return {200, order(7, 1, executed("2", 2)) + R"(, "next": 2})"};
+    if (target == "/api/orders/6") return {200, order(6, 1, "") + "}"};
+    if (target == "/api/orders/8") return {200, order(8, 2, executed("1", 1)) + "}"};
+    return {404, R"({"error": "no such order"})"};
   });
-  Seat seat(server.address(), http.address());
-  seat.start("buy SPY 1 1\n");
+  Seat seat("127.0.0.1:1", http.address());
   const std::string head = "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n",
-                    of_1 = "2023-11-14 22:13:21      1  buy   SPY          4      5\n",
-                    of_7 = "2023-11-14 22:13:21      7  buy   SPY          4      5\n";
-  seat.run("history", exit_ok, head + of_1 + of_7);
+                    of_4 = "2023-11-14 22:13:22      4  sell  SPY          1      6\n",
+                    of_2 = "2023-11-14 22:13:22      2  sell  SPY          1      6\n",
+                    of_7 =
+                        "2023-11-14 22:13:22      7  buy   SPY          2      5\n"
+                        "2023-11-14 22:13:21      7  buy   SPY          3      5\n"
+                        "2023-11-14 22:13:20      7  buy   SPY          4      5\n";
+  seat.run("history", exit_ok, head + of_4 + of_2);
+  seat.run("history -n 1", exit_ok,
+           "the newest 1 executions of account 1; -n shows more\n" + head + of_4);
   seat.run("history 7", exit_ok, head + of_7);
+  seat.run("history ref:in-3 7", exit_ok, head + of_7);
+  seat.run("history 6", exit_ok, "no executions of order 6\n");
   seat.run("history 9", exit_refused, "", "no such order\n");
   seat.run("history 8", exit_refused, "", "order 8: no such order of this account\n");
   seat.run("history x", exit_usage, "", "transaction id must be a whole number from 1\n");
+  seat.run("history ref:", exit_usage, "",
+           "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -\n");
+  seat.run("history --account 2", exit_ok, "no executions of account 2\n");
+}
+
+TEST_CASE("history without an HTTP port says what it needs, and what shows executions without") {
+  Trader seat;
+  seat.start();
+  CHECK(seat.run("history") == exit_unreachable);
+  CHECK_THAT(seat.complained(),
+             Catch::Matchers::EndsWith(
+                 "; history needs the HTTP port (--http), 'status ORDER' does not\n"));
+  CHECK(seat.said() == "");
 }
 
 TEST_CASE("a limit that the exchange rounds is shown rounded") {

@@ -113,20 +113,17 @@ TEST_CASE("own orders are marked in the book, and listed alone") {
   CHECK(own_book_view(snapshot, account, {}) == book_view(snapshot, {}));
 }
 
-TEST_CASE("executions of several orders are listed newest first") {
-  const Json one = Json::parse(
-      R"({"order": 1, "symbol": "SPY", "side": "buy", "executions": [
-          {"shares": "4", "price": "5", "time_us": 1700000001000000},
-          {"shares": "2", "price": "6", "time_us": 1700000003000000}]})");
-  const Json other = Json::parse(
-      R"({"order": 12, "symbol": "ABC", "side": "sell", "executions": [
-          {"shares": "1.5", "price": "7", "time_us": 1700000002000000}]})");
-  CHECK(history_view({one, other}, {}) ==
+TEST_CASE("executions are listed with their orders, in the order in which they come") {
+  const Json later = Json::parse(
+      R"({"order": 12, "symbol": "ABC", "side": "sell", "shares": "1.5", "price": "7",
+          "time_us": 1700000002000000})");
+  const Json earlier = Json::parse(
+      R"({"order": 1, "symbol": "SPY", "side": "buy", "shares": "4", "price": "5",
+          "time_us": 1700000001000000})");
+  CHECK(history_view({later, earlier}, {}) ==
         "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n"
-        "2023-11-14 22:13:23      1  buy   SPY          2      6\n"
         "2023-11-14 22:13:22     12  sell  ABC        1.5      7\n"
         "2023-11-14 22:13:21      1  buy   SPY          4      5\n");
-  CHECK(history_view({}, {}) == "no executions\n");
 }
 
 TEST_CASE("a book that is not open says so, and what its auction would execute") {
