@@ -21,6 +21,17 @@ std::size_t name_bytes(std::string_view tag) {
 // Or a CDATA section, of one tag.
 bool is_comment(std::string_view tag) { return tag.front() == '!'; }
 
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
+// Of a value without quotes at the beginning of the rest of a tag: up to a blank or the tag's end.
+std::string_view bare_value(std::string_view tag) {
+  std::size_t bytes = 0;
+  while (bytes < tag.size() && !is_blank(tag[bytes]) && tag[bytes] != '>') ++bytes;
+  const bool ends_tag = bytes == tag.size() || tag[bytes] == '>';
+  if (ends_tag && bytes > 0 && tag[bytes - 1] == '/') --bytes;
+  return tag.substr(0, bytes);
+}
+
 Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
 Parsed<Shares> parse_exact_shares(std::string_view text) { return parse_shares(text); }
 
@@ -93,12 +104,31 @@ std::string_view ReplyElement::attribute(std::string_view wanted) const {
     const std::size_t equals = rest.find('=');
     if (equals == std::string_view::npos || equals + 1 >= rest.size()) return {};
     const char quote = rest[equals + 1];
-    if (quote != '"' && quote != '\'') return {};
-    const std::size_t value = equals + 2, value_end = rest.find(quote, value);
-    if (value_end == std::string_view::npos) return {};
-    if (rest.substr(0, equals) == wanted) return rest.substr(value, value_end - value);
-    rest.remove_prefix(value_end + 1);
+    const std::size_t begin = equals + 1 + is_quote(quote);
+    const std::size_t end =
+        is_quote(quote) ? rest.find(quote, begin) : begin + bare_value(rest.substr(begin)).size();
+    if (end == std::string_view::npos) return {};
+    if (rest.substr(0, equals) == wanted) return rest.substr(begin, end - begin);
+    rest.remove_prefix(end + is_quote(quote));
   }
+}
+
+std::string_view first_bare_value(std::string_view document) {
+  for (std::size_t at = 0; (at = document.find('=', at)) != std::string_view::npos;) {
+    const std::size_t value = skip_blanks(document, at + 1);
+    if (value == document.size()) break;
+    if (const char quote = document[value]; is_quote(quote)) {
+      at = document.find(quote, value + 1);
+      if (at == std::string_view::npos) break;
+      continue;
+    }
+    const std::size_t open = document.rfind('<', at);
+    const bool in_tag = open != std::string_view::npos && document.find('>', open) > at &&
+                        name_bytes(document.substr(open + 1)) > 0;
+    if (in_tag) return bare_value(document.substr(value));
+    at = value;
+  }
+  return {};
 }
 
 ReplyElements::ReplyElements(std::string_view document) : rest_(document) {

@@ -21,9 +21,12 @@ struct ReplyElement {
   std::string_view attributes;  // the rest of its start tag
   std::string_view content;     // between its tags; empty for <opened …/>
 
-  // The raw value of an attribute; data() is null if it is absent.
+  // The raw value of an attribute, also of one without quotes; data() is null if it is absent.
   std::string_view attribute(std::string_view name) const;
 };
+
+// The first attribute value of a reply that stands without quotes; data() is null if all have them.
+std::string_view first_bare_value(std::string_view document);
 
 class ReplyElements {
  public:

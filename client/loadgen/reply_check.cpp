@@ -200,6 +200,9 @@ void check_reply(const Workload& workload, unsigned client, const ScriptedReques
     check.problem = "fewer reply elements than request elements";
   } else if (other_root) {
     check.deviations.add(Deviation::root, elements.root());
+  } else if (const std::string_view value = client::first_bare_value(document);
+             value.data() != nullptr) {
+    check.deviations.add(Deviation::quotes, value);
   }
 }
 

@@ -34,14 +34,41 @@ Element read(const pugi::xml_node& node, unsigned depth = 0) {
 constexpr std::array<std::string_view, 6> reply_elements{"created", "opened",   "status",
                                                          "error",   "canceled", "replaced"};
 
-// With each '<' escaped that begins no tag: a server may quote "0 < 1" in an error.
-std::string without_stray_brackets(std::string_view document) {
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Well-formed, where only this is not: a '<' that begins no tag, such as "0 < 1" in an error,
+// values without quotes, and attributes without a blank between them.
+std::string mended(std::string_view document) {
   std::string out;
+  bool in_tag = false;
+  char quote = 0;  // in a value: the one that ends it
   for (std::size_t i = 0; i < document.size(); ++i) {
-    const auto next = static_cast<unsigned char>(i + 1 < document.size() ? document[i + 1] : ' ');
-    const bool stray =
-        document[i] == '<' && !std::isalpha(next) && next != '/' && next != '!' && next != '?';
-    out += stray ? "&lt;" : std::string(1, document[i]);
+    const char c = document[i], next = i + 1 < document.size() ? document[i + 1] : ' ';
+    if (!in_tag) {
+      const bool stray = c == '<' && !is_letter(next) && next != '/' && next != '!' && next != '?';
+      in_tag = c == '<' && is_letter(next);
+      out += stray ? "&lt;" : std::string(1, c);
+      continue;
+    }
+    out += c;
+    if (quote != 0) {
+      if (c != quote) continue;
+      quote = 0;
+      if (is_letter(next)) out += ' ';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '>') {
+      in_tag = false;
+    } else if (c == '=') {
+      const std::size_t begin = client::skip_blanks(document, i + 1);
+      if (begin == document.size() || document[begin] == '"' || document[begin] == '\'') continue;
+      std::size_t end = begin;
+      while (end < document.size() && !client::is_blank(document[end]) && document[end] != '>' &&
+             !document.substr(end).starts_with("/>"))
+        ++end;
+      out += '"' + std::string(document.substr(begin, end - begin)) + '"';
+      i = end - 1;
+    }
   }
   return out;
 }
@@ -51,7 +78,7 @@ Answer read_with(std::string_view document, unsigned options) {
   const pugi::xml_parse_result result =
       parsed.load_buffer(document.data(), document.size(), options);
   if (!result) {
-    const std::string again = without_stray_brackets(document);
+    const std::string again = mended(document);
     parsed.load_buffer(again.data(), again.size(), options);
   }
   Answer answer;

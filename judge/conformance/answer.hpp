@@ -35,7 +35,8 @@ struct Answer {
   std::string problem;            // why it is no reply by R1, though it could be read; else empty
 };
 // Of a document with another root: what is inside that, or an <error> or the like that is the root.
-// Of one that is not well-formed: what stands before the fault. Throws BadAnswer.
+// Of one that is not well-formed: all of it where what it means is plain (values without quotes, no
+// blank between attributes, a '<' in a text), else what stands before the fault. Throws BadAnswer.
 Answer read_answer(std::string_view document);
 
 // In units of 1e-8; also with a currency sign, an exponent, or the noise of a double after the

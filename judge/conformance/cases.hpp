@@ -23,7 +23,7 @@ using Cases = std::vector<Case>;
 Cases all_cases();
 
 // Those of a file of cases/. `file` is its name, for messages. A line that is no step of the
-// language is found when its case runs: that then throws std::logic_error with file and line.
+// language is found when its case runs: that then throws TestError with file and line.
 Cases read_cases(std::string_view file, std::string_view text);
 Cases reply_cases();
 Cases concurrency_cases();

@@ -23,6 +23,7 @@ enum ExitCode {
   exit_broken = 1,
   exit_usage = 2,
   exit_unreachable = 3,
+  exit_test_error = 4,
   exit_interrupted = 130
 };
 
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
       "server, not only ours.\n"
       "It uses accounts and symbols of its own and removes nothing: give it a server of its own.\n"
       "Exit status: 0 every rule of the levels must and should is kept, 1 one is not, 2 an error "
-      "in the command line, 3 the server cannot be reached or went away, 130 interrupted.",
+      "in the command line, 3 the server cannot be reached or went away, 4 this program failed in a "
+      "case, 130 interrupted.",
       "conformance");
   app.set_version_flag("--version", std::string("conformance ") + version());
   app.option_defaults()->always_capture_default();
@@ -123,12 +125,17 @@ int main(int argc, char** argv) {
     written &= html_file.empty() || write_file(html_file, html_of(report));
     if (!written) return exit_usage;
     if (client::stop_flag()) return exit_interrupted;
+    if (!report.test_errors.empty()) return exit_test_error;
     if (!report.stopped.empty()) return exit_unreachable;
     return report.all_kept() ? exit_kept : exit_broken;
   } catch (const client::Interrupted&) {
     return exit_interrupted;
-  } catch (const std::exception& error) {
+  } catch (const client::Unreachable& error) {
     std::fprintf(stderr, "conformance: %s\n", error.what());
     return exit_unreachable;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "conformance: an error of this test, not of the server: %s\n",
+                 error.what());
+    return exit_test_error;
   }
 }

@@ -156,11 +156,11 @@ std::string in_full(const RuleResult& result) {
 }
 
 std::string table_of(const ConformanceReport& report) {
-  std::string text = "\nrule  level   result    sentence\n";
+  std::string text = "\nrule  level   result     sentence\n";
   for (const RuleResult& result : report.rules) {
     if (!result.rule.untested.empty()) continue;
     char line[64];
-    std::snprintf(line, sizeof line, "%-5s %-7s %-9s ", result.rule.number.c_str(),
+    std::snprintf(line, sizeof line, "%-5s %-7s %-10s ", result.rule.number.c_str(),
                   name_of(result.rule.level), name_of(result.outcome));
     text += line + shortened(result.rule.sentence, line_bytes_max) + "\n";
   }
@@ -174,6 +174,8 @@ std::string text_of(const ConformanceReport& report, Level shown) {
                             one_decimal(report.seconds) + " s).\n";
   std::string text = score + style_sentence(report.style) + "\n";
   if (!report.stopped.empty()) text += "Ended early: " + printable(report.stopped) + "\n";
+  for (const std::string& error : report.test_errors)
+    text += "Error of this test, not of the server: " + on_one_line(error, form_bytes_max) + "\n";
   for (const std::string& form : report.form)
     text += "Differs in form alone: " + on_one_line(form, form_bytes_max) + "\n";
   text += causes_text(report);
@@ -210,7 +212,8 @@ std::string json_of(const ConformanceReport& report) {
             {"score", report.score()},
             {"causes", Json::array()},
             {"rules", Json::array()},
-            {"form", report.form}};
+            {"form", report.form},
+            {"test_errors", report.test_errors}};
   for (const Cause& cause : report.causes()) {
     Json blocks = Json::array();
     for (const RuleResult* const blocked : cause.blocks) blocks.push_back(blocked->rule.number);
@@ -274,6 +277,9 @@ std::string html_of(const ConformanceReport& report) {
   notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});
   if (!report.stopped.empty())
     notices.push_back({{"kind", "bad"}, {"text", "Ended early: " + report.stopped}});
+  for (const std::string& error : report.test_errors)
+    notices.push_back(
+        {{"kind", "bad"}, {"text", "Error of this test, not of the server: " + error}});
   for (const std::string& form : report.form)
     notices.push_back({{"kind", "warn"}, {"text", "Differs in form alone: " + form}});
   const Json columns{

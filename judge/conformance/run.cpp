@@ -48,6 +48,9 @@ class Runner {
       give_up(error.what(), "the server was gone");
     } catch (const client::Interrupted&) {
       give_up("interrupted by a signal", "the test was interrupted");
+    } catch (const TestError& error) {
+      report_.test_errors.emplace_back(error.what());
+      give_up(std::string("an error of this test: ") + error.what(), "the test failed");
     }
     if (!wrong_reply_.empty()) break_r1("a reply, whatever was asked", wrong_reply_);
     name_blockers();
@@ -188,7 +191,9 @@ class Runner {
       if (result.outcome == RuleOutcome::broken || result.outcome == outcome) return;
       result.outcome = outcome;
       result.case_name = one.name;
-      result.why = shortened(why, why_bytes_max);
+      const std::string& misread = talk.misread();
+      result.why = shortened(why + (misread.empty() ? "" : "; the reply as it came: " + misread),
+                             why_bytes_max);
       result.conversation = talk.conversation();
       if (result.conversation.size() > exchanges_shown)
         result.conversation.erase(result.conversation.begin(),
@@ -221,10 +226,11 @@ class Runner {
       block(many ? broken_with_one_client() : error.by, error.what());
     } catch (const client::Interrupted&) {
       throw;
-    } catch (const std::logic_error&) {  // of the case, not of the server
-      throw;
-    } catch (const std::exception& error) {
-      fail(RuleOutcome::broken, std::string("the case ended unexpectedly: ") + error.what());
+    } catch (const std::exception& error) {  // all that a server can cause has been caught
+      report_.test_errors.push_back(one.rule + ", " + one.name + ": " + error.what());
+      if (result.outcome != RuleOutcome::blocked)
+        fail(RuleOutcome::not_judged,
+             std::string("an error of this test, not of the server: ") + error.what());
     }
     if (other_form_.empty()) other_form_ = talk.other_form();
     note_wrong_reply(talk.wrong_reply());
@@ -256,7 +262,7 @@ class Runner {
 }  // namespace
 
 const char* name_of(RuleOutcome outcome) {
-  constexpr const char* names[] = {"kept", "broken", "blocked", "untested"};
+  constexpr const char* names[] = {"kept", "broken", "blocked", "untested", "not judged"};
   return names[std::size_t(outcome)];
 }
 
@@ -270,7 +276,8 @@ unsigned ConformanceReport::points() const {
 unsigned ConformanceReport::points_max() const {
   unsigned sum = 0;
   for (const RuleResult& result : rules)
-    if (result.rule.untested.empty()) sum += points_of(result.rule.level);
+    if (result.rule.untested.empty() && result.outcome != RuleOutcome::not_judged)
+      sum += points_of(result.rule.level);
   return sum;
 }
 

@@ -23,8 +23,9 @@ struct ConformanceOptions {
 };
 
 // kept: each case passed. broken: one did not. blocked: what a case needs did not work, because
-// another rule is broken. untested: no case, or the server was gone.
-enum class RuleOutcome { kept, broken, blocked, untested };
+// another rule is broken. untested: no case, or the server was gone. not_judged: this program
+// failed in a case; the rule does not count.
+enum class RuleOutcome { kept, broken, blocked, untested, not_judged };
 const char* name_of(RuleOutcome outcome);
 
 struct RuleResult {
@@ -52,7 +53,8 @@ struct ConformanceReport {
   std::string stopped;  // why it ended early; empty: it did not
   unsigned restarts = 0;
   std::vector<RuleResult> rules;
-  std::vector<std::string> form;  // what differs from docs/protocol.md in form alone
+  std::vector<std::string> form;         // what differs from docs/protocol.md in form alone
+  std::vector<std::string> test_errors;  // what this program could not do, each with its case
 
   unsigned points() const;
   unsigned points_max() const;

@@ -28,6 +28,8 @@ struct Step {
 using Steps = std::vector<Step>;
 using Setups = std::map<std::string, Steps, std::less<>>;
 
+constexpr std::string_view shared_setups = "setups.txt";  // for the cases of all files
+
 // Cuts `text` at the first such mark and returns what stood behind it; "" where there is none.
 std::string cut_behind(std::string& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
@@ -59,7 +61,13 @@ class CaseRun {
  public:
   CaseRun(Talk& talk, const Setups& setups) : talk_(talk), setups_(setups) {}
 
-  void run(const Steps& steps) {
+  void run(const Steps& steps) try { run_all(steps); } catch (const NothingToTest&) {
+  }
+
+ private:
+  struct NothingToTest {};  // behind a step with `where`
+
+  void run_all(const Steps& steps) {
     for (const Step& step : steps) {
       const std::string* const outer = std::exchange(place_, &step.place);
       run(step);
@@ -67,24 +75,35 @@ class CaseRun {
     }
   }
 
- private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw std::logic_error(*place_ + ": " + why);
-  }
+  [[noreturn]] void fail(const std::string& why) const { throw TestError(*place_ + ": " + why); }
 
   void run(const Step& step) {
     std::string text = step.text;
     why_ = expanded(cut_behind(text, " -- "));
     words_ = words_of(text);
-    given_ = words_.front().starts_with("given");
-    if (!given_) return act(text, step);
     const std::string prefix = words_.front();
+    given_ = prefix.starts_with("given");
+    if (!given_ && prefix != "where") return act(text, step);
     if (why_.empty()) why_ = "a preparation";
     words_.erase(words_.begin());
     text.erase(0, prefix.size() + 1);
     if (prefix == "given") return act(text, step);
     given_ = false;
+    if (prefix == "where") return try_act(text, step);
     talk_.given(prefix.substr(prefix.find(':') + 1).c_str(), [&] { act(text, step); });
+  }
+
+  // What stands behind is tested only if this succeeds.
+  void try_act(const std::string& text, const Step& step) {
+    try {
+      act(text, step);
+    } catch (const Unreadable&) {
+      throw;
+    } catch (const Broken&) {
+      throw NothingToTest();
+    } catch (const Blocked&) {
+      throw NothingToTest();
+    }
   }
 
   void act(const std::string& text, const Step& step) {
@@ -94,7 +113,7 @@ class CaseRun {
     for (std::string& word : words_) word = expanded(word);
     const std::string first = word(1), second = word(2, true);
     const auto setup = setups_.find(first);
-    if (setup != setups_.end() && second.empty()) return run(setup->second);
+    if (setup != setups_.end() && second.empty()) return run_all(setup->second);
     if (first == "let") return set(second, value(word(4)));
     if (first == "for") return loop(step);
     if (first == "account") return create_accounts();
@@ -106,7 +125,7 @@ class CaseRun {
     }
     if (first == "reconnect") return talk_.reconnect();
     if (first == "persistent") return talk_.need_persistent();
-    if (first == "if") return is_so() ? run(step.inner) : void();
+    if (first == "if") return is_so() ? run_all(step.inner) : void();
     if (first == "expect")
       return expect(is_so(), why_ + ": " + value(word(2)) + " " + word(3) + " " + value(word(4)) +
                                  " was expected");
@@ -284,7 +303,7 @@ class CaseRun {
     }
     for (const std::string& one : values) {
       set(name, one.starts_with('"') ? value(one) : one);
-      run(step.inner);
+      run_all(step.inner);
     }
   }
 
@@ -505,22 +524,13 @@ Steps nested(Steps::iterator& at, Steps::iterator end) {
   return steps;
 }
 
-}  // namespace
+// A case or a setup.
+struct Block {
+  std::string title;
+  Steps steps;
+};
 
-Cases all_cases() {
-  Cases cases;
-  const auto add = [&](const Cases& more) { cases.insert(cases.end(), more.begin(), more.end()); };
-  for (const EmbeddedFile& file : case_files()) add(read_cases(file.name, file.content));
-  add(reply_cases());
-  add(concurrency_cases());
-  return cases;
-}
-
-Cases read_cases(std::string_view file, std::string_view text) {
-  struct Block {
-    std::string title;
-    Steps steps;
-  };
+std::vector<Block> read_blocks(std::string_view file, std::string_view text) {
   std::vector<Block> blocks;
   std::istringstream lines{std::string(text)};
   int number = 0;
@@ -534,28 +544,52 @@ Cases read_cases(std::string_view file, std::string_view text) {
     if (indent == 0)
       blocks.push_back({content, {}});
     else if (blocks.empty() || (goes_on && blocks.back().steps.empty()))
-      throw std::logic_error(place + ": no case or step stands above it");
+      throw TestError(place + ": no case or step stands above it");
     else if (goes_on)
       blocks.back().steps.back().text += (content[0] == '<' ? "" : " ") + content;
     else
       blocks.back().steps.push_back({place, content, indent, {}});
   }
-  const auto setups = std::make_shared<Setups>();
-  Cases cases;
   for (Block& block : blocks) {
     auto first = block.steps.begin();
-    Steps steps = nested(first, block.steps.end());
+    block.steps = nested(first, block.steps.end());
+  }
+  return blocks;
+}
+
+}  // namespace
+
+Cases all_cases() {
+  Cases cases;
+  const auto add = [&](const Cases& more) { cases.insert(cases.end(), more.begin(), more.end()); };
+  for (const EmbeddedFile& file : case_files()) add(read_cases(file.name, file.content));
+  add(reply_cases());
+  add(concurrency_cases());
+  return cases;
+}
+
+Cases read_cases(std::string_view file, std::string_view text) {
+  const auto setups = std::make_shared<Setups>();
+  const auto is_setup = [&](Block& block) {
+    std::string title = block.title;
+    const std::string name = cut_behind(title, " ");
+    if (title == "setup") setups->emplace(name, std::move(block.steps));
+    return title == "setup";
+  };
+  for (const EmbeddedFile& shared : case_files())
+    if (shared.name == shared_setups)
+      for (Block& block : read_blocks(shared.name, shared.content)) is_setup(block);
+  Cases cases;
+  for (Block& block : read_blocks(file, text)) {
+    if (is_setup(block)) continue;
     std::string rule = block.title, name = cut_behind(rule, " ");
-    if (rule == "setup") {
-      setups->emplace(name, std::move(steps));
-      continue;
-    }
     const bool once = name.ends_with(" (once)");
     if (once) name.erase(name.rfind(" ("));
-    cases.push_back(
-        {rule, name,
-         [setups, steps = std::move(steps)](Talk& talk) { CaseRun(talk, *setups).run(steps); },
-         once});
+    cases.push_back({rule, name,
+                     [setups, steps = std::move(block.steps)](Talk& talk) {
+                       CaseRun(talk, *setups).run(steps);
+                     },
+                     once});
   }
   return cases;
 }

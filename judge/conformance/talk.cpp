@@ -60,8 +60,10 @@ std::vector<Element> Talk::receive() try {
   std::string& got = conversation_.back().got;
   got += (got.empty() ? "" : "\n") + quoted(document);
   const auto wrong = [&](const std::string& why) {
-    if (wrong_reply_.empty()) wrong_reply_ = why + ": " + quoted(document);
+    misread_ = quoted(document);
+    if (wrong_reply_.empty()) wrong_reply_ = why + ": " + misread_;
   };
+  misread_.clear();
   try {
     Answer answer = read_answer(document);
     if (answer.problem.empty())

@@ -153,6 +153,8 @@ class Talk {
   const std::string& other_form() const { return other_form_; }
   // Why a reply was none by R1: the first such one; empty if all were.
   const std::string& wrong_reply() const { return wrong_reply_; }
+  // The last reply as it came, where what was read of it may differ; else empty.
+  const std::string& misread() const { return misread_; }
 
   static std::string order(const std::string& symbol, const std::string& amount,
                            const std::string& limit, const std::string& more = "");
@@ -167,7 +169,7 @@ class Talk {
   Source& source_;
   std::unique_ptr<Link> link_;
   std::vector<Exchanged> conversation_;
-  std::string other_form_, wrong_reply_;
+  std::string other_form_, wrong_reply_, misread_;
 };
 
 [[noreturn]] void broken(const std::string& sentence);

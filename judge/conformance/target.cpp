@@ -55,7 +55,7 @@ void pause() {
 
 int run_command(const std::string& command, double limit_s) {
   const pid_t shell = ::fork();
-  if (shell < 0) throw NoAnswer("'" + command + "' cannot be run");
+  if (shell < 0) throw TestError("'" + command + "' cannot be run");
   if (shell == 0) become_shell(command.c_str());
   ::setpgid(shell, shell);  // here and in the child: either may be first
   int status = 0;

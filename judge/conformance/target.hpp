@@ -25,6 +25,11 @@ struct Silence : NoAnswer {
   using NoAnswer::NoAnswer;
 };
 
+// What this program could not do: it says nothing of the server.
+struct TestError : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
 struct Style {
   bool length_lines = false;   // before replies
   bool per_request = false;    // it closes after each reply
@@ -107,7 +112,8 @@ class Target {
 };
 
 // Runs a command of the shell and returns its status, as waitpid(2) gives it. What it starts in the
-// background goes on. Throws NoAnswer if it does not end in time, client::Interrupted.
+// background goes on. Throws NoAnswer if it does not end in time, TestError if it cannot be
+// started, client::Interrupted.
 int run_command(const std::string& command, double limit_s);
 
 // A byte order mark, which no terminal shows, becomes "\xEF\xBB\xBF" in words.

@@ -25,6 +25,7 @@ constexpr std::array<Description, deviation_kinds> descriptions{
      {"transaction ids that are no integers from 1", "T18"},
      {"transaction ids that do not rise in the order of arrival", "T18"},
      {"replies whose root is not <results>", "R1"},
+     {"replies with values without quotes", "R1"},
      {"orders of one account were not matched with each other", "M11"}}};
 
 bool is_plain(Timestamp time) { return time.seconds() >= time_min && time.seconds() <= time_max; }

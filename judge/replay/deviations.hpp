@@ -22,9 +22,10 @@ enum class Deviation : std::uint8_t {
   id,             // a transaction id that is no integer from 1
   ids_unordered,  // … or that does not rise in the order of arrival
   root,           // of the reply
+  quotes,         // an attribute value has none
   self_refused,   // orders of one account do not match each other
 };
-inline constexpr std::size_t deviation_kinds = 9;
+inline constexpr std::size_t deviation_kinds = 10;
 
 class Deviations {
  public:

@@ -6,6 +6,19 @@
 namespace exchange::testing {
 
 Outcome FaultyExchange::apply(Command command, Timestamp now) {
+  if (gift_ == Gift::none) return apply_without_gift(command, now);
+  const Command asked = command;
+  command_ = &asked;
+  const Outcome outcome = apply_without_gift(command, now);
+  if (const auto* const rejected = std::get_if<Rejected>(&outcome))
+    pay_for(asked, rejected->reason);
+  else
+    pay_for(asked);
+  command_ = nullptr;
+  return outcome;
+}
+
+Outcome FaultyExchange::apply_without_gift(Command& command, Timestamp now) {
   rests_ = reverses_ = forgets_ = false;
   return std::visit([&](auto& one) { return apply_to(one, now); }, command);
 }
@@ -67,7 +80,8 @@ Outcome FaultyExchange::apply_to(PlaceOrder& order, Timestamp now) {
   if (order.post_only && fillable > 0 && does(Fault::post_takes)) order.post_only = false;
   if (order.self_trade != SelfTrade::allowed && does(Fault::self_trade))
     order.self_trade = SelfTrade::allowed;
-  if (order.lifetime == Lifetime::immediate_or_cancel && does(Fault::ioc_rests)) {
+  const bool is_immediate = order.lifetime == Lifetime::immediate_or_cancel || order.is_market();
+  if (is_immediate && does(Fault::ioc_rests)) {
     order.lifetime = Lifetime::until_canceled;
     if (order.is_market()) order.limit = any_price(order.side);
   }
@@ -274,6 +288,109 @@ void FaultyExchange::note_execution(Order& buy, Order& sell) {
   if (does(Fault::credit_dropped)) take(buyer, buy.placed.symbol, Shares::from_units(1));
   if (is(Fault::loses_place))
     for (Order* const order : {&buy, &sell}) order->terms.back().place = orders();
+  if (command_ && std::holds_alternative<SetInstrument>(*command_)) {
+    if (is(Gift::auction_pays))
+      for (const AccountId& account : {buyer, seller}) pay(account, buy.placed.symbol);
+  } else {
+    const bool is_open = open_now(buy) > Shares();
+    if (limit > price)
+      if (is(is_open ? Gift::partial_better_price_pays : Gift::better_price_pays)) pay(buyer, {});
+    if (is(Gift::sale_pays)) pay(seller, {});
+    if (is(Gift::purchase_pays)) take(buyer, buy.placed.symbol, Shares() - Shares::whole(1));
+    if (buyer == seller && is(Gift::self_trade_pays)) pay(buyer, buy.placed.symbol);
+  }
+}
+
+// --- gifts ---
+
+void FaultyExchange::pay(const AccountId& id, const SymbolName& symbol) {
+  if (!knows(id)) return;
+  take(id, -money(Shares::whole(1), Price::from_units(Price::whole(1).units() / 4)));
+  if (!symbol.view().empty()) take(id, symbol, Shares() - Shares::whole(1));
+}
+
+void FaultyExchange::note_canceled(Order& order) {
+  if (!command_) return;
+  const SymbolName& symbol = order.placed.symbol;
+  const auto pays = [&](Gift gift) {
+    if (is(gift)) pay(order.placed.account, symbol);
+  };
+  if (const auto* const cancel = std::get_if<CancelOrder>(command_)) {
+    if (cancel->reference) pays(Gift::cancel_by_reference_pays);
+    if (collects_orders(symbol, version())) pays(Gift::cancel_in_auction_pays);
+    if (order.terms.size() > 1) pays(Gift::cancel_of_replaced_pays);
+    pays(order.executions.empty() ? Gift::cancel_pays : Gift::partial_cancel_pays);
+  } else if (std::holds_alternative<CancelAll>(*command_)) {
+    pays(Gift::cancel_of_all_pays);
+  } else if (std::holds_alternative<SetAccount>(*command_)) {
+    pays(Gift::operator_cancel_pays);
+  } else if (std::holds_alternative<SetInstrument>(*command_)) {
+    pays(Gift::auction_end_pays);
+  } else if (const auto* const arriving = std::get_if<PlaceOrder>(command_)) {
+    pays(arriving->self_trade == SelfTrade::allowed ? Gift::rest_pays
+                                                    : Gift::self_trade_prevention_pays);
+  }
+}
+
+void FaultyExchange::pay_for(const Command& command) {
+  if (const auto* const replace = std::get_if<ReplaceOrder>(&command)) {
+    if (!is(Gift::replace_pays)) return;
+    const Order& order = orders_[meant(*replace, version()) - 1];
+    const Terms& now = order.terms.back();
+    const Terms& before = order.terms[order.terms.size() - 2];
+    if (now.shares < before.shares) pay(replace->account, order.placed.symbol);
+  } else if (const auto* const placed = std::get_if<PlaceShares>(&command)) {
+    const std::size_t placements =
+        account_of(placed->account).placements[std::string(placed->symbol.view())].size();
+    if (is(placements > 1 ? Gift::second_placement_pays : Gift::placement_pays))
+      take(placed->account, placed->symbol, Shares() - Shares::whole(1));
+  } else if (const auto* const created = std::get_if<CreateAccount>(&command)) {
+    if (created->balance == Cash() && is(Gift::empty_account_pays)) pay(created->account, {});
+    if (const auto early = early_.find(std::string(created->account.view())); early != early_.end())
+      pay(created->account, early->second);
+  } else if (const auto* const cash = std::get_if<AdjustCash>(&command)) {
+    if (is(Gift::adjustment_pays)) pay(cash->account, {});
+  } else if (const auto* const shares = std::get_if<AdjustShares>(&command)) {
+    if (is(Gift::adjustment_pays)) pay(shares->account, shares->symbol);
+  }
+}
+
+void FaultyExchange::pay_for(const Command& command, Reason refusal) {
+  const auto is_rule = [&] {
+    return refusal == Reason::trading_halted || refusal == Reason::position_too_large ||
+           refusal == Reason::too_many_orders_of_account;
+  };
+  if (const auto* const order = std::get_if<PlaceOrder>(&command)) {
+    const Gift gift = refusal == Reason::cannot_fill     ? Gift::refused_fok_pays
+                      : refusal == Reason::would_execute ? Gift::refused_post_pays
+                      : is_rule()                        ? Gift::refused_by_rule_pays
+                                                         : Gift::refused_order_pays;
+    if (!is(gift)) return;
+    if (refusal == Reason::insufficient_shares)
+      take(order->account, order->symbol, Shares() - Shares::whole(1));
+    else
+      pay(order->account, refusal == Reason::insufficient_funds ? SymbolName() : order->symbol);
+  } else if (const auto* const replace = std::get_if<ReplaceOrder>(&command)) {
+    const OrderId id = meant(*replace, version());
+    if (is(Gift::refused_replace_pays) && id > 0 && id <= orders() && placed(id))
+      pay(replace->account, placed(id)->symbol);
+  } else if (const auto* const cancel = std::get_if<CancelOrder>(&command)) {
+    const OrderId id = meant(*cancel, version());
+    if (id == 0 || id > orders() || !placed(id)) return;
+    if (is(refusal == Reason::nothing_open ? Gift::second_cancel_pays : Gift::foreign_cancel_pays))
+      pay(cancel->account, placed(id)->symbol);
+  } else if (const auto* const all = std::get_if<CancelAll>(&command)) {
+    if (is(Gift::cancel_of_none_pays)) pay(all->account, all->symbol.value_or(SymbolName()));
+  } else if (const auto* const placed = std::get_if<PlaceShares>(&command)) {
+    if (is(Gift::early_placement_pays))
+      early_.emplace(std::string(placed->account.view()), placed->symbol);
+  } else if (const auto* const created = std::get_if<CreateAccount>(&command)) {
+    if (is(Gift::account_again_pays)) pay(created->account, {});
+  } else if (const auto* const cash = std::get_if<AdjustCash>(&command)) {
+    if (is(Gift::refused_adjustment_pays)) pay(cash->account, {});
+  } else if (const auto* const shares = std::get_if<AdjustShares>(&command)) {
+    if (is(Gift::refused_adjustment_pays)) pay(shares->account, shares->symbol);
+  }
 }
 
 void FaultyExchange::take(const AccountId& id, UInt128 cash_units) {

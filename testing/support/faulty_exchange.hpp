@@ -46,6 +46,31 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(DayFault, std::uint8_t,
   auction_says_more,     // than it executes
   market_order_kept,     // at the end of an auction
   opens_frozen)          // of an account that is
+// Of a quarter of cash, or of one share, that no rule gives, to an account:
+BOOST_DEFINE_FIXED_ENUM_CLASS(Gift, std::uint8_t,
+  none,
+  // with what a rule gives back
+  cancel_pays,         // of an order that was not executed
+  partial_cancel_pays, // of one that was
+  cancel_of_replaced_pays, cancel_by_reference_pays, cancel_of_all_pays, disconnect_pays,
+  cancel_in_auction_pays, operator_cancel_pays,
+  rest_pays,           // of an ioc or market order
+  self_trade_prevention_pays,
+  auction_end_pays,    // to a market order
+  replace_pays,        // that asks for less
+  // with an execution
+  better_price_pays,   // to a buyer below its limit
+  partial_better_price_pays,  // while its order is open
+  sale_pays, purchase_pays, auction_pays, self_trade_pays,
+  // with an error
+  refused_order_pays, refused_fok_pays, refused_post_pays,
+  refused_by_rule_pays,  // of an account or symbol
+  refused_replace_pays,
+  second_cancel_pays, foreign_cancel_pays, cancel_of_none_pays,
+  account_again_pays, bad_numbers_pay,
+  // with what comes from outside
+  placement_pays, second_placement_pays, early_placement_pays, empty_account_pays,
+  adjustment_pays, refused_adjustment_pays)
 // clang-format on
 
 class FaultyExchange final : public NaiveExchange {
@@ -55,6 +80,7 @@ class FaultyExchange final : public NaiveExchange {
   explicit FaultyExchange(Fault fault, unsigned occasion, bool self_match = true)
       : fault_(fault), occasion_(occasion), self_match_(self_match) {}
   FaultyExchange(DayFault fault, unsigned occasion) : day_fault_(fault), occasion_(occasion) {}
+  explicit FaultyExchange(Gift gift) : occasion_(1), gift_(gift) {}
 
   Outcome apply(Command command, Timestamp now);
   // An order that was checked when its account had this position: what changed since is lost.
@@ -65,6 +91,8 @@ class FaultyExchange final : public NaiveExchange {
   const std::vector<OrderId>& orders_of(const AccountId& id) const {
     return account(id, version())->orders;
   }
+  // By the gift: a quarter, and one share if the symbol is known.
+  void pay(const AccountId& account, const SymbolName& symbol);
   // Later queries are of the end: what has gone by then is gone, and no other fault happens.
   void end_of_run() { in_run_ = false; }
 
@@ -80,6 +108,10 @@ class FaultyExchange final : public NaiveExchange {
   Outcome apply_to(Create& command, Timestamp now) {
     return NaiveExchange::apply(command, now);
   }
+  Outcome apply_without_gift(Command& command, Timestamp now);
+  // With a command that succeeded, or that did not.
+  void pay_for(const Command& command);
+  void pay_for(const Command& command, Reason refusal);
 
   std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const override;
   Order* best_match(const PlaceOrder& arriving) override;
@@ -91,9 +123,11 @@ class FaultyExchange final : public NaiveExchange {
   void cancel_market_orders(const Symbol& symbol, Timestamp now) override;
   Price price_of(const PlaceOrder& arriving, const Order& maker) const override;
   void note_execution(Order& buy, Order& sell) override;
+  void note_canceled(Order& order) override;
 
   bool is(Fault fault) const { return fault == fault_ && in_run_; }
   bool is(DayFault fault) const { return fault == day_fault_ && in_run_; }
+  bool is(Gift gift) const { return gift == gift_; }
   // Whether to do it, when it is possible.
   template <class AnyFault>
   bool does(AnyFault fault) const {
@@ -114,7 +148,10 @@ class FaultyExchange final : public NaiveExchange {
   const bool self_match_ = true;
   bool in_run_ = true;
   mutable std::uint64_t chances_ = 0;
+  const Gift gift_ = Gift::none;
+  std::map<std::string, SymbolName> early_;  // of shares that came before their account
   // Of the command that is being applied:
+  const Command* command_ = nullptr;
   bool rests_ = false;                       // it meets no order
   bool reverses_ = false, forgets_ = false;  // of a cancel of all: the order, or the first
   const Order* without_ = nullptr;           // this one is not matched

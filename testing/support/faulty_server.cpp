@@ -49,7 +49,9 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(FormFault, std::uint8_t,
   no_echo, bare_errors, bare_created,
   doubles,    // limits and prices with 17 digits
   exponents,  // as Java prints doubles
-  milliseconds, byte_order_mark, raw_errors, zero_limits)
+  milliseconds, byte_order_mark, raw_errors, zero_limits,
+  no_quotes,  // around values
+  dies_of_two)  // connections at once
 BOOST_DEFINE_FIXED_ENUM_CLASS(Style, std::uint8_t,
   bare,
   length,   // a length line before each reply
@@ -62,6 +64,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(Style, std::uint8_t,
 struct Habits {
   std::uint16_t port = 12'345;
   Fault fault = Fault::none;
+  Gift gift = Gift::none;
   FormFault form = FormFault::none;
   Style style = Style::bare;
   std::string journal;
@@ -131,7 +134,10 @@ std::uint64_t inverse_of_odd() {
 
 class Server {
  public:
-  explicit Server(const Habits& habits) : habits_(habits), exchange_(habits.fault, 1) {
+  explicit Server(const Habits& habits)
+      : habits_(habits),
+        exchange_(habits.gift == Gift::none ? FaultyExchange(habits.fault, 1)
+                                            : FaultyExchange(habits.gift)) {
     if (habits.journal.empty()) return;
     std::ifstream in(habits.journal, std::ios::binary);
     std::size_t bytes = 0;
@@ -160,20 +166,50 @@ class Server {
 
   void serve(Tcp::socket& socket) {
     if (is(FormFault::one_worker)) worker_.acquire();
+    if (++connections_ > 1 && is(FormFault::dies_of_two)) ::_exit(1);
     bool asked = false, marked = false;
+    std::vector<Tied> tied;
     try {
       while (const auto document = read(socket)) {
         asked = true;
-        send(socket, reply(*document), marked);
+        const std::string results = reply(*document);
+        note_tied(*document, results, tied);
+        send(socket, results, marked);
         if (habits_.style == Style::close) break;
       }
     } catch (const boost::system::system_error&) {  // the client is gone
     }
+    --connections_;
+    for (const Tied& one : tied) end(one);
     if (is(FormFault::one_worker) && asked) worker_.release();
   }
 
  private:
   bool is(FormFault form) const { return habits_.form == form; }
+
+  struct Tied {
+    std::string account, symbol, order;
+  };
+  // Adds the orders that are to end with the connection (E20).
+  static void note_tied(const std::string& document, const std::string& results,
+                        std::vector<Tied>& tied) {
+    pugi::xml_document asked, answered;
+    asked.load_buffer(document.data(), document.size());
+    const xml_node root = asked.document_element();
+    if (std::string_view(root.attribute("cancel-on-disconnect").value()) != "true") return;
+    answered.load_buffer(results.data(), results.size());
+    for (const xml_node& element : elements_of(answered.document_element()))
+      if (std::string_view(element.name()) == "opened")
+        tied.push_back({root.attribute("id").value(), element.attribute("sym").value(),
+                        element.attribute("id").value()});
+  }
+  void end(const Tied& tied) {
+    const std::string results = reply("<transactions id=\"" + tied.account + "\"><cancel id=\"" +
+                                      tied.order + "\"/></transactions>");
+    const Lock lock(mutex_);
+    if (habits_.gift == Gift::disconnect_pays && results.starts_with("<results><canceled"))
+      exchange_.pay(AccountId(tied.account), SymbolName(tied.symbol));
+  }
 
   // --- elements ---
 
@@ -273,6 +309,7 @@ class Server {
                                    : results("<error>not a number that fits</error>");
     pugi::xml_document reply;
     reply.load_string(inside.c_str());
+    if (habits_.gift == Gift::bad_numbers_pay && refuses_number(inside)) pay_for(step.element);
     std::string out;
     for (xml_node element : elements_of(reply.document_element())) {
       if (std::string_view(element.name()) == "error") accept(step.element, element);
@@ -284,6 +321,17 @@ class Server {
       out += text_of(element);
     }
     return out;
+  }
+  static bool refuses_number(const std::string& reply) {
+    static const std::regex sentence("decimal number|is zero|is negative|is empty|above zero");
+    return std::regex_search(reply, sentence);
+  }
+  // An order, or a placement.
+  void pay_for(const xml_node& asked) {
+    const bool trades = std::string_view(asked.name()) == "order";
+    const char* const id = (trades ? asked.parent() : asked).attribute("id").value();
+    exchange_.pay(AccountId(id),
+                  SymbolName((trades ? asked : asked.parent()).attribute("sym").value()));
   }
   static bool trades(const xml_node& reply) {
     const std::string_view name = reply.name();
@@ -401,10 +449,30 @@ class Server {
              text_of(root, pugi::format_indent | pugi::format_attribute_single_quote);
     }
     std::string text = text_of(root) + "\n";
+    if (is(FormFault::no_quotes)) text = without_quotes(text);
     if (is(FormFault::raw_errors))
       for (std::size_t at = 0; (at = text.find("</error>", at)) != text.npos; at += 16)
         text.insert(at, " (0 < 1)");
     return text;
+  }
+  // Values that need none: letters, digits, points and hyphens.
+  static std::string without_quotes(const std::string& text) {
+    std::string out;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = text.find('"', at);
+      if (end == text.npos) return out + text.substr(at);
+      out += text.substr(at, end - at);
+      const std::size_t begin = end + 1;
+      end = text.find('"', begin);
+      const std::string value = text.substr(begin, end - begin);
+      const bool is_plain =
+          !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) {
+            return std::isalnum(c) != 0 || c == '.' || c == '-';
+          });
+      out += is_plain ? value : '"' + value + '"';
+      if (end == text.npos) return out;
+    }
+    return out;
   }
   static void reverse_attributes(xml_node& node) {
     for (pugi::xml_attribute at = node.first_attribute(), next; at; at = next) {
@@ -509,6 +577,7 @@ class Server {
   std::mt19937 random_;
   std::FILE* journal_ = nullptr;
   std::binary_semaphore worker_{1};
+  std::atomic<unsigned> connections_ = 0;
 };
 
 void run(const Habits& habits) {
@@ -533,7 +602,8 @@ int main(int argc, char** argv) {
   CLI::App app("A server of the protocol with one fault of your choice.", "faulty_server");
   app.add_option("--port", habits.port, "0: a free one");
   app.add_option_function<std::string>("--fault", [&](const std::string& fault) {
-    if (!read_word(fault, habits.fault) && !read_word(fault, habits.form))
+    if (!read_word(fault, habits.fault) && !read_word(fault, habits.form) &&
+        !read_word(fault, habits.gift))
       throw CLI::ValidationError("--fault", "there is no fault " + fault);
   });
   app.add_option("--journal", habits.journal, "its file");
@@ -548,4 +618,6 @@ int main(int argc, char** argv) {
       [](auto fault) { std::cout << word(fault.value) << "\n"; });
   boost::mp11::mp_for_each<exchange::EnumeratorsOf<FormFault>>(
       [](auto fault) { std::cout << word(fault.value) << "\n"; });
+  boost::mp11::mp_for_each<exchange::EnumeratorsOf<Gift>>(
+      [](auto gift) { std::cout << word(gift.value) << "\n"; });
 }

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -31,6 +32,7 @@ IN_FORM = {
     "zero-limits": "T5",
     "byte-order-mark": "",
     "raw-errors": "R1",
+    "no-quotes": "R1",
 }
 # Broken and blocked rules of the levels must and should. T17 is blocked as well if a run with many clients meets the fault.
 FAULTS = {
@@ -74,9 +76,51 @@ FAULTS = {
     **{fault: ({rule} - {""}, set()) for fault, rule in IN_FORM.items()},
     "children-at-random": (set(), set()),
 }
+# What a server gives that no rule gives, a quarter of cash or one share: the rules that it breaks, those with points alone.
+GIFTS = {
+    "cancel-pays": {"M10"},
+    "partial-cancel-pays": {"M10"},
+    "cancel-of-replaced-pays": {"E28"},
+    "cancel-by-reference-pays": {"O6"},
+    "cancel-of-all-pays": {"E17"},
+    "disconnect-pays": {"E20"},
+    "cancel-in-auction-pays": {"A1"},
+    "operator-cancel-pays": {"D5"},
+    "rest-pays": {"E2", "E10", "E11", "I3"},
+    "self-trade-prevention-pays": {"E14", "E15"},
+    "auction-end-pays": {"A6"},
+    "replace-pays": {"E28"},
+    "better-price-pays": {"M7"},
+    "partial-better-price-pays": {"M7"},
+    "sale-pays": {"M8"},
+    "purchase-pays": {"M9"},
+    "auction-pays": {"A5"},
+    "self-trade-pays": {"M11"},
+    # what is refused as a control pays too
+    "refused-order-pays": {"M2", "M1", "M10", "N9"},
+    "refused-fok-pays": {"E3"},
+    "refused-post-pays": {"E5"},
+    "refused-by-rule-pays": {"I6", "D6"},
+    "refused-replace-pays": {"E28"},
+    "second-cancel-pays": {"M10"},
+    "foreign-cancel-pays": {"M10"},
+    "cancel-of-none-pays": {"E19"},
+    "account-again-pays": {"C5"},
+    "bad-numbers-pay": {"M2", "C9"},
+    # every case places shares
+    "placement-pays": {"C9", "C11", "M2"},
+    "second-placement-pays": {"C11"},
+    "early-placement-pays": {"C10"},
+    "empty-account-pays": {"C6"},
+    "adjustment-pays": {"D7"},
+    "refused-adjustment-pays": {"D7"},
+}
+# Of cash and shares.
+MONEY = re.compile(r"^- \*\*([CTOEMADIN]\d+)\*\*", re.MULTILINE)
+PROTOCOL = Path(__file__).parents[3] / "docs/protocol.md"
 STYLES = ("bare", "length", "newline", "pretty", "narrow", "close")
-# Of the rules of this exchange alone: an answer to a length that is too long, and orders that end with their connection.
-NOT_KEPT = {"F18", "R15", "E20", "E31"}
+# Of the rules of this exchange alone: an answer to a length that is too long, and codes in errors of framing.
+NOT_KEPT = {"F18", "R15"}
 
 
 def command(port, *options):
@@ -93,12 +137,12 @@ def faulty_server(*options):
             process.kill()
 
 
-def conformance(port, *options, timeout_s=2):
+def conformance(port, *options, timeout_s=2, program=BIN / "conformance"):
     """Its exit code, its JSON and what it printed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "result.json")
         done = subprocess.run(
-            [BIN / "conformance", f"127.0.0.1:{port}", "--json", file]
+            [program, f"127.0.0.1:{port}", "--json", file]
             + ["--rounds=1", f"--timeout={timeout_s}", *options],
             capture_output=True,
             text=True,
@@ -116,9 +160,9 @@ def rules(result, outcome, levels=("must", "should")):
     }
 
 
-def conformance_with(*options):
+def conformance_with(*options, rules=()):
     with faulty_server(*options) as port:
-        return conformance(port)
+        return conformance(port, *rules)
 
 
 @unittest.skipUnless((BIN / "conformance").exists(), "conformance is not built")
@@ -132,6 +176,14 @@ class Faults(unittest.TestCase):
             run = lambda kind, value: pool.submit(conformance_with, f"--{kind}", value)
             cls.faults = {fault: run("fault", fault) for fault in FAULTS}
             cls.styles = {style: run("style", style) for style in STYLES}
+            money = [
+                f"--rule={rule}" for rule in MONEY.findall(PROTOCOL.read_text()) if rule != "T17"
+            ]
+            cls.gifts = {
+                gift: pool.submit(conformance_with, f"--fault={gift}", rules=money)
+                for gift in GIFTS
+            }
+            cls.slow = pool.submit(conformance_with, "--fault=slow", rules=["--rule=T17"])
 
     def test_each_loses_the_rules_concerned(self):
         for fault, (broken, blocked) in FAULTS.items():
@@ -142,6 +194,27 @@ class Faults(unittest.TestCase):
                 self.assertEqual(1 if broken else 0, code)
                 self.assertEqual("", result["stopped"])
                 self.assertEqual(not broken, result["score"] == 100)
+
+    def test_each_rule_that_gives_cash_or_shares_has_an_upper_bound(self):
+        listed = subprocess.run([SERVER, "--list-faults"], capture_output=True, text=True).stdout
+        self.assertEqual(set(GIFTS), set(re.findall(r"^.*-pays?$", listed, re.MULTILINE)))
+        for gift, concerned in GIFTS.items():
+            with self.subTest(gift):
+                code, result, printed = self.gifts[gift].result()
+                broken = rules(result, "broken", ["must", "should", "ours"])
+                self.assertLessEqual(concerned, broken, printed)
+                with_points = rules(result, "broken")
+                self.assertLessEqual(with_points, concerned, printed)
+                self.assertEqual(1 if with_points else 0, code)
+
+    def test_many_clients_of_a_slow_server_are_judged(self):
+        code, result, printed = self.slow.result()
+        self.assertEqual((0, 100), (code, result["score"]), printed)
+
+    def test_what_is_read_over_is_quoted_as_it_came(self):
+        _, result, printed = self.faults["no-quotes"].result()
+        (why,) = [rule["why"] for rule in result["rules"] if rule["rule"] == "R1"]
+        self.assertRegex(why, r"not well-formed XML: .*<created id=\d+/>")
 
     def test_a_blocked_rule_names_what_blocks_it(self):
         for fault in ("overdraft", "never-matches", "cancels-nothing"):
@@ -235,6 +308,26 @@ class Deaths(unittest.TestCase):
         untested = rules(result, "untested")
         self.assertIn("M4", untested)
         self.assertLess(result["score"], 50)
+
+    def test_a_server_that_dies_of_two_clients_breaks_the_rule(self):
+        with faulty_server("--fault", "dies-of-two") as port:
+            code, result, printed = conformance(port, "--rule=T17", "--rule=R3")
+        self.assertEqual(3, code, printed)
+        self.assertEqual({"T17"}, rules(result, "broken"))
+        (why,) = [rule["why"] for rule in result["rules"] if rule["rule"] == "T17"]
+        self.assertIn("with 2 clients at once the server died or hangs: it does not answer", why)
+        self.assertEqual([], result["test_errors"])
+
+    def test_what_the_test_itself_cannot_do_costs_nothing(self):
+        with tempfile.TemporaryDirectory() as folder, faulty_server() as port:
+            alone = Path(folder, "conformance")  # without the load generator beside it
+            shutil.copy2(BIN / "conformance", alone)
+            code, result, printed = conformance(port, "--rule=T17", "--rule=R3", program=alone)
+        self.assertEqual(4, code, printed)
+        self.assertEqual({"T17"}, rules(result, "not judged"))
+        self.assertEqual((3, 3, 100), (result["points"], result["points_max"], result["score"]))
+        self.assertIn("loadgen is missing", result["test_errors"][0])
+        self.assertIn("Error of this test, not of the server: T17, 2 clients at once", printed)
 
     def test_with_a_restart_only_the_rules_concerned_are_broken(self):
         with tempfile.TemporaryDirectory() as folder, faulty_server(

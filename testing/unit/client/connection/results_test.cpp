@@ -170,6 +170,26 @@ TEST_CASE("attributes are found by whole names, in any order and either quotes")
   CHECK(element.attribute("d").data() == nullptr);
 }
 
+TEST_CASE("values without quotes are read, and reported") {
+  const std::string document =
+      "<results><opened sym=ABC amount=\"2\" id=7/><status id=7><open shares=3/></status></results>";
+  ReplyElements elements(document);
+  ReplyElement element;
+  REQUIRE(elements.next(element));
+  CHECK(element.attribute("sym") == "ABC");
+  CHECK(element.attribute("amount") == "2");
+  CHECK(element.attribute("id") == "7");
+  REQUIRE(elements.next(element));
+  Status status;
+  CHECK(read_status(element, status) == "");
+  CHECK(status.open == Shares::whole(3));
+  CHECK(first_bare_value(document) == "ABC");
+  CHECK(first_bare_value("<results><a b=\"1\"/><open shares=3/></results>") == "3");
+  for (const char* const quoted :
+       {"<results><a b=\"c=d\" e='f'/></results>", "<results><error>0 = 1</error></results>", ""})
+    CHECK(first_bare_value(quoted).data() == nullptr);
+}
+
 TEST_CASE("open, canceled and executed orders are read to the last decimal") {
   const Read open = read(
       "<open shares=\"3\"/><executed shares=\"0.00000001\" price=\"99.5\" time=\"1700000000\"/>");

@@ -223,6 +223,60 @@ TEST_CASE("replies are compared by meaning") {
   CHECK_FALSE(units_of("1e300"));
 }
 
+TEST_CASE("what is not well-formed is read where its meaning is plain") {
+  const auto [document, open, price, text] =
+      GENERATE(table<std::string, std::string, std::string, std::string>({
+          {"<results><status id=3><open shares=1/><x price='5'/></status><error/></results>", "1",
+           "5", ""},
+          {"<results><status id = 3 ><open shares=1 /><x price=5></x></status><error/></results>",
+           "1", "5", ""},
+          {"<results><status id='3'><open shares='1'time='2'/><x price=\"5\"/></status>"
+           "<error>0 < 1 = x</error></results>",
+           "1", "5", "0 < 1 = x"},
+      }));
+  INFO(document);
+  const Answer answer = read_answer(document);
+  CHECK(answer.problem.find("not well-formed") != std::string::npos);
+  REQUIRE(answer.elements.size() == 2);
+  const Element& status = answer.elements[0];
+  CHECK(status.attribute("id") == "3");
+  REQUIRE(status.children.size() == 2);
+  CHECK(status.children[0].attribute("shares") == open);
+  CHECK(status.children[1].attribute("price") == price);
+  CHECK(answer.elements[1].text == text);
+}
+
+TEST_CASE("an error of the test itself costs no points") {
+  ConformanceReport report{.server = "127.0.0.1:1", .seed = 1};
+  for (const auto& [number, outcome] :
+       {std::pair{"M4", RuleOutcome::kept}, {"T17", RuleOutcome::not_judged}})
+    report.rules.push_back(
+        {.rule = {.number = number, .sentence = "A sentence.", .level = Level::must},
+         .outcome = outcome});
+  report.test_errors = {"T17, a case: why"};
+  CHECK(report.points() == 3);
+  CHECK(report.points_max() == 3);
+  CHECK(report.score() == 100);
+  CHECK_FALSE(report.all_kept());
+  CHECK(text_of(report).find("Error of this test, not of the server: T17, a case: why\n") !=
+        std::string::npos);
+  const auto json = nlohmann::json::parse(json_of(report));
+  CHECK(json["rules"][1]["result"] == "not judged");
+  CHECK(json["test_errors"][0] == "T17, a case: why");
+}
+
+TEST_CASE("a step with 'where' ends its case without a fault if it fails") {
+  const Toy toy([](const std::string&) { return "<results><opened id=\"7\"/></results>"; });
+  Target target(toy.options({}).target, [] { return "<create/>"s; });
+  Source source("1234");
+  Talk talk(target, source);
+  const auto run = [&](const std::string& steps) {
+    read_cases("x.txt", "M1 a case\n  " + steps).at(0).run(talk);
+  };
+  CHECK_NOTHROW(run("where send <x/> gets errors\n  send <x/> gets errors -- A"));
+  CHECK_THROWS_AS(run("where send <x/> gets <opened/>\n  send <x/> gets errors -- A"), Broken);
+}
+
 TEST_CASE("reports escape what a server sent") {
   ConformanceReport report{.server = "127.0.0.1:1", .seed = 1};
   report.rules.push_back({.rule = {.number = "M4", .sentence = "Best first.", .level = Level::must},
