@@ -145,6 +145,12 @@ class AgainstAServer(unittest.TestCase):
         ]
         self.assertEqual(lacking(of_server, self.page), [])
 
+    def test_each_limit_has_an_alert_before_it_is_reached(self):
+        limits = {name for name in offered(self.page) if name.endswith("_max")}
+        self.assertGreaterEqual(len(limits), 3)
+        text = "\n".join(expression for _, expression in alert_expressions(ALERTS.read_text()))
+        self.assertEqual({name for name in limits if f"> 0.8 * {name}" not in text}, set())
+
     def test_documented_metrics_have_their_types_and_labels(self):
         text = (ROOT / "docs/http-api.md").read_text().split("## Metrics")[1]
         rows = re.findall(r"^\| (`.*?) \| (\w*) \| (.*) \|$", text, re.M)
