@@ -102,11 +102,13 @@ class TimeChart extends Drawing {
   }
 
   place(points, now_s) {
-    this.series.forEach(({key}, i) => {
-      this.chart.data.datasets[i].data = points.map((point) => ({x: point.time - now_s, y: point[key] ?? NaN}));
-    });
     const {x} = this.chart.options.scales;
     x.min = -width_s(points, now_s);
+    // Chart.js leaves what is out of sight as it was, and fills from there.
+    const seen = points.filter(({time}) => time - now_s >= x.min);
+    this.series.forEach(({key}, i) => {
+      this.chart.data.datasets[i].data = seen.map((point) => ({x: point.time - now_s, y: point[key] ?? NaN}));
+    });
     x.ticks.stepSize = x.min < -120 ? 60 : x.min < -60 ? 30 : 15;
     if (this.logarithmic) {
       const all = points.flatMap((point) => this.series.map(({key}) => point[key])).filter((value) => value > 0);

@@ -305,6 +305,21 @@ class PageAlone(unittest.TestCase):
         page.evaluate("window.fetch = realFetch")
         page.wait_for_state("live")
 
+    @unittest.skipUnless(CHARTS.is_file(), "Chart.js is not installed")
+    def test_a_chart_has_no_points_from_before_its_time(self):
+        """Chart.js does not update them, so that it would fill from where others were."""
+        page = self.open()
+        drawn = page.evaluate(
+            """import("/charts.js").then(({requestsChart}) => {
+              const canvas = document.createElement("canvas");
+              document.body.append(canvas);
+              const chart = requestsChart(canvas);
+              chart.show(Array.from({length: 400}, (_, i) => ({time: i, requests: i})), 400);
+              return chart.chart.data.datasets[0].data.map(({x}) => x);
+            })"""
+        )
+        self.assertEqual((drawn[0], drawn[-1], len(drawn)), (-300, -1, 300))
+
     def test_rates_are_growth_by_time(self):
         page = self.open()
         page.evaluate(
