@@ -49,6 +49,8 @@ def common_violations(composition):
                 found.append(f"{name}: {key}")
         if "no-new-privileges:true" not in service.get("security_opt", []):
             found.append(f"{name}: may gain privileges")
+        if not {"max-size", "max-file"} <= set(service.get("logging", {}).get("options", {})):
+            found.append(f"{name}: its log grows without end")
         for port in service.get("ports", []):
             if not str(port).startswith("127.0.0.1:"):
                 found.append(f"{name}: publishes {port} beyond the loopback")
@@ -109,6 +111,7 @@ class Composition(unittest.TestCase):
                 ({"privileged": True}, "privileged"),
                 ({"network_mode": "host"}, "network_mode"),
                 ({"security_opt": []}, "may gain privileges"),
+                ({"logging": {"driver": "json-file"}}, "its log grows without end"),
                 ({"volumes": ["/:/host"]}, "mounts /:/host of the host"),
             ):
                 self.assertEqual(planted(service, **keys), [f"{service}: {problem}"])
