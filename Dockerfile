@@ -9,6 +9,8 @@ ARG BUILD_IMAGE=debian:bookworm-slim
 ARG RUNTIME_IMAGE=debian:bookworm-slim
 
 FROM ${BUILD_IMAGE} AS build
+# No pinned versions: Debian's mirrors have the newest one of a release only, so a pinned one soon fails. Images may be pinned by digest.
+# hadolint ignore=DL3008
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev libtomlplusplus-dev \
       libutf8proc-dev \
@@ -22,6 +24,7 @@ RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXCHANGE_TESTS=OFF
     && strip build/bin/*
 
 FROM ${RUNTIME_IMAGE}
+# hadolint ignore=DL3008
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 libutf8proc2 \
     && rm -rf /var/lib/apt/lists/* \

@@ -14,5 +14,7 @@ for argument in "$@"; do
   esac
 done
 "$here/install-dependencies.sh"
-(cd "$here" && cmake --preset release $([ -f build/CMakeCache.txt ] || echo -DEXCHANGE_TESTS=OFF) >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
+first=()
+[ -f "$here/build/CMakeCache.txt" ] || first=(-DEXCHANGE_TESTS=OFF)
+(cd "$here" && cmake --preset release "${first[@]}" >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
 exec "$here/build/bin/server" "$@"
