@@ -129,6 +129,8 @@ def conformance(context):
         names = ("program", "style", "stopped", "restarts", "points", "points_max", "score")
         result = {name: found.get(name) for name in names} | about(server)
         result["problem"] = "out of time: the rules behind are not tested" if late else ""
+        if errors := found.get("test_errors"):  # its own: they cost no points
+            result["problem"] = f"the conformance test failed in a case: {errors[0]}"
         result["score"] = float(result["score"] or 0)
         return {**result, "rules": found["rules"], "form": found.get("form", [])}
 

@@ -175,9 +175,7 @@ def main():
             connection, _ = listener.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             # TODO: a thread for each connection, or a pool (lab 3)?
-            threading.Thread(
-                target=serve, args=(connection, exchange, lock), daemon=True
-            ).start()
+            threading.Thread(target=serve, args=(connection, exchange, lock), daemon=True).start()
 
 
 if __name__ == "__main__":
