@@ -87,7 +87,12 @@ AuditInput audit_input(const Workload& workload, const LoadOptions& load, Histor
 Bench::Bench(const Options& options) : options_(options), progress_(form(options)) {
   if (!options.connect_to)
     server_ = std::make_unique<LocalServer>(options.local_server, client::stop_flag());
+  const auto count = [](const std::vector<int>& cpus) {
+    return unsigned(cpus.empty() ? usable_cpus().size() : cpus.size());
+  };
+  server_cpus_ = count(options.local_server.cpus);
   if (!options.client_cpus.empty()) pin_to(options.client_cpus);
+  client_cpus_ = count(options.client_cpus);
   servers_.emplace(server_ ? server_->address() : *options.connect_to);
 }
 
@@ -207,9 +212,7 @@ Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult
 }
 
 std::string Bench::bottleneck(const RunResult& result, const LoadOptions& load) const {
-  const unsigned cpus = this_machine().cpus;
-  const std::size_t server_cpus = options_.local_server.cpus.size();
-  return client_bottleneck(result, load, cpus, server_cpus > 0 ? unsigned(server_cpus) : cpus);
+  return client_bottleneck(result, load, client_cpus_, server_cpus_);
 }
 
 std::string Bench::describe() const { return describe_server(options_, server_.get()); }

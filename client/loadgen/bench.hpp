@@ -34,6 +34,8 @@ class Bench {
   // tries until then are kept.
   Capacity search_capacity(LoadOptions& load, Workload& workload, RunResult& last);
 
+  // CPUs that the load generator may use.
+  unsigned client_cpus() const { return client_cpus_; }
   std::string bottleneck(const RunResult& result, const LoadOptions& load) const;
   std::string describe() const;
   const std::vector<StageLatency>& stages() const { return stages_; }
@@ -56,6 +58,7 @@ class Bench {
   std::optional<client::Servers> servers_;
   std::vector<StageLatency> stages_;
   Transcript transcript_;
+  unsigned client_cpus_ = 1, server_cpus_ = 1;  // how many each of them may use
 };
 
 }  // namespace exchange::loadgen

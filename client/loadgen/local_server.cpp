@@ -166,9 +166,12 @@ std::string LocalServer::stop() {
     problem = "the server " + describe_end(status_) + " without being asked to";
   } else {
     ::kill(pid_, SIGTERM);
-    if (!reap(server_stop_s)) {
-      problem =
-          "the server did not stop within " + std::to_string(server_stop_s) + " s and was killed";
+    if (!reap(server_stop_notice_s))
+      std::fprintf(stderr, "waiting up to %u s for the server to stop …\n",
+                   server_stop_s - server_stop_notice_s);
+    if (!reap(server_stop_s - server_stop_notice_s)) {
+      problem = "after the measurement the server did not stop within " +
+                std::to_string(server_stop_s) + " s and was killed";
       ::kill(pid_, SIGKILL);
       reap(server_stop_s);
     } else if (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0) {

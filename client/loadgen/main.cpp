@@ -3,9 +3,8 @@
 
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fstream>
-#include <utility>
+#include <iostream>
 
 #include "base/process.hpp"
 #include "client/connection/command_line.hpp"
@@ -21,13 +20,6 @@ using namespace exchange::loadgen;
 
 namespace {
 
-std::string time_of_day() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 // What this machine does not allow of the options, noticed before a long run rather than after.
 std::string cannot_do(const Options& options) {
   constexpr unsigned own_descriptors = 64;
@@ -40,40 +32,46 @@ std::string cannot_do(const Options& options) {
   for (const int cpu : options.local_server.cpus)
     if (!may_run_on(cpu))
       return "--server-cpus: this process may not run on CPU " + std::to_string(cpu);
-  for (const auto& [flag, file] : {std::pair("--json", options.json_file),
-                                   {"--csv", options.csv_file},
-                                   {"--html", options.html_file},
-                                   {"--history", options.history_file}})
-    if (!file.empty() && !std::ofstream(file, std::ios::app))
-      return std::string(flag) + ": cannot write " + file;
+  for (const auto& [flag, file] : output_files(options))
+    if (!file.empty() && file != standard_output && !std::ofstream(file, std::ios::app))
+      return flag + ": cannot write " + file;
   return {};
 }
 
-// Returns false, and prints why, where a file could not be written; the others are.
-bool write_reports(const Options& options, const Report& report) {
-  print_text(stdout, report);
-  if (options.json_file.empty() && options.csv_file.empty() && options.html_file.empty())
+// Writes what text() returns, unless `file` is empty. Returns false, and prints why, where it could
+// not be written.
+template <class Text>
+bool write_report(const std::string& file, const Text& text) {
+  if (file.empty()) return true;
+  try {
+    write_file(file, text());
     return true;
-  const Json json = to_json(report);
-  bool written = true;
-  const auto write = [&](const std::string& file, const auto& text) {
-    if (file.empty()) return;
-    try {
-      write_file(file, text());
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "loadgen: %s\n", error.what());
-      written = false;
-    }
-  };
-  write(options.json_file, [&] { return to_text(json, 1) + "\n"; });
-  write(options.html_file, [&] { return html_page(to_text(page_model(json))); });
-  write(options.csv_file, [&] { return to_csv(report.result.series); });
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "loadgen: %s\n", error.what());
+    return false;
+  }
+}
+
+// Returns false where a file could not be written; the others are.
+bool write_reports(const Options& options, const Report& report) {
+  print_text(writes_to_stdout(options) ? stderr : stdout, report);
+  Json json;
+  if (!options.json_file.empty() || !options.html_file.empty()) json = to_json(report);
+  bool written = write_report(options.json_file, [&] { return to_text(json, 1) + "\n"; });
+  written &= write_report(options.html_file, [&] { return html_page(to_text(page_model(json))); });
+  written &= write_report(options.csv_file, [&] { return to_csv(report.result.series); });
+  written &=
+      write_report(options.hdr_file, [&] { return to_hdr(report.result.counts.response_ns); });
   return written;
 }
 
 // Returns false, and prints why, where it cannot be written.
 bool write_history(const Options& options, Transcript& transcript) {
   if (options.history_file.empty()) return true;
+  if (options.history_file == standard_output) {
+    transcript.write(std::cout, options.command);
+    return bool(std::cout.flush());
+  }
   std::ofstream file(options.history_file,
                      options.history_append ? std::ios::app : std::ios::trunc);
   transcript.write(file, options.command);
@@ -90,7 +88,7 @@ int run(Options options) {
     return exit_usage;
   }
   client::stop_on_signals();
-  const std::string started = time_of_day();
+  const std::string started = utc_now();
   WorkloadOptions& workload_options = options.workload;
   Bench bench(options);
   if (workload_options.account_prefix.empty())
@@ -117,6 +115,7 @@ int run(Options options) {
                       .started = started,
                       .server = bench.describe(),
                       .machine = this_machine(),
+                      .client_cpus = bench.client_cpus(),
                       .judgements = loadgen::judge(options.expectations, result),
                       .audit = audited,
                       .capacity = capacity,

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
+#include <map>
 #include <sstream>
 #include <stdexcept>
+#include <type_traits>
 
 #include "base/key_file.hpp"
 #include "base/version.hpp"
@@ -23,7 +26,7 @@ void for_each_part(const std::string& text, Part part) {
   for (std::string one; std::getline(parts, one, ',');) part(one);
 }
 
-// "0,2-3" as {0, 2, 3}; throws std::invalid_argument, as do the others.
+// "0,2-3" as {0, 2, 3}, each once; throws std::invalid_argument, as do the others.
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;
   const char *at = text.data(), *const end = at + text.size();
@@ -42,7 +45,8 @@ std::vector<int> parse_cpu_list(const std::string& text) {
       ++at;
       last = number();
     }
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    for (int cpu = first; cpu <= last; ++cpu)
+      if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) cpus.push_back(cpu);
     if (at == end && !cpus.empty()) return cpus;
     if (at == end || *at != ',')
       throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
@@ -122,7 +126,10 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Pa
 template <class Number, class Bound>
 CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, Bound least,
                         Bound most, const std::string& help) {
-  return app.add_option(name, value, help)->check(CLI::Range(least, most));
+  if constexpr (std::is_floating_point_v<Bound>)
+    return app.add_option(name, value, help)->check(client::is_from(least, most));
+  else
+    return app.add_option(name, value, help)->check(CLI::Range(least, most));
 }
 
 // An option that is one of an enumeration, by its name.
@@ -139,8 +146,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
       ->default_str(name_with('-', value));
 }
 
-void add_load_options(CLI::App& app, Options& options, std::optional<double>& rate_per_s) {
-  LoadOptions& load = options.load;
+void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& rate_per_s) {
   add_number(app, "-c,--clients", load.clients, 1u, clients_max, "concurrent clients");
   auto* requests = add_number(app, "-n,--requests", load.requests, std::uint64_t(1),
                               std::uint64_t(1'000'000'000'000),
@@ -167,12 +173,6 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
   add_number(app, "--ramp-up", load.ramp_up_per_s, 0.001, 1e9,
              "clients that begin per second (default: all at once)")
       ->type_name("PER_SECOND");
-  add_parsed(
-      app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
-      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
-      ->excludes(rate)
-      ->excludes(requests)
-      ->excludes(app.get_option("--stage"));
   add_choice(
       app, "--connection", load.connection,
       "persistent, or per-request: a new connection for each request, reset after its reply so that ports last");
@@ -182,6 +182,16 @@ void add_load_options(CLI::App& app, Options& options, std::optional<double>& ra
              "seconds until a request counts as lost");
   add_number(app, "--workers", load.workers, 1u, workers_max,
              "threads that play the clients; their histograms are merged");
+}
+
+// After add_load_options().
+void add_single_run_options(CLI::App& app, Options& options) {
+  add_parsed(
+      app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
+      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
+      ->excludes(app.get_option("--rate"))
+      ->excludes(app.get_option("--requests"))
+      ->excludes(app.get_option("--stage"));
   add_parsed(app, "--client-cpus", options.client_cpus, parse_cpu_list, "LIST",
              "CPUs for this process, as 0,2-3 (default: any)");
 }
@@ -282,9 +292,14 @@ void add_output_options(CLI::App& app, Options& options) {
              "cent: to a cent, for servers that keep cents or floating point");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
              "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'");
-  app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");
+  app.add_option("--json", options.json_file,
+                 "file for all figures as JSON; - is stdout, and the text goes to stderr "
+                 "(default: none)");
   app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
   app.add_option("--html", options.html_file, "file for a page with charts (default: none)");
+  app.add_option("--hdr", options.hdr_file,
+                 "file for the percentiles of the response time, in the text format of "
+                 "HdrHistogram, for its plotter (default: none)");
   auto* history = app.add_option(
       "--history", options.history_file,
       "file for every request and reply with their times, as JSON lines; until the end in memory, some 400 bytes a request "
@@ -292,6 +307,23 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag("--history-append", options.history_append,
                "add to what the file of --history holds")
       ->needs(history);
+}
+
+// Which two of the files to write are the same one; empty: none. Devices may be.
+std::string written_twice(const Options& options) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> flags;  // by the file
+  for (const auto& [flag, name] : output_files(options)) {
+    std::error_code ignored;
+    if (name.empty() || fs::is_character_file(name, ignored)) continue;
+    const std::string file =
+        name == standard_output
+            ? name
+            : fs::weakly_canonical(fs::absolute(name, ignored), ignored).string();
+    const auto [other, first] = flags.emplace(file, flag);
+    if (!first) return flag + ": the same file as " + other->second;
+  }
+  return {};
 }
 
 // What only all options together show. Throws CLI::ValidationError.
@@ -345,6 +377,7 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
       error(std::string("--operator-key-file: ") + problem.what());
     }
   }
+  if (const std::string twice = written_twice(options); !twice.empty()) error(twice);
   if (load.trading_days_s && !load.check_replies) error("--trading-days: needs --reply-check on");
   if (load.trading_days_s && workload.mix.all() == workload.mix.create)
     error("--trading-days: needs orders in the mix");
@@ -363,10 +396,15 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "loadgen compare A.json B.json reports whether B is slower than A.\n"
       "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, 3 server unreachable or not started, 130 interrupted.",
       "loadgen");
+  app.footer(
+      "To load a server that you start yourself, on CPUs of its own and with its CPU time:\n"
+      "  taskset -c 0 build/bin/server --port 4000 --http-port off --store memory: &\n"
+      "  build/bin/loadgen --connect 127.0.0.1:4000 --server-pid $! --client-cpus 1");
   app.set_version_flag("--version", std::string("loadgen ") + version());
   app.option_defaults()->always_capture_default();
   std::optional<double> rate_per_s;
-  add_load_options(app, options, rate_per_s);
+  add_load_options(app, options.load, rate_per_s);
+  add_single_run_options(app, options);
   add_workload_options(app, options.workload);
   add_server_options(app, options);
   add_output_options(app, options);
@@ -382,6 +420,20 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   }
   if (progress_flag->count() > 0) options.progress = progress;
   return parsed;
+}
+
+std::vector<std::pair<std::string, std::string>> output_files(const Options& options) {
+  return {{"--json", options.json_file},
+          {"--csv", options.csv_file},
+          {"--html", options.html_file},
+          {"--hdr", options.hdr_file},
+          {"--history", options.history_file}};
+}
+
+bool writes_to_stdout(const Options& options) {
+  const auto files = output_files(options);
+  return std::any_of(files.begin(), files.end(),
+                     [](const auto& file) { return file.second == standard_output; });
 }
 
 Mix mix_of(WorkloadKind kind) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/described.hpp"
@@ -129,11 +131,17 @@ struct Options {
   std::vector<Expectation> expectations;
   // not empty: search the highest rate at which these hold
   std::vector<Expectation> capacity_while;
-  std::optional<bool> progress;                // default: where stderr is a terminal
-  std::string json_file, csv_file, html_file;  // empty: none
-  std::string history_file;                    // empty: none
-  bool history_append = false;                 // to what the file holds
+  std::optional<bool> progress;  // default: where stderr is a terminal
+  // Empty: none; "-": stdout.
+  std::string json_file, csv_file, html_file, hdr_file, history_file;
+  bool history_append = false;  // to what the file holds
 };
+
+inline constexpr std::string_view standard_output = "-";  // as the name of a file
+// The files to write, each after its flag; those that are not wanted are empty.
+std::vector<std::pair<std::string, std::string>> output_files(const Options& options);
+// Then the text of the report goes to stderr.
+bool writes_to_stdout(const Options& options);
 
 inline constexpr unsigned clients_max = 100'000;
 inline constexpr unsigned accounts_max = 1'000'000;
@@ -149,7 +157,8 @@ inline constexpr unsigned connecting_max = 256;
 // after a refused connection; where a standby server may take over soon
 inline constexpr unsigned reconnect_pause_ms = 100, reconnect_soon_ms = 20;
 inline constexpr unsigned server_start_s = 60;  // a database may take 30 s to appear
-inline constexpr unsigned server_stop_s = 10;   // then it is killed
+inline constexpr unsigned server_stop_s = 60;   // then it is killed; a busy machine may need it
+inline constexpr unsigned server_stop_notice_s = 5;  // then stderr says what is waited for
 
 enum ExitCode {
   exit_ok = 0,

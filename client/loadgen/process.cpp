@@ -126,16 +126,23 @@ Machine this_machine() {
   machine.memory_bytes = field(std::ifstream("/proc/meminfo"), "MemTotal:").value_or(0) * 1024;
   utsname names{};
   if (::uname(&names) == 0) machine.kernel = names.release;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) machine.cpus = unsigned(CPU_COUNT(&set));
+  machine.cpus = unsigned(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   return machine;
 }
 
-bool may_run_on(int cpu) {
+std::vector<int> usable_cpus() {
+  std::vector<int> cpus;
   cpu_set_t set;
   CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_ISSET(cpu, &set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
+bool may_run_on(int cpu) {
+  const std::vector<int> cpus = usable_cpus();
+  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
 
 void pin_to(const std::vector<int>& cpus) {

@@ -32,12 +32,14 @@ std::optional<double> stolen_cpu_seconds();
 
 struct Machine {
   std::string cpu, kernel;
-  unsigned cpus = 0;  // that this process may use
+  unsigned cpus = 0;  // online, whichever of them this process may use
   std::uint64_t memory_bytes = 0;
 };
 BOOST_DESCRIBE_STRUCT(Machine, (), (cpu, cpus, memory_bytes, kernel))
 Machine this_machine();
 
+// On which the calling thread may run, in ascending order.
+std::vector<int> usable_cpus();
 bool may_run_on(int cpu);
 // Pins the calling thread, and what it starts later. Throws std::system_error.
 void pin_to(const std::vector<int>& cpus);

@@ -1,6 +1,7 @@
 // The load generator as its users run it: against real servers and against servers that do what
 // none should.
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -218,10 +219,10 @@ TEST_CASE("--expect decides on errors and figures, and never allows a wrong answ
   });
   CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + closing.address()).status == 0);
   CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + wrong.address()).status == 1);
-  const Ran missed = loadgen(small + "--expect 'p99<60s,rate>999999999'");
+  const Ran missed = loadgen(small + "--expect 'p99<60s,rate>102410249'");
   CHECK(missed.status == 1);
   CHECK(contains_text("p99<60s: met").match(missed.out));
-  CHECK(contains_text("rate>999999999: MISSED").match(missed.out));
+  CHECK(contains_text("rate>102410249: MISSED").match(missed.out));
 }
 
 TEST_CASE("no server gives 3, a wrong command line 2 with advice") {
@@ -428,6 +429,29 @@ TEST_CASE("--csv has a row a second, --html is a page of the run, --json says wh
   const std::string page = contents(folder / "run.html");
   CHECK(page.find("<!DOCTYPE html>") == 0);
   CHECK(page.find("\"Rate, planned and achieved\"") != std::string::npos);
+}
+
+TEST_CASE("the file - is stdout, and the text of the report then goes to stderr") {
+  const Ran json = loadgen_ends(0, small + "--json - --hdr /dev/null");
+  CHECK(Json::parse(json.out)["result"]["answered"] == 300);
+  CHECK(contains_text("300 answered").match(json.err));
+  CHECK(loadgen_ends(0, small + "--csv -").out.starts_with("second,"));
+  CHECK(loadgen_ends(0, small + "--html -").out.starts_with("<!DOCTYPE html>"));
+  CHECK(loadgen_ends(0, small + "--hdr -").out.find("Percentile") != std::string::npos);
+  CHECK(loadgen_ends(0, small + "--history -").out.starts_with("{\"clock\""));
+  CHECK(!fs::exists("-"));
+}
+
+TEST_CASE("the report counts the CPUs of the machine, whichever of them the client was given") {
+  const auto cpus = unsigned(::sysconf(_SC_NPROCESSORS_ONLN));
+  CHECK(report_ends(0, small).json["machine"]["cpus"] == cpus);
+  cpu_set_t set;
+  REQUIRE(::sched_getaffinity(0, sizeof set, &set) == 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &set)) ++first;
+  const Json pinned = report_ends(0, small + "--client-cpus " + std::to_string(first)).json;
+  CHECK(pinned["machine"]["cpus"] == cpus);
+  CHECK(pinned["load"]["client_cpus"] == Json::array({first}));
 }
 
 TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked for") {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdarg>
+#include <ctime>
 #include <system_error>
 
 #include "base/version.hpp"
@@ -112,10 +113,12 @@ void print_problems(std::FILE* out, const Examples& examples) {
     if (!example->empty()) line(out, label, *example);
 }
 
-// Many requests were lost on connections that the server had replied on before.
+// Many requests were lost on connections that the server had replied on before, and the server was
+// there all the time.
 bool closes_after_reply(const Report& report) {
   const Counts& counts = report.result.counts;
   return report.options.load.connection == ConnectionUse::persistent && counts.answered > 0 &&
+         counts.errors[std::size_t(ErrorClass::refused)] == 0 && !report.result.stopped_early &&
          4 * counts.errors[std::size_t(ErrorClass::reset)] > counts.answered;
 }
 
@@ -469,9 +472,9 @@ Json to_json(const Report& report) {
                {"load", load_json(options)},
                {"workload", workload_json(report.workload)},
                {"result", result_json(result)},
-               {"client", consumption_json(
-                              result.client, answered,
-                              std::max(1u, std::min(options.load.workers, report.machine.cpus)))},
+               {"client",
+                consumption_json(result.client, answered,
+                                 std::max(1u, std::min(options.load.workers, report.client_cpus)))},
                {"server_process", consumption_json(result.server, answered)},
                {"database", consumption_json(result.database, answered)},
                {"client_was_the_bottleneck", !report.bottleneck.empty()},
@@ -499,10 +502,37 @@ std::string to_csv(const std::vector<Second>& series) {
   return rows;
 }
 
+std::string to_hdr(const Histogram& ns) {
+  constexpr double ns_per_ms = 1e6;
+  const double count = double(ns.count());
+  std::string rows =
+      text("%12s %14s %10s %s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+  double seen = 0, squares = 0;
+  ns.for_each([&](std::uint64_t highest, std::uint64_t in_bucket) {
+    seen += double(in_bucket);
+    squares += double(in_bucket) * std::pow(double(highest) - ns.mean(), 2);
+    rows += text("%12.3f %2.12f %10.0f", double(highest) / ns_per_ms, seen / count, seen);
+    rows += seen < count ? text(" %14.2f\n", count / (count - seen)) : "\n";
+  });
+  return rows + text(
+                    "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n"
+                    "#[Max     = %12.3f, Total count    = %12.0f]\n",
+                    ns.mean() / ns_per_ms, std::sqrt(squares / std::max(1.0, count)) / ns_per_ms,
+                    double(ns.max()) / ns_per_ms, count);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
 void write_file(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "w");
+  const bool to_stdout = path == standard_output;
+  std::FILE* const file = to_stdout ? stdout : std::fopen(path.c_str(), "w");
   bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (file != nullptr && (to_stdout ? std::fflush(file) : std::fclose(file)) != 0) written = false;
   if (!written) throw std::system_error(errno, std::generic_category(), "cannot write " + path);
 }
 

@@ -40,6 +40,7 @@ struct Report {
   std::string started;  // UTC, ISO 8601
   std::string server;   // which one, with what policy and store
   Machine machine;
+  unsigned client_cpus = 1;  // that the load generator could use
   std::vector<Judgement> judgements;
   std::optional<AuditResult> audit;
   std::optional<Capacity> capacity;
@@ -55,7 +56,12 @@ void print_text(std::FILE* out, const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
 // The seconds of a run after RFC 4180: what is not known is an empty field.
 std::string to_csv(const std::vector<Second>& series);
-// Throws std::system_error.
+// The percentiles of `ns`, in milliseconds, in the text format that HdrHistogram prints and that
+// its plotters read.
+std::string to_hdr(const Histogram& ns);
+// The time of day in UTC as ISO 8601, to the second.
+std::string utc_now();
+// To stdout if `path` is "-". Throws std::system_error.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace exchange::loadgen

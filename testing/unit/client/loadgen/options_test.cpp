@@ -1,11 +1,14 @@
 // The command line of the load generator.
 #include "client/loadgen/options.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 
 #include "catch.hpp"
+#include "support/folder.hpp"
 
 using namespace exchange::loadgen;
 
@@ -153,6 +156,25 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--arrivals sometimes",
                             "--audit --reply-check off",
                             "--match-ratio 1.1",
+                            "--rate nan",
+                            "--rate -nan",
+                            "--rate NaN -d 1",
+                            "--rate inf",
+                            "--timeout nan",
+                            "--skew nan",
+                            "--match-ratio nan",
+                            "--ramp-up nan",
+                            "--stage 1s:nan",
+                            "-d nan",
+                            "--warmup nan",
+                            "--trading-days nan",
+                            "--expect p99<nan",
+                            "--expect rate>nan",
+                            "--find-capacity errors<nan",
+                            "--json same --csv same",
+                            "--csv ./same --html same",
+                            "--hdr same --history no/../same",
+                            "--json - --csv -",
                             "--warmup -1",
                             "--symbol-prefix a-b",
                             "--pipeline 10000 -c 10000 --orders-per-request 2"}) {
@@ -160,4 +182,20 @@ TEST_CASE("errors on the command line are usage errors") {
     CHECK(parse(words).exit_code == exit_usage);
   }
   CHECK(parse("--help").exit_code == exit_ok);
+}
+
+TEST_CASE("two reports to one file are an error, by whatever name it has, but not to a device") {
+  const exchange::testing::TemporaryFolder folder;
+  const std::string file = folder / "report", link = folder / "link";
+  std::ofstream(file).put(' ');
+  std::filesystem::create_symlink(file, link);
+  CHECK(parse("--json " + file + " --html " + link).exit_code == exit_usage);
+  CHECK(parse("--json " + file + " --html " + (folder / "other")).exit_code == std::nullopt);
+  CHECK(parse("--json /dev/null --html /dev/null").exit_code == std::nullopt);
+}
+
+TEST_CASE("a report to stdout is one that moves the text to stderr") {
+  CHECK(writes_to_stdout(parse("--csv -").options));
+  CHECK(writes_to_stdout(parse("--history -").options));
+  CHECK(!writes_to_stdout(parse("--csv x.csv").options));
 }
