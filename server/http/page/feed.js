@@ -122,7 +122,10 @@ export class Feed {
     if (!this.account || this.#socket?.readyState !== WebSocket.OPEN) return;
     const {account} = this;
     this.requests.ask({login: {account: account.id, ...(account.key && {key: account.key})}}).then((response) => {
-      if (account === this.account && response.status >= 400) this.#takeAccount({...response, type: "error"});
+      if (account !== this.account || !(response.status >= 400)) return;
+      // It was subscribed to with this key, which another has replaced since.
+      const isChanged = response.code === "unknown_account" && this.accountState === "live";
+      this.#takeAccount({...response, type: "error", ...(isChanged && {code: "key_changed"})});
     });
     this.#followAccount();
   }

@@ -1,5 +1,5 @@
 // What an account gained by trading, and how that came about: what its executions brought, and the shares that they left, at
-// the last prices. What it was given does not count (G2 and G3 of docs/protocol.md). Pure.
+// the last prices. What it was given does not count. Pure.
 
 import {units} from "./decimal.js";
 

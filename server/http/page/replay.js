@@ -306,13 +306,13 @@ export class Replay {
     const {account, key} = this.accountForm.elements;
     const id = account.value.trim();
     const as = (header) => ({account: id, header});
-    const basic = {Authorization: `Basic ${basic(id, key.value)}`}, bearer = {Authorization: `Bearer ${key.value}`};
+    const own = {Authorization: `Basic ${basic(id, key.value)}`}, operators = {Authorization: `Bearer ${key.value}`};
     const said = byId("then-said");
-    this.#login = id ? as(key.value ? basic : {}) : null;
+    this.#login = id ? as(key.value ? own : {}) : null;
     say(said, "");
     if (!this.moments) return;
     const {position} = this.moments;
-    const found = await this.#seek({position}) || (id && key.value && (this.#login = as(bearer), await this.#seek({position})));
+    const found = await this.#seek({position}) || (id && key.value && (this.#login = as(operators), await this.#seek({position})));
     if (found) return;
     this.#login = null;
     say(said, this.said.textContent, true);

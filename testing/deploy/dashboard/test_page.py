@@ -424,7 +424,7 @@ class PageAlone(unittest.TestCase):
         sizes = [tuple(map(int, size.split("x"))) for size in sizes]
         for dark in (False, True):
             order = sizes[:: -1 if dark else 1]
-            screen = dict(zip(("width", "height"), order[0]), dark=dark)
+            screen = dict(zip(("width", "height"), order[0], strict=True), dark=dark)
             page = self.with_symbols(largest, symbol("SPY"), **screen)
             self.subscribed(page, long)
             page.evaluate(

@@ -341,7 +341,7 @@ class Trading(unittest.TestCase):
         self.assertEqual(trader.errors(), {})
 
     def test_a_store_that_was_replaced_is_noticed(self):
-        ports = dict(zip(("port", "http_port"), free_ports(2)))
+        ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
         exchange = self.start(**ports)
         trader = self.trader(exchange, "1")
         trader.place("buy", "10", "9.5")
@@ -353,7 +353,7 @@ class Trading(unittest.TestCase):
         self.assertEqual((trader.rows("own"), trader.numbers()), ([], [[], 1]))
 
     def test_a_store_with_as_many_events_and_trades_is_noticed_too(self):
-        ports = dict(zip(("port", "http_port"), free_ports(2)))
+        ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
         exchange = self.start(**ports)
         trader = self.trader(exchange, "1")
         trader.place("buy", "10", "9.5")
@@ -718,7 +718,7 @@ class TradeAlone(unittest.TestCase):
         sizes = [tuple(map(int, size.split("x"))) for size in sizes]
         for dark in (False, True):
             order = sizes[:: -1 if dark else 1]
-            screen = dict(zip(("width", "height"), order[0]), dark=dark)
+            screen = dict(zip(("width", "height"), order[0], strict=True), dark=dark)
             page = self.open("#trade/" + long, **screen)
             self.sign_in(page, snapshot)
             page.evaluate(
