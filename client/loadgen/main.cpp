@@ -9,9 +9,11 @@
 #include "base/process.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/loadgen/bench.hpp"
+#include "client/loadgen/policies.hpp"
 #include "client/loadgen/report/compare.hpp"
 #include "client/loadgen/report/json.hpp"
 #include "client/loadgen/report/page_model.hpp"
+#include "client/loadgen/report/policies_report.hpp"
 #include "client/loadgen/report/report.hpp"
 #include "client/report/html_page.hpp"
 
@@ -136,15 +138,40 @@ int run(Options options) {
   return code;
 }
 
+int run_policies(const PoliciesOptions& options) {
+  const Options& each = options.each;
+  std::string error = cannot_do(each);
+  for (const int cpu : options.cpus)
+    if (!may_run_on(cpu)) error = "--cpus: this process may not run on CPU " + std::to_string(cpu);
+  if (!error.empty()) {
+    std::fprintf(stderr, "loadgen policies: %s\n", error.c_str());
+    return exit_usage;
+  }
+  client::stop_on_signals();
+  PoliciesMeasured measured = measure_policies(options);
+  Json& document = measured.document;
+  add_summary(document);
+  std::fputs(policies_text(document).c_str(), writes_to_stdout(each) ? stderr : stdout);
+  bool written = write_report(each.json_file, [&] { return to_text(document, 1) + "\n"; });
+  written &=
+      write_report(each.html_file, [&] { return html_page(to_text(policies_page(document))); });
+  if (client::stop_flag()) return exit_interrupted;
+  if (!written) return exit_usage;
+  return measured.all_well ? exit_ok : exit_wrong;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   prepare_process("loadgen");
   if (argc > 1 && std::strcmp(argv[1], "compare") == 0) return compare_main(argc - 1, argv + 1);
-  const ParsedOptions parsed = parse_options(argc, argv);
-  if (parsed.exit_code) return *parsed.exit_code;
+  const bool policies = argc > 1 && std::strcmp(argv[1], "policies") == 0;
+  const ParsedPoliciesOptions several =
+      policies ? parse_policies_options(argc - 1, argv + 1) : ParsedPoliciesOptions();
+  const ParsedOptions one = policies ? ParsedOptions() : parse_options(argc, argv);
+  if (const auto code = policies ? several.exit_code : one.exit_code) return *code;
   try {
-    return run(parsed.options);
+    return policies ? run_policies(several.options) : run(one.options);
   } catch (const client::Interrupted&) {
     return exit_interrupted;
   } catch (const client::Unreachable& error) {

@@ -54,6 +54,21 @@ std::vector<int> parse_cpu_list(const std::string& text) {
   }
 }
 
+// "1,2,4" as {1, 2, 4}, ascending and each once.
+std::vector<unsigned> parse_core_counts(const std::string& text) {
+  std::vector<unsigned> counts;
+  for_each_part(text, [&](const std::string& part) {
+    unsigned count = 0;
+    const char* const end = part.data() + part.size();
+    if (std::from_chars(part.data(), end, count).ptr != end || count == 0 || count > CPU_SETSIZE)
+      throw std::invalid_argument("'" + text + "' is not a list of numbers of CPUs such as 1,2,4");
+    counts.push_back(count);
+  });
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
 // "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
 std::vector<Stage> parse_stages(const std::string& text) {
   std::vector<Stage> stages;
@@ -184,7 +199,7 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
              "threads that play the clients; their histograms are merged");
 }
 
-// After add_load_options().
+// What `policies` chooses itself, or has no use for. After add_load_options().
 void add_single_run_options(CLI::App& app, Options& options) {
   add_parsed(
       app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
@@ -393,6 +408,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Drives an exchange with many clients at once, checks every reply, and reports throughput, latency and CPU.\n"
       "Starts a private server beside it, unless --connect names one.\n"
+      "loadgen policies measures each thread policy on 1, 2 and 4 CPUs of this machine.\n"
       "loadgen compare A.json B.json reports whether B is slower than A.\n"
       "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, 3 server unreachable or not started, 130 interrupted.",
       "loadgen");
@@ -419,6 +435,65 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
   }
   if (progress_flag->count() > 0) options.progress = progress;
+  return parsed;
+}
+
+ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv) {
+  ParsedPoliciesOptions parsed;
+  PoliciesOptions& options = parsed.options;
+  Options& each = options.each;
+  each.command.assign({"loadgen"});
+  each.command.insert(each.command.end(), argv, argv + argc);
+  each.load.clients = 200;
+  each.load.duration_s = 3;
+  each.load.warmup_s = 1;
+  CLI::App app(
+      "Measures each thread policy on 1, 2 and 4 CPUs of this machine, in turns, and reports them side by side.\n"
+      "Each run has a private server with a store of its own. The server gets the first CPUs and the clients the others;\n"
+      "if there are no others, they share. By default two minutes on 4 CPUs.\n"
+      "Exit code: 0 all well, 1 errors in a run, or a server that failed, 2 usage, 130 interrupted.",
+      "loadgen policies");
+  app.option_defaults()->always_capture_default();
+  add_parsed(app, "--cores", options.cores, parse_core_counts, "LIST",
+             "how many CPUs the server gets, one after another")
+      ->default_str("1,2,4");
+  add_number(app, "--rounds", options.rounds, 1u, 1'000u,
+             "how often each is measured; figures are medians");
+  add_parsed(app, "--cpus", options.cpus, parse_cpu_list, "LIST",
+             "CPUs to use, in the order in which the server gets them, as 0,2,1,3 "
+             "(default: all, by number)");
+  std::optional<double> rate_per_s;
+  add_load_options(app, each.load, rate_per_s);
+  app.get_option("--requests")->description("requests of each run in total")->default_str("");
+  app.get_option("--duration")->description("how long each run is")->default_str("3");
+  app.get_option("--warmup")->description("run so long before measuring")->default_str("1");
+  app.get_option("--workers")
+      ->description(
+          "threads that play the clients (default: as many as CPUs are left for them; "
+          "where they share, half as many as CPUs)")
+      ->default_str("");
+  add_workload_options(app, each.workload);
+  add_number(app, "--server-threads", each.local_server.threads, 0, 4096,
+             "threads of pool and loop; 0: as many as CPUs");
+  app.add_option("--store", each.local_server.store,
+                 "store of all servers, one after another, as their own --store "
+                 "(default: SQLite in a temporary folder, new for each run)");
+  app.add_option("--json", each.json_file,
+                 "file for all figures as JSON; - is stdout, and the text goes to stderr "
+                 "(default: none)");
+  app.add_option("--html", each.html_file,
+                 "file for a page with all runs in the same charts (default: none)");
+  app.add_flag_function(
+      "--progress,!--no-progress", [&each](std::int64_t times) { each.progress = times > 0; },
+      "report on stderr after each run (default: on a terminal)");
+  try {
+    app.parse(argc, argv);
+    if (app.count("--requests") > 0 || app.count("--stage") > 0) each.load.duration_s.reset();
+    options.choose_workers = app.count("--workers") == 0;
+    put_together(each, app, rate_per_s);
+  } catch (const CLI::ParseError& error) {
+    parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
+  }
   return parsed;
 }
 

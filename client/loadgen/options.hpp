@@ -143,6 +143,15 @@ std::vector<std::pair<std::string, std::string>> output_files(const Options& opt
 // Then the text of the report goes to stderr.
 bool writes_to_stdout(const Options& options);
 
+// Each policy on several numbers of CPUs.
+struct PoliciesOptions {
+  Options each;                          // of each run, but for its policy and CPUs
+  std::vector<unsigned> cores{1, 2, 4};  // numbers of CPUs that the server gets, ascending
+  std::vector<int> cpus;                 // to use, the server's first; empty: all, by number
+  unsigned rounds = 3;
+  bool choose_workers = true;  // by the CPUs that are left for the clients
+};
+
 inline constexpr unsigned clients_max = 100'000;
 inline constexpr unsigned accounts_max = 1'000'000;
 inline constexpr unsigned symbols_max = 1'000;             // every account gets shares of each
@@ -176,5 +185,11 @@ struct ParsedOptions {
   std::optional<int> exit_code;
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
+// Likewise, of the subcommand `policies`; argv[0] is its name.
+struct ParsedPoliciesOptions {
+  PoliciesOptions options;
+  std::optional<int> exit_code;
+};
+ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv);
 
 }  // namespace exchange::loadgen

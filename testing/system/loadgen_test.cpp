@@ -523,6 +523,51 @@ TEST_CASE("compare takes what --json wrote") {
   CHECK(loadgen("compare '" + (folder / "a.json") + "'").status == 2);
 }
 
+TEST_CASE("policies measures each policy on each number of CPUs, and says which did not fit") {
+  const TemporaryFolder folder;
+  const Ran run = loadgen_ends(
+      0, "policies -c 4 -d 100ms --warmup 10ms --rounds 2 --store memory: --cores 1,1024 --json '" +
+             (folder / "p.json") + "' --html '" + (folder / "p.html") + "'");
+  const Json json = Json::parse(contents(folder / "p.json"));
+  CHECK(json["format"] == "exchange-loadgen-policies/1");
+  REQUIRE(json["cells"].size() == 2 * policy_names().size());
+  std::set<std::string> measured;
+  for (const Json& cell : json["cells"]) {
+    if (cell["cores"] == 1024) {
+      CHECK(cell["not_run"].is_string());
+      CHECK(cell["runs"].empty());
+      continue;
+    }
+    measured.insert(cell["policy"].get<std::string>());
+    REQUIRE(cell["runs"].size() == 2);
+    for (const Json& one : cell["runs"]) {
+      CHECK(one["server"]["policy"] == cell["policy"]);
+      CHECK(one["server"]["cpus"] == cell["server_cpus"]);
+      CHECK(one["load"]["client_cpus"] == cell["client_cpus"]);
+      CHECK(one["result"]["answered"] > 0);
+    }
+  }
+  const auto names = policy_names();
+  CHECK(measured == std::set<std::string>(names.begin(), names.end()));
+  CHECK(json["answers"].size() == 1);
+  CHECK(contains_text("1 CPU: ").match(run.out));
+  CHECK(contains_text("1024  not run: ").match(run.out));
+  CHECK(contents(folder / "p.html").starts_with("<!DOCTYPE html>"));
+}
+
+TEST_CASE("policies reports a server that does not start, and goes on with the others") {
+  const Ran run = loadgen_ends(
+      1, "policies -c 2 -n 20 --rounds 1 --cores 1 --store sqlite:/nowhere/x.db --json -");
+  CHECK(Json::parse(run.out)["cells"][2]["problem"].is_string());
+  CHECK(contains_text("Nothing was measured").match(run.err));
+}
+
+TEST_CASE("policies writes what it has when it is interrupted") {
+  const Ran run = loadgen_ends(130, "policies -c 2 -d 1m --cores 1 --store memory: --json -",
+                               "timeout --preserve-status -s INT 2 ");
+  CHECK(Json::parse(run.out)["interrupted"] == true);
+}
+
 TEST_CASE("Ctrl-C ends a run at once, with its report so far") {
   const Ran run =
       loadgen_ends(130, "-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 2 ");

@@ -14,8 +14,11 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "client/connection/option_checks.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/report/numbers.hpp"
+#include "client/loadgen/report/policies_report.hpp"
+#include "client/report/html_page.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -25,6 +28,7 @@ using Values = std::vector<double>;
 
 constexpr const char* report_format = "exchange-loadgen/1";
 constexpr const char* comparison_format = "exchange-loadgen-compare/1";
+constexpr const char* comparisons_format = "exchange-loadgen-comparisons/1";  // of several
 constexpr double confidence = 0.95;
 constexpr std::size_t batches_max = 20;  // of one run
 constexpr std::size_t batches_min = 3;   // of one side
@@ -423,7 +427,7 @@ Json metric_json(const MetricComparison& metric) {
       {"beyond_tolerance", metric.beyond_tolerance}};
 }
 
-void write_json(const std::string& path, const Comparison& comparison, Json a, Json b) {
+Json comparison_json(const Comparison& comparison, Json a, Json b) {
   Json document{{"format", comparison_format},
                 {"a", std::move(a)},
                 {"b", std::move(b)},
@@ -435,10 +439,27 @@ void write_json(const std::string& path, const Comparison& comparison, Json a, J
                 {"regressions", comparison.regressions}};
   for (const MetricComparison& metric : comparison.metrics)
     document["metrics"].push_back(metric_json(metric));
-  std::ofstream file(path);
-  file << to_text(document, 2) << "\n";
-  if (!file.flush())
-    throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
+  return document;
+}
+
+void write(const std::string& path, const std::string& text, std::ostream& standard) {
+  std::ofstream file;
+  if (path != standard_output) file.open(path);
+  std::ostream& out = path == standard_output ? standard : file;
+  out << text;
+  if (!out.flush()) throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
+}
+
+// What to know about the runs of the page: of each comparison, with the names of its sides.
+std::vector<std::string> doubts(const std::vector<RunGroup>& sides,
+                                const std::vector<Comparison>& comparisons) {
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < comparisons.size(); ++i)
+    for (const auto& [what, sentences] :
+         {std::pair{"not made alike: ", &comparisons[i].unlike}, {"", &comparisons[i].warnings}})
+      for (const std::string& sentence : *sentences)
+        found.push_back("A " + sides[0].name + ", B " + sides[i + 1].name + ": " + what + sentence);
+  return found;
 }
 
 // Throws std::runtime_error, which says what is wrong with which file.
@@ -501,35 +522,67 @@ Comparison compare(const Runs& a, const Runs& b, double tolerance_percent) {
 int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostream& errors) {
   CLI::App app(
       "Compares the reports of two runs, or of several each: did B do worse than A?\n"
+      "Further reports are compared with A too.\n"
       "Exit code: 0 no regression, 1 regression: worse by more than the tolerance and by more than chance,\n"
       "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used;\n"
       "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured seconds, or two runs.",
       "loadgen compare");
-  std::string a, b, json_file;
+  std::string a, b, json_file, html_file;
+  std::vector<std::string> more;
   double tolerance_percent = 5;
   app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")
       ->required();
   app.add_option("B", b, "report of the run in question; likewise")->required();
+  app.add_option("MORE", more, "reports to compare with A as well; likewise");
   app.add_option("--tolerance", tolerance_percent, "per cent that a figure may be worse")
-      ->check(CLI::Range(0.0, 1'000.0))
+      ->check(client::is_from(0.0, 1'000.0))
       ->capture_default_str();
-  app.add_option("--json", json_file, "file for the comparison as JSON (default: none)");
+  app.add_option("--json", json_file,
+                 "file for the comparison as JSON; - is stdout, and the text goes to stderr "
+                 "(default: none)");
+  app.add_option("--html", html_file, "file for a page with all runs in one chart (default: none)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, errors) == 0 ? exit_ok : exit_usage;
   }
   try {
-    const std::vector<std::string> files_a = split(a), files_b = split(b);
-    if (files_a.empty() || files_b.empty()) throw std::runtime_error("each side needs a file");
-    const Runs runs_a = read_reports(files_a), runs_b = read_reports(files_b);
-    const Comparison comparison = compare(runs_a, runs_b, tolerance_percent);
-    out << heading("A", files_a, runs_a) << heading("B", files_b, runs_b) << "\n";
-    print(out, comparison);
-    if (!json_file.empty())
-      write_json(json_file, comparison, side_json(files_a, runs_a), side_json(files_b, runs_b));
-    if (!comparison.regressions.empty()) return exit_wrong;
-    return metrics_without_interval(comparison).empty() ? exit_ok : exit_cannot_tell;
+    more.insert(more.begin(), {a, b});
+    std::vector<RunGroup> sides;
+    std::vector<std::vector<std::string>> files;
+    for (const std::string& names : more) {
+      files.push_back(split(names));
+      if (files.back().empty()) throw std::runtime_error("each side needs a file");
+      sides.push_back({joined(files.back(), ", "), read_reports(files.back())});
+    }
+    std::ostream& text =
+        json_file == standard_output || html_file == standard_output ? errors : out;
+    std::vector<Comparison> comparisons;
+    Json documents = Json::array();
+    bool worse = false, unknown = false;
+    for (std::size_t i = 1; i < sides.size(); ++i) {
+      const Comparison& one =
+          comparisons.emplace_back(compare(sides[0].runs, sides[i].runs, tolerance_percent));
+      text << (i > 1 ? "\n" : "") << heading("A", files[0], sides[0].runs)
+           << heading("B", files[i], sides[i].runs) << "\n";
+      print(text, one);
+      documents.push_back(comparison_json(one, side_json(files[0], sides[0].runs),
+                                          side_json(files[i], sides[i].runs)));
+      worse |= !one.regressions.empty();
+      unknown |= !metrics_without_interval(one).empty();
+    }
+    if (documents.size() == 1)
+      documents = Json(documents.front());
+    else
+      documents = {{"format", comparisons_format}, {"comparisons", documents}};
+    if (!json_file.empty()) write(json_file, to_text(documents, 2) + "\n", out);
+    if (!html_file.empty())
+      write(html_file,
+            html_page(to_text(comparison_page(sides, "medians of the runs of each side",
+                                              doubts(sides, comparisons)))),
+            out);
+    if (worse) return exit_wrong;
+    return unknown ? exit_cannot_tell : exit_ok;
   } catch (const std::exception& error) {
     errors << "loadgen compare: " << error.what() << "\n";
     return exit_usage;

@@ -1,7 +1,7 @@
 #pragma once
-// `loadgen compare A.json B.json`: did B do worse than A? Every figure as a ratio B/A with a 95 %
-// interval; exit code 1 where one is worse by more than the tolerance and its interval leaves out
-// no change.
+// `loadgen compare A.json B.json …`: did B, and each further one, do worse than A? Every figure as
+// a ratio B/A with a 95 % interval; exit code 1 where one is worse by more than the tolerance and
+// its interval leaves out no change.
 //
 // Where both sides have several runs, the interval comes from the runs: Welch's t interval of the
 // difference of the means of the logarithms. Logarithms, since noise multiplies: a ratio and its
@@ -58,8 +58,7 @@ Comparison compare(const std::vector<Json>& a, const std::vector<Json>& b,
                    double tolerance_percent);
 
 // The subcommand: argv[0] is its name. Exit code: 0 no regression, 1 regression, 2 usage or a file
-// that cannot be used, 4 throughput or response p99 without an
-// interval.
+// that cannot be used, 4 throughput or response p99 without an interval.
 int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostream& errors);
 int compare_main(int argc, const char* const* argv);  // to stdout and stderr
 

@@ -4,45 +4,14 @@
 #include <cmath>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "client/loadgen/report/numbers.hpp"
+#include "client/loadgen/report/page_blocks.hpp"
 
 namespace exchange::loadgen {
 namespace {
 
-using List = std::vector<Json>;
-using Values = std::vector<double>;
-
-const double gap = std::nan("");
-
-// Texts, blocks and lines of the model.
-
-Json as(const char* kind, const Json& text) { return {{"text", text}, {"kind", kind}}; }
-Json verdict(const Json& good, const char* yes, const char* no) {
-  return good == Json(true) ? as("good", yes) : as("bad", no);
-}
-Json counted(const Json& count, const std::string& one) {
-  return List{count, " " + one + (count == Json(1) ? "" : "s")};
-}
-Json percent(double share) { return List{100 * share, " %"}; }
-
-Json text_block(List parts) { return {{"type", "text"}, {"text", std::move(parts)}}; }
-Json side_by_side(List blocks) { return {{"type", "columns"}, {"blocks", std::move(blocks)}}; }
-
-// A name that starts with '#' is that of a column of numbers.
-Json table(const std::vector<std::string>& names, List rows, const Json& note = "") {
-  Json columns = Json::array();
-  for (const std::string& name : names) {
-    const bool number = name.starts_with('#');
-    columns.push_back({{"name", name.substr(number)}, {"number", number}});
-  }
-  return {{"type", "table"}, {"columns", columns}, {"rows", std::move(rows)}, {"note", note}};
-}
-
-Json line(const char* name, Values values, const char* color, const char* look = "line") {
-  return {{"name", name}, {"values", std::move(values)}, {"color", color}, {"look", look}};
-}
+using namespace page;
 
 List row_of(List row, const Json& from, std::initializer_list<const char*> keys) {
   for (const char* key : keys) row.push_back(at(from, {key}));
@@ -82,34 +51,6 @@ List examples(const Json& result,
     if (const std::string sent = text_at(result, {key}); !sent.empty())
       found.push_back(List{name, as("code", sent)});
   return found;
-}
-
-// As a shell would need it.
-std::string shell_word(const std::string& argument) {
-  static constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
-  if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) return argument;
-  std::string quoted = "'";
-  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
-// The latency in ms at each of these shares of the requests. Buckets: upper bound in µs, count;
-// ascending. The curve ends where fewer than one request is left above it.
-Values quantiles(const Json& buckets, const Values& shares) {
-  double total = 0, seen = 0;
-  for (const auto& bucket : buckets) total += bucket[1].get<double>();
-  Values values;
-  auto bucket = buckets.begin();
-  for (const double share : shares) {
-    for (; bucket != buckets.end(); ++bucket) {
-      const double count = (*bucket)[1].get<double>();
-      if (seen + count >= share * total) break;
-      seen += count;
-    }
-    values.push_back((1 - share) * total < 1 - 1e-6 ? gap : (*bucket)[0].get<double>() / 1000);
-  }
-  return values;
 }
 
 class Page {
@@ -295,22 +236,12 @@ class Page {
   }
 
   List latency() const {
-    constexpr int steps_per_nine = 40, nines = 5;
-    Values shares{0.5};
-    for (int step = 13; step <= nines * steps_per_nine; ++step)
-      shares.push_back(1 - std::pow(10, -double(step) / steps_per_nine));
     List blocks, rows;
     if (const Json& response = at(result_, {"response_histogram"}); !response.empty())
-      blocks.push_back({{"type", "chart"},
-                        {"title", "Distribution"},
-                        {"note", "How many per cent of the requests took no longer"},
-                        {"x", {{"name", "percentile"}, {"scale", "percentile"}}},
-                        {"y", {{"name", "ms"}, {"unit", "ms"}, {"scale", "log"}}},
-                        {"positions", shares},
-                        {"lines",
-                         {line("response", quantiles(response, shares), "blue"),
-                          line("service", quantiles(at(result_, {"service_histogram"}), shares),
-                               "green", "dashed")}}});
+      blocks.push_back(distribution(
+          "Distribution",
+          {distribution_line("response", response, "blue"),
+           distribution_line("service", at(result_, {"service_histogram"}), "green", "dashed")}));
     for (const auto& [key, response] : at(result_, {"response_ms"}).items())
       rows.push_back(
           List{key == "p99_9" ? "p99.9" : key, response, at(result_, {"service_ms", key.c_str()})});
@@ -343,8 +274,8 @@ class Page {
     Values held, missed;
     for (const auto& trial : trials) {
       const double measured = number_at(trial, {"measured"});
-      held.push_back(true_at(trial, {"held"}) ? measured : gap);
-      missed.push_back(true_at(trial, {"held"}) ? gap : measured);
+      held.push_back(true_at(trial, {"held"}) ? measured : std::nan(""));
+      missed.push_back(true_at(trial, {"held"}) ? std::nan("") : measured);
     }
     const Json chart{
         {"type", "chart"},
@@ -440,9 +371,6 @@ class Page {
   }
 
   List setup() const {
-    std::string command;
-    for (const auto& argument : get({"command"}))
-      command += (command.empty() ? "" : " ") + shell_word(argument.get<std::string>());
     List tables;
     for (const auto& [title, key] : {std::pair{"Load", "load"},
                                      {"Workload", "workload"},
@@ -454,7 +382,7 @@ class Page {
       if (values.contains("seed")) values["seed"] = values["seed"].dump();
       tables.push_back({{"type", "values"}, {"title", title}, {"values", values}});
     }
-    return {{{"type", "pre"}, {"text", command}}, side_by_side(tables)};
+    return {command_block(get({"command"})), side_by_side(tables)};
   }
 
   const Json& report_;

@@ -230,6 +230,7 @@ TEST_CASE("compare exits with 0, 1 for a regression, 2 for its usage") {
   CHECK(run({a}).code == 2);
   CHECK(run({a, ","}).code == 2);
   CHECK(run({a, b, "--tolerance", "much"}).code == 2);
+  CHECK(run({a, b, "--tolerance", "nan"}).code == 2);
   CHECK(run({a, b, "--json", folder / "no/where.json"}).code == 2);
 }
 
@@ -288,6 +289,35 @@ TEST_CASE("compare writes the same as JSON") {
   CHECK(written["metrics"][3]["verdict"] == "worse");
   CHECK(written["metrics"][3]["interval"].size() == 2);
   CHECK(written["metrics"][8]["ratio"] == nullptr);
+}
+
+TEST_CASE("compare writes its JSON to stdout if asked for, and then the text to stderr") {
+  const Folder folder;
+  const std::string a = folder.file("a.json", sample_report());
+  const Outcome outcome = run({a, a, "--json", "-"});
+  CHECK(Json::parse(outcome.out)["format"] == "exchange-loadgen-compare/1");
+  CHECK_THAT(outcome.errors, contains_text("No regression"));
+}
+
+TEST_CASE("compare puts each further report beside the first, and all of them on one page") {
+  const Folder folder;
+  const std::string a = folder.file("a.json", sample_report()),
+                    b = folder.file("b.json", slower(1.0)), c = folder.file("c.json", slower(1.2)),
+                    json = folder / "out.json", html = folder / "out.html";
+  const Outcome outcome = run({a, b, c, "--json", json, "--html", html});
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.out, contains_text("A  " + a + "  (commit 1436c54)\nB  " + b));
+  CHECK_THAT(outcome.out, contains_text("A  " + a + "  (commit 1436c54)\nB  " + c));
+  CHECK_THAT(outcome.out, contains_text("No regression beyond 5 %."));
+  CHECK_THAT(outcome.out, contains_text("REGRESSION: response p99 is worse"));
+  const Json written = Json::parse(exchange::testing::contents(json));
+  CHECK(written["format"] == "exchange-loadgen-comparisons/1");
+  REQUIRE(written["comparisons"].size() == 2);
+  CHECK(written["comparisons"][1]["b"]["files"] == Json::array({c}));
+  const std::string page = exchange::testing::contents(html);
+  CHECK(page.starts_with("<!DOCTYPE html>"));
+  CHECK_THAT(page, contains_text("Load tests side by side"));
+  CHECK(run({a, b, folder / "no.json"}).code == 2);
 }
 
 TEST_CASE("a file that cannot be used is named, with what is wrong with it") {

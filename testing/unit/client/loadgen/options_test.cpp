@@ -184,6 +184,47 @@ TEST_CASE("errors on the command line are usage errors") {
   CHECK(parse("--help").exit_code == exit_ok);
 }
 
+TEST_CASE("policies has a load of its own, and options for CPUs and rounds") {
+  const auto policies = [](const std::string& words) {
+    std::istringstream in("policies " + words);
+    const std::vector<std::string> arguments{std::istream_iterator<std::string>(in), {}};
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    return parse_policies_options(int(pointers.size()), pointers.data());
+  };
+  const PoliciesOptions standard = policies("").options;
+  CHECK(standard.cores == std::vector<unsigned>{1, 2, 4});
+  CHECK(standard.rounds == 3);
+  CHECK(standard.each.load.clients == 200);
+  CHECK(standard.each.load.duration_s == 3);
+  CHECK(standard.each.load.warmup_s == 1);
+  CHECK(standard.each.command == std::vector<std::string>{"loadgen", "policies"});
+  CHECK(standard.choose_workers);
+  const PoliciesOptions own =
+      policies(
+          "-c 8 -d 2 --warmup 10ms --cores 2,1,2 --cpus 3,0-2,1 --rounds 5 --workers 2 --store "
+          "memory: --mix query=1,order=1 --server-threads 4 --rate 100 --no-progress")
+          .options;
+  CHECK(own.cores == std::vector<unsigned>{1, 2});
+  CHECK(own.cpus == std::vector<int>{3, 0, 1, 2});
+  CHECK(own.rounds == 5);
+  CHECK(own.each.load.stages == std::vector<Stage>{{2, 100}});
+  CHECK(own.each.load.workers == 2);
+  CHECK(!own.choose_workers);
+  CHECK(own.each.local_server.store == "memory:");
+  CHECK(own.each.local_server.threads == 4);
+  CHECK(own.each.progress == false);
+  CHECK(!policies("-n 100").options.each.load.duration_s);
+  CHECK(!policies("--stage 1s:5").options.each.load.duration_s);
+  for (const char* words :
+       {"--cores 0", "--cores 1,", "--cores one", "--rounds 0", "--cpus a", "--policy pool",
+        "--connect h:1", "--rate nan", "stray", "--json same --html same", "--workers 9 -c 8"}) {
+    CAPTURE(words);
+    CHECK(policies(words).exit_code == exit_usage);
+  }
+  CHECK(policies("--help").exit_code == exit_ok);
+}
+
 TEST_CASE("two reports to one file are an error, by whatever name it has, but not to a device") {
   const exchange::testing::TemporaryFolder folder;
   const std::string file = folder / "report", link = folder / "link";
