@@ -1,6 +1,7 @@
 #include "engine/leaderboard.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/ensure.hpp"
 
