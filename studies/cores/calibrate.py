@@ -53,7 +53,7 @@ def merged(values):
     if isinstance(first, dict):
         return {name: merged([one[name] for one in values if name in one]) for name in first}
     if isinstance(first, list):
-        return [median(column) for column in zip(*values)]
+        return [median(column) for column in zip(*values, strict=True)]
     return median(values)
 
 

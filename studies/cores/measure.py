@@ -73,7 +73,7 @@ def trial(cell, seconds=2.0):
 
     report, (first, second) = under_load(cell, seconds, watch)
     (before, threads_before, *times_before), (after, threads_after, *times_after) = first, second
-    others_s, all_s = (b - a for a, b in zip(times_before, times_after))
+    others_s, all_s = (b - a for a, b in zip(times_before, times_after, strict=True))
     count = {name: after[name] - before[name] for name in after if name in before}
     requests, result = count["exchange_requests_total"], report["result"]
     used_s = {kind: now - threads_before[kind] for kind, now in threads_after.items()}

@@ -330,7 +330,7 @@ class Exchange:
         self.simulator.run((warmup_s + seconds) * 1e6)
         used, cold, done = (
             {name: end[name] - begin[name] for name in end}
-            for begin, end in zip(before, self._totals())
+            for begin, end in zip(before, self._totals(), strict=True)
         )
         times, answered = sorted(self.times), max(1, len(self.times))
         of_server = sum(us for name, us in used.items() if name != "client")

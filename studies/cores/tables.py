@@ -185,7 +185,7 @@ def chart(found):
             factors = (policy, store, clients)
             cells = [c for c in simulated_cells() if (c.policy, c.store, c.clients) == factors]
             rates = [found["predicted"][cell.key]["requests_per_s"] for cell in cells]
-            points = [[position[cell.cores], rate] for cell, rate in zip(cells, rates)]
+            points = [[position[cell.cores], rate] for cell, rate in zip(cells, rates, strict=True)]
             yield {"points": points, "dash": "dashed", **style}
             for cores in (1, 2):
                 cell = on(cores, policy=policy, store=store, clients=clients)

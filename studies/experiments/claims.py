@@ -164,7 +164,7 @@ def sections(docs):
     text = (docs / "experiments.md").read_text()
     answers = dict(re.findall(r"^- \[.*\]\(#(\w+)\)<br>\n  (.*)$", text, re.M))
     parts = re.split(r'^<a id="(\w+)"></a>$', text, flags=re.M)[1:]
-    prose = zip(parts[::2], parts[1::2])
+    prose = zip(parts[::2], parts[1::2], strict=False)
     return {name: f"{answers[name]}\n\n{DESCRIBES.sub('', part)}" for name, part in prose}
 
 

@@ -143,7 +143,7 @@ def read_history(path):
         if seconds > 0 and requests > 0:
             point = [(now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3)]
             point = [now[0], requests / seconds, *point]
-            points.append(dict(zip(("second", "rate", "average", "size"), point)))
+            points.append(dict(zip(("second", "rate", "average", "size"), point, strict=True)))
             before = now
     return [{**point, "second": point["second"] - points[0]["second"] + 1} for point in points]
 

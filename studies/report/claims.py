@@ -104,4 +104,4 @@ def table_lines(text):
 
 def rows(text):
     heads, *lines = table_lines(text) or [[]]
-    return [dict(zip(heads, line)) for line in lines]
+    return [dict(zip(heads, line, strict=True)) for line in lines]

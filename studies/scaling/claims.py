@@ -14,7 +14,9 @@ EVENTS = ("loop", "pool-cpus")
 def spread(cell):
     """median, lowest and highest of `1,234 (1,000 – 2,000)`; nothing of other texts"""
     figures = re.match(r"([\d,.]+) \(([\d,.]+) – ([\d,.]+)\)", cell)
-    return figures and dict(zip(("median", "low", "high"), map(number, figures.groups())))
+    return figures and dict(
+        zip(("median", "low", "high"), map(number, figures.groups()), strict=True)
+    )
 
 
 class Figures:
@@ -123,11 +125,11 @@ def average(f, table, here):
 
 def thread_and_pool(f):
     ours = average(f, "table-a", "here")
-    return list(zip(ours[:3], ours[3:]))
+    return list(zip(ours[:3], ours[3:], strict=True))
 
 
 def sooner(f):
-    pairs = zip(average(f, "table-a", "original"), average(f, "table-a", "here"))
+    pairs = zip(average(f, "table-a", "original"), average(f, "table-a", "here"), strict=True)
     return [theirs / ours for theirs, ours in pairs if theirs == theirs]
 
 

@@ -39,18 +39,18 @@ def non_negative(rows, targets, weights, first=0):
         used = [i for i in range(size) if i not in zero]
         scaled = [
             [row[i] / target * weight for i in used]
-            for row, target, weight in zip(rows, targets, weights)
+            for row, target, weight in zip(rows, targets, weights, strict=True)
         ]
         solution = least_squares(scaled, weights)
         if solution is None or min(solution) < 0:
             continue
         error = sum(
-            (sum(a * b for a, b in zip(row, solution)) - weight) ** 2
-            for row, weight in zip(scaled, weights)
+            (sum(a * b for a, b in zip(row, solution, strict=True)) - weight) ** 2
+            for row, weight in zip(scaled, weights, strict=True)
         )
         if best is None or error < best[0] - 1e-12:
             values = [0.0] * size
-            for i, value in zip(used, solution):
+            for i, value in zip(used, solution, strict=True):
                 values[i] = value
             best = (error, values)
     return best and best[1]
@@ -61,7 +61,7 @@ def least_squares(rows, targets):
     size = len(rows[0])
     matrix = [
         [sum(row[i] * row[j] for row in rows) for j in range(size)]
-        + [sum(row[i] * t for row, t in zip(rows, targets))]
+        + [sum(row[i] * t for row, t in zip(rows, targets, strict=True))]
         for i in range(size)
     ]
     for i in range(size):
@@ -72,7 +72,7 @@ def least_squares(rows, targets):
         for k in range(size):
             if k != i:
                 factor = matrix[k][i] / matrix[i][i]
-                matrix[k] = [a - factor * b for a, b in zip(matrix[k], matrix[i])]
+                matrix[k] = [a - factor * b for a, b in zip(matrix[k], matrix[i], strict=True)]
     return [matrix[i][size] / matrix[i][i] for i in range(size)]
 
 
@@ -100,7 +100,7 @@ def fit_with_interval(samples, seed=1, rounds=200):
     _, sigma, kappa = fitted
     names = ("lambda", "sigma", "kappa")
     return {
-        **dict(zip(names, fitted)),
+        **dict(zip(names, fitted, strict=True)),
         **{f"{name}_interval": interval([f[nth] for f in again]) for nth, name in enumerate(names)},
         "r_squared": 1 - off / spread if spread else 0.0,
         "peak_n": ((1 - sigma) / kappa) ** 0.5 if kappa > 0 and sigma < 1 else None,

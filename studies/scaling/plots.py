@@ -7,7 +7,9 @@ from summary import STAGES, has, pick
 COLOURS = {"thread": VERMILION, "pool-40": PINK, "pool-cpus": AMBER, "loop": BLUE}
 MARKS = {"thread": "s", "pool-40": "^", "pool-cpus": "D", "loop": "o"}
 PROCESS_COLOURS = {"server": BLUE, "database": GREEN, "client": GREY}
-STAGE_COLOURS = dict(zip(STAGES, (SKY, BLUE, "#c9ccd1", VERMILION, AMBER, PINK, GREEN)))
+STAGE_COLOURS = dict(
+    zip(STAGES, (SKY, BLUE, "#c9ccd1", VERMILION, AMBER, PINK, GREEN), strict=True)
+)
 
 
 def present(values, cells, name):

@@ -228,7 +228,9 @@ def fits_over_clients(cells):
         samples = {cell["clients"]: cell["rates"] for cell in group if has(cell)}
         fitted = fit_with_interval(samples) if len(samples) >= 4 else None
         if fitted:
-            fits.append({**dict(zip(names, key)), "measured": sorted(samples), **fitted})
+            fits.append(
+                {**dict(zip(names, key, strict=True)), "measured": sorted(samples), **fitted}
+            )
     return fits
 
 

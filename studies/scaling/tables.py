@@ -110,7 +110,7 @@ def burst_table(name, title, columns, cells, theirs, note):
     ]
     rows = [
         [label, *figures, *(burst_cell(cell, figure) for cell in cells)]
-        for (label, figures), figure in zip(theirs.items(), BURST_FIGURES)
+        for (label, figures), figure in zip(theirs.items(), BURST_FIGURES, strict=True)
     ]
     known = [cell for cell in cells if cell]
     reasons = {cell["reason"] for cell in known if cell["status"] == "not run"}

@@ -121,5 +121,5 @@ class ServerWatch(Watch):
         samples = self._loaded()
         if len(samples) < 3:
             return None
-        _, whole, core = (last - first for first, last in zip(samples[0], samples[-1]))
+        _, whole, core = (last - first for first, last in zip(samples[0], samples[-1], strict=True))
         return round(core / whole, 4) if whole >= 0.05 else None

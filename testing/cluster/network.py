@@ -92,7 +92,7 @@ class Network:
     def mend(self, sender, receiver):
         """Ends a cut, if it has not ended yet."""
         words = ("ip", "neighbour", "delete", receiver, "dev", "eth0")
-        subprocess.run([*self.enter(sender), *words], capture_output=True)
+        subprocess.run([*self.enter(sender), *words], capture_output=True, check=False)
 
     def close(self):
         for holder in self.holders.values():
@@ -120,4 +120,4 @@ class Disk:
         run("mount", "-o", f"remount,size={self.size}", self.folder)
 
     def close(self):
-        subprocess.run(["umount", "-l", self.folder], capture_output=True)
+        subprocess.run(["umount", "-l", self.folder], capture_output=True, check=False)

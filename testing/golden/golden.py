@@ -51,7 +51,7 @@ def write_conversation(path, pairs):
 
 def read_conversation(path):
     lines = [line[2:] for line in path.read_text().splitlines()]
-    return list(zip(lines[::2], lines[1::2]))
+    return list(zip(lines[::2], lines[1::2], strict=True))
 
 
 def series(server):

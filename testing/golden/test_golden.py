@@ -34,7 +34,7 @@ class EachVersion(unittest.TestCase):
                 expected = read_conversation(folder / "conversation.txt")
                 with server_on("memory:") as server:
                     actual = without_times(converse(server, [asked for asked, _ in expected]))
-                    for (asked, wanted), (_, reply) in zip(expected, actual):
+                    for (asked, wanted), (_, reply) in zip(expected, actual, strict=True):
                         self.assertEqual(reply, wanted, asked)
                     names = (folder / "metrics.txt").read_text().split()
                     self.assertEqual(set(names) - set(series(server)), set())

@@ -13,7 +13,7 @@ ADDRESS = sys.argv[1]
 NAMES = ("openapi.json", "asyncapi.json")
 API, MESSAGES = DOCUMENTS = [ask(ADDRESS, "GET", f"/api/{name}")[1] for name in NAMES]
 REGISTRY = Registry().with_resources(
-    (name, Resource(document, DRAFT202012)) for name, document in zip(NAMES, DOCUMENTS)
+    (name, Resource(document, DRAFT202012)) for name, document in zip(NAMES, DOCUMENTS, strict=True)
 )
 
 

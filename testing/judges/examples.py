@@ -105,7 +105,7 @@ def references(part):
             yield from references(value)
 
 
-for name, document in zip(NAMES, DOCUMENTS):
+for name, document in zip(NAMES, DOCUMENTS, strict=True):
     for reference in references(document):
         REGISTRY.resolver(name).lookup(reference)
     for schema in document["components"]["schemas"].values():

@@ -105,9 +105,9 @@ def draw(chart):
     )
     bars = [parts for row in rows for panel in row for _, parts in panel.get("bars", [])]
     longest = max([sum(parts.values()) for parts in bars], default=0)
-    for row, axes_of_row in zip(rows, grid):
-        points = [draw_panel(*pair, chart, longest) for pair in zip(axes_of_row, row)]
-        for panel, axes, own in zip(row, axes_of_row, points):
+    for row, axes_of_row in zip(rows, grid, strict=True):
+        points = [draw_panel(*pair, chart, longest) for pair in zip(axes_of_row, row, strict=True)]
+        for panel, axes, own in zip(row, axes_of_row, points, strict=True):
             x, y = ({**chart[name], **panel.get(name, {})} for name in ("x", "y"))
             set_axis(axes, "x", x, [point[0] for point in own])
             on_axis = sum(points, []) if is_shared else own
@@ -173,7 +173,7 @@ def draw_line(axes, line, points):
     ranges = [point for point in points if len(point) == 4]
     x, y = [point[0] for point in points], [point[1] for point in points]
     if line.get("band"):
-        in_range, _, low, high = zip(*ranges) if ranges else [()] * 4
+        in_range, _, low, high = zip(*ranges, strict=True) if ranges else [()] * 4
         area = {"color": line["colour"], "alpha": line["band"], "linewidth": 0}
         axes.fill_between(in_range, low, high, **area)
     style = {
@@ -253,7 +253,7 @@ def set_axis(axes, name, wanted, values):
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(short))
     if "ticks" in wanted:
-        axis.set_ticks(*zip(*wanted["ticks"]))
+        axis.set_ticks(*zip(*wanted["ticks"], strict=True))
     if "range" in wanted:
         set_limits(*wanted["range"])
 

@@ -34,7 +34,7 @@ class Medians(unittest.TestCase):
 class Fit(unittest.TestCase):
     def test_exact_costs_are_found(self):
         found = non_negative([[1, 2], [1, 5], [1, 9]], [3 + 2 * n for n in (2, 5, 9)], [1, 1, 1])
-        for value, expected in zip(found, (3, 2)):
+        for value, expected in zip(found, (3, 2), strict=True):
             self.assertAlmostEqual(value, expected)
 
     def test_no_cost_is_negative(self):

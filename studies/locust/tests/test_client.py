@@ -91,7 +91,7 @@ class Reported(unittest.TestCase):
         self.assertTrue(all(event.pop("response_time") > 0 for event in self.events))
         self.assertIsInstance(self.events[1].pop("exception"), Refused)
         named = {"request_type": "XML", "name": "order", "context": {}}
-        for event, reply in zip(self.events, (OPENED, REFUSED, OPENED)):
+        for event, reply in zip(self.events, (OPENED, REFUSED, OPENED), strict=True):
             self.assertIsNone(event.pop("exception", None))
             self.assertEqual(event, {**named, "response_length": len(reply.strip())})
 

@@ -29,7 +29,7 @@ def record(row, rate, **usage):
         "statistics": {"Aggregated": figures},
         "usage": used | usage,
         "failures": {},
-        "history": [dict(zip(names, point)) for point in points],
+        "history": [dict(zip(names, point, strict=True)) for point in points],
     }
 
 
@@ -47,7 +47,7 @@ class Files(unittest.TestCase):
         all_ = ",Aggregated,40,1,6,19,45,7.5,0.2,80,84.5,4183.4,0.5"
         found = read_statistics(self.file(f"{head}\n{nothing}\n{all_}\n"))
         values = (40, 1, 6, 19, 45, 7.5, 0.2, 80, 84.5, 4183.4, 0.5)
-        self.assertEqual(found["Aggregated"], dict(zip(measure.NUMBERS, values)))
+        self.assertEqual(found["Aggregated"], dict(zip(measure.NUMBERS, values, strict=True)))
         self.assertIsNone(found["query"]["p99"])
 
     def test_history_is_what_happened_between_two_lines_since_the_reset(self):

@@ -19,7 +19,7 @@ class Fit(unittest.TestCase):
     def test_exact_points_give_back_the_law(self):
         wanted = (1000.0, 0.05, 0.002)
         found = fit_law([(n, law(n, *wanted)) for n in (1, 2, 4, 8, 16)])
-        for a, b in zip(found, wanted):
+        for a, b in zip(found, wanted, strict=True):
             self.assertAlmostEqual(a, b, delta=1e-6 * max(1, b))
 
     def test_two_points_tell_nothing(self):
@@ -60,7 +60,7 @@ class Fit(unittest.TestCase):
         self.assertIsNone(peak({**GOOD, "kappa_interval": [0.0, 1.0]}, CLIENTS))
 
     def test_a_law_that_does_not_describe_the_data_is_not_shown(self):
-        noise = fit(dict(zip(CLIENTS, (1000, 30, 900, 20, 800))))
+        noise = fit(dict(zip(CLIENTS, (1000, 30, 900, 20, 800), strict=True)))
         self.assertIn("no fit of universal scalability law: R²", why_no_fit(noise))
         self.assertIsNone(why_no_fit(GOOD))
         factors = {"store": "x", "kind": "k", "cores": 1, "policy": "p", "measured": CLIENTS}

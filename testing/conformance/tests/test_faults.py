@@ -196,7 +196,9 @@ class Faults(unittest.TestCase):
                 self.assertEqual(not broken, result["score"] == 100)
 
     def test_each_rule_that_gives_cash_or_shares_has_an_upper_bound(self):
-        listed = subprocess.run([SERVER, "--list-faults"], capture_output=True, text=True).stdout
+        listed = subprocess.run(
+            [SERVER, "--list-faults"], capture_output=True, text=True, check=True
+        ).stdout
         self.assertEqual(set(GIFTS), set(re.findall(r"^.*-pays?$", listed, re.MULTILINE)))
         for gift, concerned in GIFTS.items():
             with self.subTest(gift):

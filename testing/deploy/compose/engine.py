@@ -142,7 +142,10 @@ class OwnEngine:
             return
         if self.process.poll() is None:
             listed = subprocess.run(
-                ["docker", "--host", self.host, "ps", "-aq"], capture_output=True, text=True
+                ["docker", "--host", self.host, "ps", "-aq"],
+                capture_output=True,
+                text=True,
+                check=False,  # it may have failed before
             )
             if containers := listed.stdout.split():
                 succeeds("docker --host", self.host, "rm", "-f", *containers)

@@ -54,6 +54,6 @@ def machine_mirror():
     """Where this machine has the suite from; else debootstrap's own default."""
     columns = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
     command = ["apt-get", "indextargets", "--format", columns, "Created-By: Packages"]
-    listed = subprocess.run(command, capture_output=True, text=True).stdout
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(rf"^(\S+) {SUITE} main$", listed, re.M)
     return found and found[1]

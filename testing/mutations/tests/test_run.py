@@ -199,7 +199,7 @@ class TestRun(unittest.TestCase):
         text = toml(halves) + 'also = [{file = "sum.c", old = "a + b", new = "a - c"}]\n'
         command = self.command({})
         (Path(command[command.index("--catalogue") + 1]) / "sums.toml").write_text(text)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         self.assertIn("1 mutations: 1 caught", done.stdout)
 
     def test_what_tests_leave_running_is_ended(self):

@@ -120,7 +120,9 @@ class Values(unittest.TestCase):
 
     @unittest.skipUnless((BIN / "exchange-cli").exists(), f"no exchange-cli in {BIN}")
     def test_options_of_the_terminal_client(self):
-        help_ = subprocess.run([BIN / "exchange-cli", "--help"], capture_output=True, text=True)
+        help_ = subprocess.run(
+            [BIN / "exchange-cli", "--help"], capture_output=True, text=True, check=True
+        )
         real = {
             option: (re.findall(r"\$(\w+)", rest), re.findall(r"default: ([\d.:]+)\)", rest))
             for option, rest in re.findall(r"^ +(?:-\w,)?(--[\w-]+)(.*)$", help_.stdout, re.M)

@@ -140,7 +140,7 @@ class Composition(unittest.TestCase):
         exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.M)[1].split()
         ports = self.composition["services"]["exchange"]["ports"]
         self.assertEqual([port.split(":")[-1] for port in ports], exposed)
-        for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT")):
+        for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT"), strict=True):
             self.assertIn(f"{name}={port}", text_of("Dockerfile"))
 
 

@@ -37,7 +37,9 @@ class Kubernetes(unittest.TestCase):
             self.assertIn(f"`{path}`", health)
 
     def test_every_variable_is_an_option(self):
-        text = subprocess.run([BIN / "server", "--help"], capture_output=True, text=True).stdout
+        text = subprocess.run(
+            [BIN / "server", "--help"], capture_output=True, text=True, check=True
+        ).stdout
         for variable in self.server["env"]:
             if variable["name"].startswith("EXCHANGE_"):
                 self.assertIn(f"(Env:{variable['name']})", text)
