@@ -35,6 +35,10 @@ def bearer():
 def is_judged(name, body, fits):
     """Whether a request must be refused if, and only if, it does not fit its description."""
     content = body.get(name, body) if isinstance(body, dict) else None
+    label = content.get("name") if isinstance(content, dict) else None
+    # which of these are visible, a pattern that every language reads cannot say
+    if isinstance(label, str) and any(ord(character) > 0xFFFF for character in label):
+        return False
     if fits or not isinstance(content, dict):
         return True
     # of several orders, one that is wrong is an error in the list
