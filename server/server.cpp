@@ -119,7 +119,10 @@ void Server::serve() {
                                .metrics = metrics_,
                                .authenticator = authenticator_.get(),
                                .certificate = certificate_.get()});
-  if (http_) http_->attach(*core_);
+  if (http_)
+    http_->attach(*core_, [&transport = *transport_](std::int64_t now_ns) {
+      return transport.silence_ns(now_ns);
+    });
 }
 
 void Server::stop() {

@@ -179,11 +179,12 @@ class HttpServer::State {
     });
     feed_.follow([this] { asio::post(answers_, [this] { apply(); }); });
   }
-  void attach(Core& core) {
+  void attach(Core& core, Readiness::Silence silence) {
     on_thread_of(context_, [&] { entry_.attach(core, core.health()); });
     on_thread_of(answers_, [&] {
       core_client_.attach(core, core.health());
-      readiness_.become(Readiness::Role::active, core.health(), monotonic_ns());
+      readiness_.become(Readiness::Role::active, core.health(), monotonic_ns(),
+                        std::move(silence));
     });
   }
   void stop() {
@@ -528,7 +529,9 @@ std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::show(MarketView view, std::shared_ptr<const Health> standby) {
   state_->show(std::move(view), std::move(standby));
 }
-void HttpServer::attach(Core& core) { state_->attach(core); }
+void HttpServer::attach(Core& core, Readiness::Silence silence) {
+  state_->attach(core, std::move(silence));
+}
 void HttpServer::stop() { state_->stop(); }
 
 }  // namespace exchange

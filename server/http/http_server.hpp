@@ -19,6 +19,7 @@
 #include "core/core.hpp"
 #include "http/limits.hpp"
 #include "http/prometheus.hpp"
+#include "http/readiness.hpp"
 #include "http/replayer.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
@@ -45,8 +46,8 @@ class HttpServer {
   // of a standby, which shows market data and executes nothing.
   void show(MarketView view, std::shared_ptr<const Health> standby = nullptr);
   // After show(). From the return on requests and single orders go to `core`, which must outlive
-  // stop().
-  void attach(Core& core);
+  // stop(), as what `silence` asks must. That is of the threads of clients, for health checks.
+  void attach(Core& core, Readiness::Silence silence = {});
   // Waits until the core has executed what it was sent, and sends nothing more. Health and metrics
   // are still answered.
   void stop();

@@ -43,8 +43,10 @@ struct HttpLimits {
   // time for one batch, for one read of the store, and between two signs of life of the core,
   // before the server is not ready. A large batch on a slow disk takes less.
   std::uint32_t journal_stall_ms = 5'000;
-  // time without a sign of life of the core, but not waiting for the store, before the process
-  // counts as dead: a restart is the last resort
+  // time that the threads of clients do not go on before the server is not ready
+  std::uint32_t clients_stall_ms = 5'000;
+  // time without a sign of life of the core, but not waiting for the store, or of the threads of
+  // clients, before the process counts as dead: a restart is the last resort
   std::uint32_t dead_ms = 60'000;
   // time since this server knew that it is the active one, or had read the journal as a standby,
   // before it shows nothing more; the time that standbys wait for a database that was away

@@ -14,17 +14,26 @@ std::string seconds(std::int64_t ns) { return std::to_string(ns / 1'000'000'000)
 
 }  // namespace
 
-void Readiness::become(Role role, std::shared_ptr<const Health> health, std::int64_t now_ns) {
-  state_.with([&](State& state) { state = {role, std::move(health), now_ns}; });
+std::string Readiness::State::clients_silent_for(std::int64_t max_ns, std::int64_t now_ns) const {
+  const std::int64_t silence_ns = silence ? silence(now_ns) : 0;
+  return silence_ns <= max_ns
+             ? ""
+             : "the threads of clients have been silent for " + seconds(silence_ns);
+}
+
+void Readiness::become(Role role, std::shared_ptr<const Health> health, std::int64_t now_ns,
+                       Silence silence) {
+  state_.with([&](State& state) { state = {role, std::move(health), now_ns, std::move(silence)}; });
 }
 
 std::string Readiness::not_alive(std::int64_t now_ns) {
   const State now = state();
+  if (now.role != Role::active) return {};
+  const std::int64_t dead_ns = limits_.dead_ms * ms;
   const std::int64_t silence_ns = now.health->silence_ns(now_ns);
-  if (now.role != Role::active || now.health->waits_for_store() ||
-      silence_ns <= limits_.dead_ms * ms)
-    return {};
-  return "the core has been silent for " + seconds(silence_ns);
+  if (silence_ns > dead_ns && !now.health->waits_for_store())
+    return "the core has been silent for " + seconds(silence_ns);
+  return now.clients_silent_for(dead_ns, now_ns);
 }
 
 std::string Readiness::not_ready(std::int64_t now_ns) {
@@ -44,7 +53,8 @@ std::string Readiness::not_ready(std::int64_t now_ns) {
     return "the journal has not moved for " + seconds(batch_ns);
   if (const std::int64_t silence_ns = health.silence_ns(now_ns); silence_ns > stall_ns)
     return "the core has been silent for " + seconds(silence_ns);
-  return stale(now, now_ns);
+  std::string silent = now.clients_silent_for(limits_.clients_stall_ms * ms, now_ns);
+  return silent.empty() ? stale(now, now_ns) : silent;
 }
 
 std::string Readiness::not_able(std::int64_t now_ns) {

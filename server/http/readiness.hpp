@@ -3,6 +3,7 @@
 // so that they never wait. Owner: HttpServer. Any thread.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,8 +22,13 @@ class Readiness {
   // Both must outlive it.
   Readiness(const HttpLimits& limits, const Store& store) : limits_(limits), store_(store) {}
 
-  // `health`: of the core, or of the standby.
-  void become(Role role, std::shared_ptr<const Health> health, std::int64_t now_ns);
+  // How long the threads of clients have not gone on, by now.
+  using Silence = std::function<std::int64_t(std::int64_t now_ns)>;
+
+  // `health`: of the core, or of the standby. `silence` is asked while the server is active; empty:
+  // it has no such threads.
+  void become(Role role, std::shared_ptr<const Health> health, std::int64_t now_ns,
+              Silence silence = {});
   Role role() {
     return state_.with([](const State& state) { return state.role; });
   }
@@ -42,6 +48,9 @@ class Readiness {
     Role role = Role::starting;
     std::shared_ptr<const Health> health = std::make_shared<Health>();
     std::int64_t since_ns = 0;
+    Silence silence = {};
+    // A sentence, if it is for longer than `max_ns`.
+    std::string clients_silent_for(std::int64_t max_ns, std::int64_t now_ns) const;
   };
   State state() {
     return state_.with([](const State& state) { return state; });

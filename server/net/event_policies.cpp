@@ -3,10 +3,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <boost/asio/defer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <system_error>
 #include <thread>
@@ -41,10 +44,21 @@ class EventQueue : public Host {
         context_.run();
       });
   }
-  void accept() { accept_clients(accept_strand_, acceptor_, *this, table_, parts_); }
+  void accept() {
+    asio::post(accept_strand_, [this] { beat(); });
+    accept_clients(accept_strand_, acceptor_, *this, table_, parts_);
+  }
   std::uint16_t port() const { return port_; }
+  std::int64_t silence_ns(std::int64_t now_ns) const {
+    const std::int64_t beat_ns = beat_ns_.load(std::memory_order_relaxed);
+    return beat_ns == 0 ? 0 : std::max<std::int64_t>(now_ns - beat_ns - between_beats_ns, 0);
+  }
   void close_acceptor() {
-    asio::post(accept_strand_, [this] { acceptor_.close(); });
+    asio::post(accept_strand_, [this] {
+      acceptor_.close();
+      closing_ = true;
+      beats_.cancel();
+    });
   }
   void join() {
     work_.reset();
@@ -61,10 +75,23 @@ class EventQueue : public Host {
   asio::io_context context_;
 
  private:
+  static constexpr std::int64_t between_beats_ns = 1'000'000'000;
+
+  // A thread of the queue goes on.
+  void beat() {
+    beat_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+    if (closing_) return;
+    beats_.expires_after(std::chrono::nanoseconds(between_beats_ns));
+    beats_.async_wait([this](const boost::system::error_code&) { beat(); });
+  }
+
   ConnectionTable& table_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   asio::strand<asio::io_context::executor_type> accept_strand_{context_.get_executor()};
   tcp::acceptor acceptor_;
+  asio::steady_timer beats_{accept_strand_};
+  bool closing_ = false;  // of the strand
+  std::atomic<std::int64_t> beat_ns_{0};
   const std::uint16_t port_;
   std::vector<std::thread> threads_;
 };
@@ -166,6 +193,11 @@ class EventPolicy final : public Transport {
 
   std::uint16_t port() const override { return queues_.front()->port(); }
   unsigned threads() const override { return threads_; }
+  std::int64_t silence_ns(std::int64_t now_ns) const override {
+    std::int64_t longest = 0;
+    for (const auto& queue : queues_) longest = std::max(longest, queue->silence_ns(now_ns));
+    return longest;
+  }
 
   void stop() override {
     if (std::exchange(stopped_, true)) return;

@@ -84,6 +84,7 @@ class ThreadPolicy final : public Transport {
 
   std::uint16_t port() const override { return acceptor_.local_endpoint().port(); }
   unsigned threads() const override { return 0; }
+  std::int64_t silence_ns(std::int64_t) const override { return 0; }
 
   void stop() override {
     if (!accept_thread_.joinable()) return;

@@ -34,6 +34,9 @@ class Transport {
   virtual std::uint16_t port() const = 0;
   // How many threads serve: of one per client, 0.
   virtual unsigned threads() const = 0;
+  // How long no thread of a queue of events has gone on, beyond the second between two beats; of
+  // several queues the longest. Of one thread per client, 0. Any thread.
+  virtual std::int64_t silence_ns(std::int64_t now_ns) const = 0;
   // Accepts no more, lets every connection answer what it has received, closes them all, ends the
   // threads. Waits drain_ms for clients, and without limit for the service.
   virtual void stop() = 0;

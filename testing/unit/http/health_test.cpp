@@ -143,6 +143,25 @@ TEST_CASE_METHOD(HttpFixture,
   CHECK(get("/healthz").status == 200);
 }
 
+TEST_CASE_METHOD(HttpFixture,
+                 "threads of clients that hang are not ready, and after a longer while not alive") {
+  start();
+  std::int64_t silence_ns = 0;
+  Readiness readiness(options.http, store);
+  const std::int64_t now_ns = monotonic_ns();
+  readiness.become(Readiness::Role::active, server->core().health(), now_ns,
+                   [&](std::int64_t) { return silence_ns; });
+  CHECK(readiness.not_ready(now_ns).empty());
+  silence_ns = 5'001'000'000;
+  CHECK(readiness.not_ready(now_ns) == "the threads of clients have been silent for 5 s");
+  CHECK(readiness.not_able(now_ns) == readiness.not_ready(now_ns));
+  CHECK(readiness.not_alive(now_ns).empty());
+  silence_ns = 60'001'000'000;
+  CHECK(readiness.not_alive(now_ns) == "the threads of clients have been silent for 60 s");
+  readiness.become(Readiness::Role::stopping, server->core().health(), now_ns);
+  CHECK(readiness.not_alive(now_ns).empty());
+}
+
 TEST_CASE_METHOD(Busy, "what one address asks for delays no health check and no other's answer") {
   constexpr std::uint64_t greedy_requests = 20;
   busy.hold.begin();
