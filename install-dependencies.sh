@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev 
           nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev libutf8proc-dev netcat-openbsd sqlite3)
 optional=()  # if the distribution has them; otherwise the tests that need them are skipped, and grading has no sandbox, with a message
 if [ "${1-}" = --test ]; then
-  packages+=(catch2 postgresql python3 python3-yaml libtbb-dev libcrypt-dev libxml2-dev openssl)
+  packages+=(catch2 postgresql python3 python3-yaml libtbb-dev tzdata libcrypt-dev libxml2-dev openssl)
   optional+=(bubblewrap clang-format-14 black chromium golang-go help2man python3-jsonschema python3-venv python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
 if [ "${1-}" = --grade ]; then packages+=(python3); optional+=(bubblewrap); fi

@@ -10,22 +10,31 @@ namespace {
 
 constexpr std::int64_t second_us = 1'000'000;
 
-// When a clock shows this time on the local day that is `days_after` days after `day`.
+std::tm local_time(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm local{};
+  ::localtime_r(&time, &local);
+  return local;
+}
+
+// When a clock shows this time on the local day that is `days_after` days after `day`. It goes by
+// offsets from UTC alone: which of two is "summer time" differs (Europe/Dublin, Africa/Casablanca).
 Timestamp instant(const std::tm& day, int days_after, std::chrono::seconds time) {
-  const auto as = [&](int summer_time) {
-    std::tm local{};
-    local.tm_year = day.tm_year;
-    local.tm_mon = day.tm_mon;
-    local.tm_mday = day.tm_mday + days_after;
-    local.tm_hour = int(time.count() / 3'600);
-    local.tm_min = int(time.count() / 60 % 60);
-    local.tm_sec = int(time.count() % 60);
-    local.tm_isdst = summer_time;
-    const std::time_t seconds = std::mktime(&local);  // sets tm_isdst as it is then
-    return std::pair(Timestamp{std::int64_t(seconds) * second_us}, local.tm_isdst);
-  };
-  const auto [in_summer, is_summer] = as(1);
-  return is_summer > 0 ? in_summer : as(0).first;
+  constexpr std::int64_t day_s = 86'400;
+  std::tm shown{};
+  shown.tm_year = day.tm_year;
+  shown.tm_mon = day.tm_mon;
+  shown.tm_mday = day.tm_mday + days_after;
+  const std::int64_t as_utc = ::timegm(&shown) + time.count();
+  const std::int64_t before = local_time(as_utc - day_s).tm_gmtoff,
+                     after = local_time(as_utc + day_s).tm_gmtoff;
+  const std::int64_t first = as_utc - std::max(before, after),
+                     second = as_utc - std::min(before, after);
+  const auto shows_it = [&](std::int64_t at) { return at + local_time(at).tm_gmtoff == as_utc; };
+  const std::int64_t at = shows_it(first)    ? first
+                          : shows_it(second) ? second
+                                             : as_utc - before;  // skipped: as much later
+  return {at * second_us};
 }
 
 struct Instants {

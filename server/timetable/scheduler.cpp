@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "timetable/time_zone.hpp"
+
 namespace exchange {
 namespace {
 
@@ -62,7 +64,9 @@ Scheduler::Scheduler(std::string path, Clock& clock, Metrics& metrics, const OnF
       clock_(clock),
       metrics_(metrics),
       on_fatal_(on_fatal),
-      state_(State{std::make_shared<const Timetable>(read_timetable(path_)), {}}) {}
+      state_(State{std::make_shared<const Timetable>(read_timetable(path_)), {}}) {
+  require_time_zone();
+}
 
 // Rows of the tables may be older than what turn() has submitted since.
 void Scheduler::apply(std::span<const SymbolRow> rows) {
@@ -111,7 +115,7 @@ void Scheduler::show() {
   spdlog::info("timetable {}: {}", path_,
                timetable->steps.empty() ? "no steps" : "the next step is at " + local_text(next));
   for (const std::string_view name : unknown)
-    spdlog::warn("timetable {}: there is no symbol {} yet", path_, name);
+    spdlog::info("timetable {}: there is no symbol {} yet", path_, name);
 }
 
 void Scheduler::run(Service& core) {

@@ -20,6 +20,8 @@ constexpr std::string_view expected_line =
     "them (10:40 auction ABC XYZ), or days mon-fri, or volatility 60";
 constexpr std::uint32_t volatility_s_max = 86'400;
 
+constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+
 using Words = std::span<const std::string_view>;
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -71,9 +73,13 @@ std::string text_of(std::chrono::seconds time) {
 class Parser {
  public:
   Timetable parse(std::string_view text, const std::string& name) {
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+      fail(name + " is UTF-16: save it as UTF-8");
+    if (text.starts_with(utf8_mark)) text.remove_prefix(utf8_mark.size());
     for (std::size_t number = 1; !text.empty(); ++number) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       try {
+        check_characters(text.substr(0, end));
         take_line(words_of(text.substr(0, end)));
       } catch (const std::invalid_argument& problem) {
         throw std::invalid_argument(name + ":" + std::to_string(number) + ": " + problem.what());
@@ -88,17 +94,31 @@ class Parser {
     throw std::invalid_argument(problem);
   }
 
+  // They look like a blank or a hyphen, and are neither.
+  static void check_characters(std::string_view line) {
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    line = line.substr(0, line.find('#'));
+    if (!std::all_of(line.begin(), line.end(), is_ascii))
+      fail("a character that is not ASCII, such as a no-break space or a long dash");
+  }
+
+  static std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
+
   void take_line(Words words) {
     if (words.empty()) return;
     if (words[0] == "days") return take_days(words.subspan(1));
     if (words[0] == "volatility") return take_volatility(words.subspan(1));
     const auto time = parse_time(words[0]);
     const auto kind = words.size() > 1 ? parse_kind(words[1]) : std::nullopt;
+    if (!time && words[0].find(':') != words[0].npos)
+      fail(quoted(words[0]) + " is not a time: expected HH:MM or HH:MM:SS, up to 23:59:59");
+    if (time && !kind && words.size() > 1)
+      fail(quoted(words[1]) + " is not a step: expected open, auction, halt, close or uncross");
     if (!time || !kind) fail(std::string(expected_line));
     TimetableStep step{*time, *kind, {}};
     for (const std::string_view word : words.subspan(2)) {
       const auto symbol = parse_symbol_name(word);
-      if (!symbol) fail("'" + std::string(word) + "' is not a symbol: expected letters and digits");
+      if (!symbol) fail(quoted(word) + " is not a symbol: expected 1 to 32 letters and digits");
       step.symbols.push_back(*symbol);
     }
     if (!timetable_.steps.empty()) check_order(timetable_.steps.back(), step);

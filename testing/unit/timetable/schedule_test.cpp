@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "catch.hpp"
+#include "timetable/time_zone.hpp"
 
 using namespace exchange;
 
@@ -172,4 +173,46 @@ TEST_CASE("times are local, and each happens once on the days when the clock cha
                                                                    utc("2026-10-26 01:30:00")});
   CHECK(instants("00:00", "2026-10-23 23:00:00", 2) ==
         std::vector{utc("2026-10-24 22:00:00"), utc("2026-10-25 23:00:00")});
+}
+
+TEST_CASE("zones whose winter time is the one that is set apart change as others do") {
+  struct Zone {
+    const char* name;
+    const char *skipped, *skipped_at, *twice, *twice_at;
+  };
+  const Zone zones[] = {
+      // 01:30 becomes 02:30 in summer time; of two 01:30 the first is in summer time
+      {"Europe/Dublin", "2026-03-28 12:00:00", "2026-03-29 01:30:00", "2026-10-24 12:00:00",
+       "2026-10-25 00:30:00"},
+      {"Europe/London", "2026-03-28 12:00:00", "2026-03-29 01:30:00", "2026-10-24 12:00:00",
+       "2026-10-25 00:30:00"},
+  };
+  for (const Zone& one : zones) {
+    INFO(one.name);
+    const TimeZone zone(one.name);
+    CHECK(instants("01:30", one.skipped, 1) == std::vector{utc(one.skipped_at)});
+    CHECK(instants("01:30", one.twice, 1) == std::vector{utc(one.twice_at)});
+  }
+  // The clock goes back at 03:00 before Ramadan, and forward at 02:00 after it.
+  const TimeZone zone("Africa/Casablanca");
+  CHECK(instants("02:30", "2026-02-14 12:00:00", 1) == std::vector{utc("2026-02-15 01:30:00")});
+  CHECK(instants("02:30", "2026-03-21 12:00:00", 1) == std::vector{utc("2026-03-22 02:30:00")});
+}
+
+TEST_CASE("a TZ that names no time zone is refused") {
+  for (const char* const good :
+       {"", "UTC", "UTC0", ":UTC", "Europe/Zurich", ":Europe/Zurich",
+        "/usr/share/zoneinfo/Europe/Dublin", zurich, "<+0330>-3:30", "EST5EDT",
+        "IST-1GMT0,M10.5.0,M3.5.0/1", "AAA3BBB,J60/-2,300/25:00:00"}) {
+    INFO(good);
+    const TimeZone zone(good);
+    CHECK_NOTHROW(require_time_zone());
+  }
+  for (const char* const bad :
+       {"Europe/Zurch", "europe/zurich", "Europe/Zurich ", "\"Europe/Zurich\"", "Mars/Olympus",
+        "PST", "Europe", "../../../etc/passwd", "+1"}) {
+    INFO(bad);
+    const TimeZone zone(bad);
+    CHECK_THROWS_WITH(require_time_zone(), contains_text("names no time zone"));
+  }
 }

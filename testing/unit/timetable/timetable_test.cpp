@@ -54,13 +54,20 @@ TEST_CASE("a timetable has its steps, the days and the time of a volatility auct
 
 TEST_CASE("a bad line of a timetable is refused by its number, with what is expected") {
   const std::string form = "file:2: expected a time and open, auction, halt, close or uncross";
-  for (const char* line :
-       {"10:00", "open", "10:00 Open", "10:00 opens", "1:00 open", "10:0 open", "24:00 open",
-        "10:60 open", "10:00:60 open", "10:00: open", "10:00:0 open", "10-00 open", "+1:00 open",
-        "10:00:00:00 open", "day mon"})
+  for (const char* line : {"10:00", "open", "10-00 open", "day mon"})
     CHECK_THAT(problem_of(std::string("\n") + line), contains_text(form));
-  CHECK(problem_of("10:00 open A,B") ==
-        "file:1: 'A,B' is not a symbol: expected letters and digits");
+  for (const std::string time :
+       {"1:00", "10:0", "24:00", "10:60", "10:00:60", "10:00:", "10:00:0", "+1:00", "10:00:00:00"})
+    CHECK(problem_of(time + " open") ==
+          "file:1: '" + time + "' is not a time: expected HH:MM or HH:MM:SS, up to 23:59:59");
+  for (const std::string kind : {"Open", "opens", "at"})
+    CHECK(problem_of("10:00 " + kind) ==
+          "file:1: '" + kind + "' is not a step: expected open, auction, halt, close or uncross");
+  for (const std::string symbol : {"A,B", "123456789012345678901234567890123"})
+    CHECK(problem_of("10:00 open " + symbol) ==
+          "file:1: '" + symbol + "' is not a symbol: expected 1 to 32 letters and digits");
+  for (const char* line : {"10:00\u00A0open", "days mon\u2013fri", "10:00 open \u00C4"})
+    CHECK_THAT(problem_of(line), contains_text("file:1: a character that is not ASCII"));
   CHECK(problem_of("10:00 open\n09:59 halt\n") ==
         "file:2: expected a time from 10:00 on, that of the step before");
   CHECK(problem_of("10:00:30 open\n\n10:00:30 halt\n") ==
@@ -86,6 +93,11 @@ TEST_CASE("a file that is no timetable is named") {
   CHECK_THROWS_WITH(read_timetable(path), "the timetable " + path + " has more than 1048576 bytes");
   std::ofstream(path) << "10:00 open\n10:01\n";
   CHECK_THROWS_WITH(read_timetable(path), contains_text(path + ":2: expected a time and open"));
-  std::ofstream(path) << "10:00 open\n";
-  CHECK(read_timetable(path).steps.size() == 1);
+  // "#" and a line end
+  std::ofstream(path) << std::string("\xFF\xFE#\0\n\0", 6);
+  CHECK_THROWS_WITH(read_timetable(path), path + " is UTF-16: save it as UTF-8");
+  for (const std::string mark : {"", "\xEF\xBB\xBF"}) {
+    std::ofstream(path) << mark + "10:00 open # \u00C4\n";
+    CHECK(read_timetable(path).steps.size() == 1);
+  }
 }
