@@ -1,5 +1,6 @@
 """The Trade view: pages that trade with each other over the real server, and what a lost connection, a reload and a killed server leave."""
 
+import contextlib
 import json
 import tempfile
 import unittest
@@ -80,6 +81,16 @@ class Trader:
         return self.page.evaluate(
             f"[{shown}, Number(document.querySelector('#who').dataset.number)]"
         )
+
+    @contextlib.contextmanager
+    def is_away(self):
+        """The page finds no server meanwhile."""
+        self.page.evaluate(
+            "window.realWebSocket = WebSocket;"
+            "window.WebSocket = class { constructor() { throw new Error('away'); } }"
+        )
+        yield
+        self.page.evaluate("window.WebSocket = realWebSocket")
 
     def wait_for_events(self, number):
         self.page.wait_for(f"Number(document.querySelector('#who').dataset.number) >= {number}")
@@ -348,7 +359,8 @@ class Trading(unittest.TestCase):
         exchange.request(order(2, -1, 9))
         trader.page.wait_for_count(1, "#fills tbody tr")
         exchange.kill()
-        self.start(**ports)
+        with trader.is_away():  # until the account is there
+            self.start(**ports)
         trader.wait_for_text("#free-cash", "1,000.00")
         self.assertEqual((trader.rows("own"), trader.numbers()), ([], [[], 1]))
 
@@ -361,17 +373,13 @@ class Trading(unittest.TestCase):
         trader.page.wait_for_count(2, "#fills tbody tr")
         trader.page.wait_for("document.querySelector('#own').innerText.includes('8 of 10')")
         exchange.kill()
-        # Before the page comes back, account 1 has four events and more trades of its own.
-        trader.page.evaluate(
-            "window.realWebSocket = WebSocket; window.WebSocket = class { constructor() { throw new Error('away'); } }"
-        )
-        exchange = self.start(**ports)
-        follower = self.trader(exchange, "1")
-        for shares in (1, 2, 3):
-            exchange.request(order(2, -shares, 5), order(1, shares, 5))
-        follower.page.wait_for_count(3, "#fills tbody tr")
-        follower.page.close()
-        trader.page.evaluate("window.WebSocket = realWebSocket")
+        with trader.is_away():  # until account 1 has as many events, and more trades
+            exchange = self.start(**ports)
+            follower = self.trader(exchange, "1")
+            for shares in (1, 2, 3):
+                exchange.request(order(2, -shares, 5), order(1, shares, 5))
+            follower.page.wait_for_count(3, "#fills tbody tr")
+            follower.page.close()
         trader.wait_for_text("#free-cash", "970.00")
         trader.page.wait_for_count(3, "#fills tbody tr")
         self.assertEqual(trader.rows("own"), [])
