@@ -30,7 +30,8 @@ asio::awaitable<AccountChannel::Begun> AccountChannel::begin(ConnectionPointer c
   KeyRing* const keys = core_.keys();
   const std::uint64_t key_version = keys == nullptr ? 0 : keys->version(*id);
   Credential login{Credential::Use::login, *id, std::move(request.key)};
-  const std::optional<bool> allowed = co_await core_.is_good(std::move(login), connection->address);
+  const std::optional<bool> allowed =
+      co_await core_.is_good(std::move(login), HttpPeer{connection->address});
   if (!allowed) co_return refused(describe(Reason::key_unchecked));
   if (!*allowed) co_return unknown();
   ++beginning_;

@@ -67,14 +67,12 @@ asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys, Logins* proven) {
   if (proven != nullptr && all_have_keys && !keys.refused) *proven = keys.logins;
 }
 
-asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login,
-                                                         const PeerAddress& address,
-                                                         Logins* proven) {
+asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login, const HttpPeer& peer) {
   if (authenticator_ == nullptr) co_return true;
   const AccountId account = login.account;
-  KeyCheck keys(address);
+  KeyCheck keys(peer.address, peer.socket);
   keys.begin_batch({&login, 1}, {});
-  co_await check_keys(keys, proven);
+  co_await check_keys(keys, peer.logins);
   if (keys.refused) co_return std::nullopt;
   co_return keys.is_logged_in(account);
 }

@@ -32,13 +32,14 @@ using Logins = std::vector<KeyCheck::Login>;
 struct HttpPeer {
   PeerAddress address;
   Logins* logins = nullptr;  // the connection's; null: none are kept
+  int socket = -1;           // as in KeyCheck
   operator const PeerAddress&() const { return address; }
 };
 
 // One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
   PendingRequest(boost::asio::io_context& context, const HttpPeer& peer)
-      : keys(peer.address), proven(peer.logins), executed(context) {}
+      : keys(peer.address, peer.socket), proven(peer.logins), executed(context) {}
   KeyCheck keys;
   Logins* const proven;  // as HttpPeer::logins
   bool needs_no_key = false;
@@ -83,8 +84,7 @@ class CoreClient final : public CompletionSink {
   KeyRing* keys() const { return has_keys() ? &authenticator_->keys() : nullptr; }
   // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
   // checked, since the server stops or has too much to check.
-  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const PeerAddress& address,
-                                                      Logins* proven = nullptr);
+  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const HttpPeer& peer);
 
   // From the return on, the events of this account are recorded, if it exists.
   struct Recorded {

@@ -84,7 +84,9 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
     if (answer.status != http::status::ok) co_return response_to(header, answer);
     key = *found;
   }
-  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer);
+  const std::optional<bool> allowed = co_await at.core.is_good(
+      std::move(login),
+      HttpPeer{.address = peer.address, .socket = peer.socket});  // logins of today
   if (allowed && *allowed) co_return std::nullopt;
   const Reason reason = allowed ? Reason::unknown_account : Reason::key_unchecked;
   co_return http_error(header,

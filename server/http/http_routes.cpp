@@ -263,8 +263,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
   if (with_ids && at.core.has_keys()) {
-    const std::optional<bool> allowed =
-        co_await at.core.is_good(operator_login(request), peer, peer.logins);
+    const std::optional<bool> allowed = co_await at.core.is_good(operator_login(request), peer);
     if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
     if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
   }
@@ -345,9 +344,9 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
     auto [found, refused] = co_await find_reference(at, request, peer);
     if (refused) co_return std::move(*refused);
     name.id = found;
+  }
   if (const std::string late = co_await at.not_current(); !late.empty())
     co_return ask_again(request, late);
-  }
   if (const auto whose = parameter(request, "account");
       whose.data() != nullptr && !parse_account_id(whose))
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
@@ -451,7 +450,7 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   if (reason.empty() && at.readiness.role() != Readiness::Role::active)
     reason = "this server is not the active one";
   if (!reason.empty()) co_return http_error(request, unavailable, reason);
-  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer, peer.logins);
+  const std::optional<bool> allowed = co_await at.core.is_good(std::move(login), peer);
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
 
@@ -496,8 +495,8 @@ struct Route {
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
   std::optional<JsonVerb> json = {};
-  std::string_view rest = {};        // of the path, behind that segment
   std::string_view parameters = {};  // of the query, with a space between them
+  std::string_view rest = {};        // of the path, behind that segment
   bool takes_body() const { return methods == posting || methods == patching; }
 };
 
@@ -520,11 +519,11 @@ constexpr Route routes[] = {
     {.path = "/api/leaderboard.csv", .answer = leaderboard, .parameters = "round limit ids"},
     {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
     {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
+    {.path = "/api/accounts/", .answer = account, .parameters = "positions_after orders_after"},
     {.path = "/api/accounts/",
      .answer = fills,
      .parameters = "after before limit",
      .rest = "/fills"},
-    {.path = "/api/accounts/", .answer = account, .parameters = "positions_after orders_after"},
     {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},
     {.path = "/api/keys", .methods = posting, .json = JsonVerb::set_key},
     {.path = "/api/adjustments/cash", .methods = posting, .json = JsonVerb::adjust_cash},
@@ -590,12 +589,12 @@ std::vector<HttpRoutes::Path> HttpRoutes::paths() {
     paths.push_back({route.path, route.methods, route.parameters, route.rest});
   return paths;
 }
+
 std::string_view HttpRoutes::segment(const HttpHeader& header) {
   const std::string_view path = path_of(header),
                          behind_path = path.substr(find_route(header)->path.size());
   return behind_path.substr(0, behind_path.find('/'));
 }
-
 
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
@@ -654,6 +653,7 @@ std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& reques
     }
   return {};
 }
+
 // A client that opened an order must find it, whatever its next request asks for.
 asio::awaitable<std::string> HttpRoutes::not_current() {
   std::string reason = co_await stale();
@@ -670,7 +670,6 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
   if (login.account == account) login.use = Credential::Use::login;
   co_return co_await core.is_good(std::move(login), peer);
 }
-
 
 std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
   return find_route(header)->takes_body() ? protocol.frame_bytes_max : limits.body_bytes_max;

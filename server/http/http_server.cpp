@@ -280,7 +280,7 @@ class HttpServer::State {
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
     Logins logins;
-    const HttpPeer with_logins{peer, &logins};
+    const HttpPeer with_logins{peer, &logins, stream.socket().native_handle()};
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
