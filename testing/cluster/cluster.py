@@ -119,9 +119,11 @@ def get(url, timeout_s=1.0):
 
 
 class Cluster:
-    def __init__(self, folder, net="127.71", network=None):
-        """`network`: where each address is a host of its own (network.py); without it they are loopback addresses."""
+    def __init__(self, folder, net="127.71", network=None, settings=()):
+        """`network`: where each address is a host of its own (network.py); without it they are loopback addresses.
+        `settings`: of Patroni, in place of those in ops/cluster."""
         self.folder, self.net, self.network = Path(folder).resolve(), net, network
+        self.settings = dict(settings)
         self.state_file = self.folder / "state.json"
         self.pids = {}
         if self.state_file.exists():
@@ -403,6 +405,7 @@ def patroni_settings(cluster, paths, number, home):
     settings["name"] = f"n{number}"
     settings["etcd3"] = {"hosts": ",".join(f"{cluster.node(n)}:{ETCD}" for n in NODES)}
     settings["restapi"] = {key: f"{address}:{PATRONI}" for key in ("listen", "connect_address")}
+    settings["bootstrap"]["dcs"].update(cluster.settings)
     del settings["bootstrap"]["post_bootstrap"]
     networks = ("127.0.0.0/8", f"{cluster.net}.0.0/16")
     settings["postgresql"].update(

@@ -20,11 +20,16 @@ class Settings(unittest.TestCase):
             self.cluster, {"postgresql": "/bin"}, 2, Path("/nonexistent/node2")
         )
         dcs = settings["bootstrap"]["dcs"]
-        self.assertTrue(
-            dcs["synchronous_mode"] and dcs["synchronous_mode_strict"] and dcs["check_timeline"]
-        )
+        self.assertEqual("quorum", dcs["synchronous_mode"])
+        self.assertTrue(dcs["synchronous_mode_strict"] and dcs["check_timeline"])
         self.assertIn("data-checksums", settings["bootstrap"]["initdb"])
         self.assertEqual("127.80.0.2:5432", settings["postgresql"]["listen"])
+
+    def test_a_measurement_may_have_settings_of_its_own(self):
+        cluster = Cluster("/nonexistent", "127.80", settings=[("loop_wait", 5)])
+        settings = patroni_settings(cluster, {"postgresql": "/bin"}, 2, Path("/nonexistent/node2"))
+        dcs = settings["bootstrap"]["dcs"]
+        self.assertEqual((5, 20), (dcs["loop_wait"], dcs["ttl"]))
 
 
 class Refusals(unittest.TestCase):
