@@ -4,7 +4,6 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
-from pathlib import Path
 
 from exchange_server import BIN
 from golden import (

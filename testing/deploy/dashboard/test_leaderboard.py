@@ -1,7 +1,6 @@
 """The leaderboard for a projector: by itself, and on a real server."""
 
 import json
-import time
 import unittest
 
 from exchange_server import BINARY, ExchangeServer

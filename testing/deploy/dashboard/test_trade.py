@@ -4,7 +4,6 @@ import contextlib
 import json
 import tempfile
 import unittest
-from pathlib import Path
 
 from exchange_server import BINARY, OPERATOR_KEY, ExchangeServer, free_ports
 from support import CHARTS, Site, browser
@@ -685,7 +684,7 @@ class TradeAlone(unittest.TestCase):
 
     def test_events_go_on_arriving_while_the_page_is_hidden(self):
         page = self.open()
-        trader = self.sign_in(page)
+        self.sign_in(page)
         page.evaluate(
             """Object.defineProperty(document, "hidden", {configurable: true, get: () => true});
             document.dispatchEvent(new Event("visibilitychange"))"""
