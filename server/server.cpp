@@ -65,7 +65,7 @@ void Server::load() {
   recovered.exchange.take_pages_from(spare_pages_);
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
                store_kind(options_.store) == StoreKind::memory ? "memory store" : store_.describe(),
-               recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
+               recovered.exchange.accounts(), recovered.exchange.open_orders(),
                recovered.last_batch, recovered.batches_replayed);
   if (http_) {
     view_ = std::make_unique<MarketView>(options_.http.trades_kept_max,

@@ -95,6 +95,23 @@ TEST_CASE(
                contains_text("<open "));
 }
 
+TEST_CASE("the log of a start counts open orders, not those that the tables lack") {
+  TemporaryFolder folder;
+  const std::string store = "sqlite:" + folder / "x.db";
+  {
+    ServerProcess server({"--store", store, "--projection-interval-ms", "10000"});
+    TcpClient client(server.port(), patient);
+    create_market(client);
+    for (int id = 1; id <= 3; ++id) {
+      client.request(transactions(1, "<order sym='SPY' amount='1' limit='2'/>"));
+      if (id < 3) client.request(transactions(1, "<cancel id='" + std::to_string(id) + "'/>"));
+    }
+    server.kill();
+  }
+  ServerProcess again({"--store", store});
+  CHECK_THAT(again.log(), contains_text(" 1 open orders,"));
+}
+
 TEST_CASE("errors on the command line are reported and end with 2, --help with 0") {
   CHECK(run_server({"--help"}).status == 0);
   for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
