@@ -97,7 +97,12 @@ bool Server::follow() {
   const bool active = standby_->follow();
   if (options_.auth.required) change_logins(standby_->take_logins());
   if (!active) return false;
-  spdlog::warn("no other server is alive: this one takes over at batch {}", standby_->last_batch());
+  if (standby_->was_handed_over())
+    spdlog::info("no other server is active: this one takes over at batch {}",
+                 standby_->last_batch());
+  else
+    spdlog::warn("the active server was lost: this one takes over at batch {}",
+                 standby_->last_batch());
   *recovered_ = standby_->take();
   return true;
 }

@@ -56,14 +56,14 @@ bool Standby::turn() {
 }
 
 bool Standby::may_take_over(std::int64_t now_ns) {
-  const ActiveServer other = store_.active_server();
-  if (other == ActiveServer::there) {
+  other_ = store_.active_server();
+  if (other_ == ActiveServer::there) {
     none_active_since_ns_.reset();
     return false;
   }
   if (!none_active_since_ns_) none_active_since_ns_ = now_ns;
-  return other == ActiveServer::ended || now_ns >= std::max(*none_active_since_ns_ + reconnect_ns,
-                                                            unavailable_until_ns_ + failover_ns);
+  return other_ == ActiveServer::ended || now_ns >= std::max(*none_active_since_ns_ + reconnect_ns,
+                                                             unavailable_until_ns_ + failover_ns);
 }
 
 // The journal may have lost the newest row that this server has: if the database failed over to one

@@ -30,6 +30,8 @@ class Standby {
   // take() has the state. Throws StoreUnavailable: try again; StoreCorrupt: this standby cannot
   // follow any more and must start again.
   bool follow();
+  // After follow() returned true: whether the active server ended in good order, or there was none.
+  bool was_handed_over() const { return other_ == ActiveServer::ended; }
   Recovered take() { return std::move(recovered_); }
   // Those that were read since the last call.
   std::vector<LoginChange> take_logins() { return std::exchange(recovered_.logins, {}); }
@@ -62,6 +64,7 @@ class Standby {
   std::deque<Changes> unprojected_;  // oldest first
   BatchNumber projected_;
   std::int64_t next_changes_ns_ = 0;
+  ActiveServer other_ = ActiveServer::there;
   bool store_available_ = true;
   std::int64_t unavailable_until_ns_ = INT64_MIN;  // the store was
   std::optional<std::int64_t> none_active_since_ns_;

@@ -100,6 +100,10 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
     CHECK(active.ended() == 0);
   }
   REQUIRE(wait_for([&] { return standby.shows("ready port="); }));
+  CHECK_THAT(
+      standby.output(),
+      contains_text(how == "kill -9" ? "[warning] the active server was lost: this one takes over"
+                                     : "[info] no other server is active: this one takes over"));
   CHECK_THAT(standby.http("/metrics"), contains_text("exchange_active 1"));
   TcpClient again(standby.number_after("ready port="));
   CHECK_THAT(again.request("<transactions id='1'><query id='2'/></transactions>"),
