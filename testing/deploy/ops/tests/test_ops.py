@@ -151,6 +151,11 @@ class AgainstAServer(unittest.TestCase):
         text = "\n".join(expression for _, expression in alert_expressions(ALERTS.read_text()))
         self.assertEqual({name for name in limits if f"> 0.8 * {name}" not in text}, set())
 
+    def test_the_runbook_says_what_to_do_for_each_alert(self):
+        runbook = (ROOT / "docs/runbook.md").read_text()
+        names = {name for name, _ in alert_expressions(ALERTS.read_text())}
+        self.assertEqual(names, set(re.findall(r"`(Exchange\w+)`", runbook)))
+
     def test_documented_metrics_have_their_types_and_labels(self):
         text = (ROOT / "docs/http-api.md").read_text().split("## Metrics")[1]
         rows = re.findall(r"^\| (`.*?) \| (\w*) \| (.*) \|$", text, re.M)
