@@ -120,7 +120,7 @@ TEST_CASE("a standby server follows its timetable once it is active") {
   const std::string url = shared_cluster().create_database();
   const TemporaryFolder folder;
   const std::string path = folder / "day.txt";
-  std::ofstream(path) << "00:00 halt\n";
+  std::ofstream(path) << "00:00 halt\n23:59 halt LATER\n";
   ServerProcess active({"--store", url, "--standby", "--http-port", "off"});
   TcpClient client(active.port());
   REQUIRE_THAT(client.request("<create><symbol sym='SPY'/></create>"), contains_text("<created"));
@@ -130,6 +130,9 @@ TEST_CASE("a standby server follows its timetable once it is active") {
   const std::string step = "timetable: 00:00 halt: SPY, XYZ";
   REQUIRE(wait_for([&] { return standby.shows(step); }));
   CHECK(standby.output().find("this one takes over") < standby.output().find(step));
+  // Expected before the symbols of a new day are created.
+  CHECK_THAT(standby.output(),
+             contains_text("[info] timetable " + path + ": there is no symbol LATER yet"));
 }
 
 TEST_CASE("a takeover loses and doubles no event of an account") {
