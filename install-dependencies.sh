@@ -9,7 +9,7 @@ packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev 
 optional=()  # if the distribution has them; otherwise the tests that need them are skipped, and grading has no sandbox, with a message
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libtbb-dev tzdata libcrypt-dev libxml2-dev openssl)
-  optional+=(bubblewrap clang-format-14 black chromium golang-go help2man python3-jsonschema python3-venv python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
+  optional+=(bubblewrap libexpat1-dev clang-format-14 black chromium golang-go help2man python3-jsonschema python3-venv python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
 if [ "${1-}" = --grade ]; then packages+=(python3); optional+=(bubblewrap); fi
 # python3-matplotlib needs scipy or munkres; scipy brings Boost 1.74, which conflicts with ours

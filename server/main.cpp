@@ -312,6 +312,7 @@ int run(Options options) {
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   const sigset_t signals = take_signals();
   ::umask(077);  // a store holds key hashes
+  require_space(std::uint64_t(256) << 20);
   share_heaps_in_limited_space();
   plan_memory(options, usable_memory());
   if (options.net.threads == 0) options.net.threads = usable_cpus();

@@ -8,6 +8,7 @@
 #include "base/fail_point.hpp"
 #include "store/kept_days.hpp"
 #include "store/store_url.hpp"
+#include "timetable/time_zone.hpp"
 
 namespace exchange {
 namespace {
@@ -39,8 +40,10 @@ Server::Server(const Options& options, const Surroundings& surroundings, OnFatal
   if (options.tls.enabled()) certificate_ = std::make_unique<Certificate>(options.tls, metrics_);
   if (options.auth.required)
     authenticator_ = std::make_unique<Authenticator>(options.auth, keys_, metrics_);
-  if (!options.timetable.empty())
+  if (!options.timetable.empty()) {
+    require_time_zone();
     scheduler_ = std::make_unique<Scheduler>(options.timetable, clock_, metrics_, on_fatal_);
+  }
   if (scheduler_ || options.http_port)
     on_projected_ = [this](const Rows& rows, BatchNumber batch) {
       if (scheduler_) scheduler_->apply(rows.symbols);

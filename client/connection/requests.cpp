@@ -61,7 +61,7 @@ struct ElementWriter {
            (place.is_market() ? attribute("type", word_of(OrderType::market))
                               : attribute("limit", to_string(place.limit))) +
            reference(place.reference) +
-           (place.is_market() || place.lifetime == Lifetime::until_canceled
+           (place.lifetime == Lifetime::until_canceled
                 ? ""
                 : attribute("tif", word_of(place.lifetime))) +
            (place.post_only ? attribute("post", word_of(true)) : "") +

@@ -96,7 +96,8 @@ class NotedExchange final : public NaiveExchange {
     if (cancel != nullptr && cancel->at_disconnect) reason = "disconnect";
     if (place != nullptr) {
       const bool taker = number_of(order) == orders();
-      reason = taker && place->lifetime == Lifetime::immediate_or_cancel ? "immediate" : "stp";
+      const bool immediate = place->lifetime == Lifetime::immediate_or_cancel || place->is_market();
+      reason = taker && immediate ? "immediate" : "stp";
     }
     note(order,
          {{"event", "canceled"}, {"shares", to_string(order.canceled_shares)}, {"reason", reason}},

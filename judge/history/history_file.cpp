@@ -70,7 +70,7 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
     if (!reference) return element;
     placed.reference = *reference;
   }
-  const std::string lifetime = node.attribute("tif").as_string(market ? "ioc" : "gtc"),
+  const std::string lifetime = node.attribute("tif").as_string("gtc"),
                     post = node.attribute("post").as_string("false"),
                     self_trade = node.attribute("stp").as_string("none");
   if (lifetime == "ioc")
@@ -82,7 +82,8 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
   if (post != "true" && post != "false") return element;
   placed.post_only = post == "true";
   if (placed.post_only && placed.lifetime != Lifetime::until_canceled) return element;
-  if (market && placed.lifetime != Lifetime::immediate_or_cancel) return element;
+  const bool has_tif = node.attribute("tif");
+  if (market && has_tif && placed.lifetime != Lifetime::immediate_or_cancel) return element;
   if (self_trade == "cancel-resting")
     placed.self_trade = SelfTrade::cancel_resting;
   else if (self_trade == "cancel-taking")

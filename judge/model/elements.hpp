@@ -40,7 +40,7 @@ struct RequestElementWriter {
   }
   static std::string terms(const PlaceOrder& c) {
     std::string text;
-    if (c.lifetime == Lifetime::immediate_or_cancel && !c.is_market()) text = quoted("tif", "ioc");
+    if (c.lifetime == Lifetime::immediate_or_cancel) text = quoted("tif", "ioc");
     if (c.lifetime == Lifetime::fill_or_kill) text = quoted("tif", "fok");
     if (c.post_only) text += quoted("post", "true");
     if (c.is_market()) text += quoted("type", "market");

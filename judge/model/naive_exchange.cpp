@@ -299,7 +299,7 @@ std::optional<Rejected> NaiveExchange::broken_rule_of_account(const Account& by,
 
 bool NaiveExchange::would_rest(const PlaceOrder& order, Version version) const {
   if (collects_orders(order.symbol, version) || is_beyond_band(order, version)) return true;
-  return order.lifetime == Lifetime::until_canceled &&
+  return order.lifetime == Lifetime::until_canceled && !order.is_market() &&
          executable(order, order.self_trade, version) < UInt128(order.shares.units());
 }
 
@@ -415,7 +415,7 @@ std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order, Vers
   if (rules.order_max != Shares() && order.shares > rules.order_max)
     return refused(Reason::order_too_large, rules.order_max);
   const bool is_market = order.is_market();
-  const bool waits = is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
+  const bool waits = order.lifetime == Lifetime::until_canceled && !order.post_only;
   if (collects(rules.trading)) {
     if (!waits) return Rejected{Reason::not_in_auction};
     if (is_market && order.side == Side::buy && rules.price_max == Price())
@@ -654,7 +654,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   note_opened(orders_.back());
   if (collect(command)) return Opened{id};
   match(id, command, now);
-  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id))
+  if ((command.lifetime == Lifetime::immediate_or_cancel || command.is_market()) && is_open(id))
     cancel_open(orders_[id - 1], now);
   return Opened{id};
 }

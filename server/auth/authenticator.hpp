@@ -38,7 +38,8 @@ class Authenticator {
   Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& metrics);
   ~Authenticator();
 
-  // Checks keys as long as they need no hash. True: every key of the batch is checked. Any thread.
+  // Checks keys as long as they need no hash. True: every key of the batch is checked, and
+  // check.accepted() may be executed. Any thread.
   bool is_checked(KeyCheck& check);
   // Checks the rest of the keys and calls check.on_done, from a thread of its own or at once.
   // check.refused then: the authenticator stops, the address has too many checks waiting, there is

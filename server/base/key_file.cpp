@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/nowide/utf/utf.hpp>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -31,6 +32,14 @@ ssize_t read_all(int file, std::string& text) {
   return ssize_t(size);
 }
 
+bool is_utf8(std::string_view text) {
+  for (auto at = text.begin(); at != text.end();)
+    if (!boost::nowide::utf::is_valid_codepoint(
+            boost::nowide::utf::utf_traits<char>::decode(at, text.end())))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 KeyFile read_key_file(const std::string& path) {
@@ -51,9 +60,12 @@ KeyFile read_key_file(const std::string& path) {
   if (read.key.ends_with('\n')) read.key.pop_back();
   if (read.key.ends_with('\r')) read.key.pop_back();
   if (read.key.empty()) fail("is empty");
+  if (read.key.front() == ' ' || read.key.back() == ' ')
+    fail("has a blank at the beginning or the end of the key: remove it");
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
   if (read.key.size() > bytes_max || std::any_of(read.key.begin(), read.key.end(), is_control))
     fail("is not a key: one line of text");
+  if (!is_utf8(read.key)) fail("is not UTF-8");
   return read;
 }
 

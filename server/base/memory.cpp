@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@ rlim_t limit_of_space() {
 }
 
 }  // namespace
+
+void require_space(std::uint64_t bytes) {
+  const rlim_t space = limit_of_space();
+  if (space == RLIM_INFINITY || space >= bytes) return;
+  const auto mebibytes = [](std::uint64_t of) { return std::to_string(of >> 20) + " MiB"; };
+  throw std::invalid_argument("the server needs " + mebibytes(bytes) +
+                              " of address space, and ulimit -v (RLIMIT_AS) leaves it " +
+                              mebibytes(space));
+}
 
 void share_heaps_in_limited_space() {
   if (limit_of_space() != RLIM_INFINITY) mallopt(M_ARENA_MAX, 2);

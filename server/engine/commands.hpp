@@ -115,7 +115,7 @@ struct PlaceOrder {
   // --refuse-unknown-symbols
   bool symbol_must_exist = false;
   Shares shares;  // positive
-  Price limit;    // positive; 0: a market order (E9), which is immediate_or_cancel
+  Price limit;    // positive; 0: a market order (E9), which never rests while trading is open
   OptionalReference reference;
   bool is_market() const { return limit == Price(); }
   bool operator==(const PlaceOrder&) const = default;

@@ -81,7 +81,7 @@ Outcome Exchange::apply(const Command& command, Timestamp now, const Located& lo
 
 Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located& located) {
   ENSURE(command.shares > Shares() && command.limit >= Price());
-  ENSURE(!command.is_market() || command.lifetime == Lifetime::immediate_or_cancel);
+  ENSURE(!command.is_market() || command.lifetime != Lifetime::fill_or_kill);
   const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
   SymbolNumber symbol = located.symbol != no_index ? located.symbol : ledger_.find(command.symbol);
@@ -154,7 +154,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
   const bool may_rest = match(index, command.self_trade, now);
   if (order.open == Shares())
     books_.close(index);
-  else if (may_rest && command.lifetime == Lifetime::until_canceled)
+  else if (may_rest && command.lifetime == Lifetime::until_canceled && !command.is_market())
     rest(index, located.level);
   else
     cancel_by_terms(index, command, now);
@@ -162,7 +162,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
 }
 
 void Exchange::cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now) {
-  const bool immediate = command.lifetime == Lifetime::immediate_or_cancel;
+  const bool immediate = command.lifetime == Lifetime::immediate_or_cancel || command.is_market();
   cancel_open(index, now, immediate ? EventKind::canceled_immediate : EventKind::canceled_stp);
   ++(immediate ? term_cancels_.immediate : term_cancels_.self_trade);
 }

@@ -4,7 +4,9 @@
 // names of orders; ChangeSet what changed since the last hand-over of rows.
 // Deterministic: the same commands and times give the same state, outcomes and changes. Recovery,
 // audit and simulation depend on that.
-// Memory: accounts, positions, open orders, and closed orders until release_closed().
+// Memory: accounts, positions, open orders, and closed orders until release_closed(), which the
+// server calls once its tables have them. A program without tables uses StandaloneExchange
+// (standalone_exchange.hpp), which does so by itself.
 // Thread: one at a time (the core thread). No I/O, no clock, no threads.
 
 #include <limits>

@@ -11,7 +11,7 @@ std::optional<Rejected> Exchange::check_limits(const PlaceOrder& command, Accoun
                                                SymbolNumber symbol, bool is_collected) const {
   const auto would_rest = [&] {
     if (is_collected) return true;
-    return command.lifetime == Lifetime::until_canceled &&
+    return command.lifetime == Lifetime::until_canceled && !command.is_market() &&
            !can_execute(command, account, symbol, command.shares, command.self_trade);
   };
   if (books_.open() >= limits_.open_orders_max) [[unlikely]]

@@ -39,8 +39,7 @@ std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol& symbol, cons
   const bool is_market = order.limit == Price();
   bool may_be_collected = true;
   if constexpr (std::same_as<OfOrder, PlaceOrder>)
-    may_be_collected =
-        is_market || (order.lifetime == Lifetime::until_canceled && !order.post_only);
+    may_be_collected = order.lifetime == Lifetime::until_canceled && !order.post_only;
   if (collects(rules.trading)) {
     if (!may_be_collected) return Rejected{Reason::not_in_auction};
     if (is_market && order.side == Side::buy && rules.price_max == Price())

@@ -18,6 +18,30 @@ UInt128 distance(Int128 from_zero) { return UInt128(from_zero < 0 ? -from_zero :
 
 }  // namespace
 
+void Leaderboard::Mark::add(Price price, Timestamp time) {
+  const std::int64_t second = seconds_ == 0 ? time.seconds() : std::max(newest_, time.seconds());
+  const auto slot = [&](std::int64_t of) -> Price& {
+    return at_end_[std::size_t(of % seconds_max)];
+  };
+  if (seconds_ > 0) {
+    const Price before = slot(newest_);
+    const std::int64_t passed = second - newest_, filled = std::min(passed, seconds_max);
+    for (std::int64_t back = 0; back < filled; ++back) slot(second - back) = before;
+    seconds_ = std::min(seconds_ + passed, seconds_max);
+  } else {
+    seconds_ = 1;
+  }
+  newest_ = second;
+  slot(second) = price;
+}
+
+Price Leaderboard::Mark::price() const {
+  Int128 sum = 0;
+  for (std::int64_t back = 0; back < seconds_; ++back)
+    sum += at_end_[std::size_t((newest_ - back) % seconds_max)].units();
+  return Price::from_units(std::int64_t(sum / seconds_));
+}
+
 void Leaderboard::add(const RoundRow& round) {
   if (round.number <= rounds_.size()) return;
   ENSURE(round.number == rounds_.size() + 1);
@@ -29,8 +53,8 @@ void Leaderboard::add(const Trade& trade) {
   newest_ = trade.id;
   while (begun_ < rounds_.size() && rounds_[begun_].executions_before < trade.id) begin_round();
   if (begun_ == 0) return;
-  last_prices_[trade.symbol] = trade.price;
   if (trade.buyer == trade.seller) return;
+  marks_[trade.symbol].add(trade.price, trade.time);
   const Int128 shares = trade.shares.units();
   count(accounts_[trade.buyer], trade.symbol, trade.buyer, shares, trade.price);
   count(accounts_[trade.seller], trade.symbol, trade.seller, -shares, trade.price);
@@ -70,9 +94,11 @@ void Leaderboard::count(Account& account, SymbolNumber symbol, AccountNumber num
 
 std::unordered_map<AccountNumber, Int128> Leaderboard::held() const {
   std::unordered_map<AccountNumber, Int128> held;
+  std::unordered_map<SymbolNumber, Int128> prices;
+  for (const auto& [symbol, mark] : marks_) prices[symbol] = mark.price().units();
   for (const auto& [key, shares] : positions_) {
     Int128& value = held[AccountNumber(key >> 32)];
-    value = sum(value, shares * last_prices_.at(SymbolNumber(key)).units());
+    value = sum(value, shares * prices.at(SymbolNumber(key)));
   }
   return held;
 }

@@ -2,9 +2,12 @@
 // Leaderboard counts what accounts gain by trading, in rounds and in all (docs/protocol.md, G1 to
 // G4). It is a function of the executions and rounds alone, in their order, so that a server, which
 // reads them from its tables, and an audit, which replays the journal, come to the same. Executions
-// from before the first round do not count, and an account gains nothing from itself.
+// from before the first round do not count, and an account gains nothing from itself. What is held
+// counts at the mark of its symbol: the mean of the prices at the end of each of the last 60 s up
+// to its newest execution, so that one late execution moves it by a sixtieth.
 // Owner: MarketView, or an audit. Thread: its.
 
+#include <array>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -22,6 +25,7 @@ class Leaderboard {
     AccountNumber buyer, seller;
     Shares shares;
     Price price;
+    Timestamp time;
     bool operator==(const Trade&) const = default;
   };
   struct Standing {
@@ -52,7 +56,7 @@ class Leaderboard {
     each(rows.orders, [&](const OrderRow& row) { owners[row.id] = row.account; });
     each(rows.executions, [&](const ExecutionRow& row) {
       add({row.id, row.symbol, owners.at(row.buy_order), owners.at(row.sell_order), row.shares,
-           row.price});
+           row.price, row.time});
     });
     update();
   }
@@ -77,10 +81,21 @@ class Leaderboard {
     Counts all, round;
     Int128 profit_before_units = 0;  // before the round, with what was held at the prices of then
   };
+  // Of the executions of a symbol that are not of one account alone.
+  class Mark {
+   public:
+    void add(Price price, Timestamp time);
+    Price price() const;  // of units, rounded down
+
+   private:
+    static constexpr std::int64_t seconds_max = 60;
+    std::array<Price, seconds_max> at_end_;  // of a second, by its number modulo seconds_max
+    std::int64_t newest_ = 0, seconds_ = 0;  // so many seconds up to the newest count
+  };
   void begin_round();
   void count(Account& account, SymbolNumber symbol, AccountNumber number, Int128 shares,
              Price price);
-  // What each account holds, at the last prices.
+  // What each account holds, at the marks.
   std::unordered_map<AccountNumber, Int128> held() const;
   std::vector<Standing> standings_of(Counts Account::*counts) const;
 
@@ -89,7 +104,7 @@ class Leaderboard {
   ExecutionId newest_ = 0;
   std::unordered_map<AccountNumber, Account> accounts_;
   std::unordered_map<std::uint64_t, Int128> positions_;  // by account and symbol: bought less sold
-  std::unordered_map<SymbolNumber, Price> last_prices_;
+  std::unordered_map<SymbolNumber, Mark> marks_;
   std::deque<std::vector<Standing>> finished_;  // the newest last
 };
 

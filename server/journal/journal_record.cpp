@@ -189,7 +189,7 @@ bool is_whole(const AnyCommand&) {
 }
 bool is_whole(const PlaceOrder& order) {
   return order.shares > Shares() &&
-         (!order.is_market() || order.lifetime == Lifetime::immediate_or_cancel);
+         (!order.is_market() || order.lifetime != Lifetime::fill_or_kill);
 }
 bool is_whole(const CancelOrder& cancel) { return (cancel.order == 0) == bool(cancel.reference); }
 bool is_whole(const ReplaceOrder& replace) {

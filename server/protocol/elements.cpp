@@ -94,7 +94,6 @@ Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrd
   const bool market = type == OrderType::market;
   if (market && has_limit) return {conflicting_attributes, "a market order has no limit"};
   if (!market && !has_limit) return {missing_attribute, "missing attribute 'limit'"};
-  if (market) order.lifetime = Lifetime::immediate_or_cancel;
   return {};
 }
 

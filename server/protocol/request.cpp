@@ -225,7 +225,7 @@ class Reader {
   Problem read_own_key(const pugi::xml_node& node) {
     const RequestElement& element = add<SetKey>(node);
     if (account_problem_) return account_problem_;
-    if (element.has(place<SetKey>("id")))
+    if (element.has(place<SetKey>("id")) || node.attribute("account"))
       return {conflicting_attributes, "the account is that of transactions"};
     return read_new_key(node, element, SetKey{*account_});
   }

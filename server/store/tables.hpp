@@ -431,7 +431,7 @@ inline const std::string select_newest_references = [] {
 
 // The members of Leaderboard::Trade, of executions behind `after`.
 inline std::string select_trades(ExecutionId after) {
-  return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8 FROM executions e"
+  return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8, e.time_us FROM executions e"
          " JOIN orders b ON b.id = e.buy_order JOIN orders s ON s.id = e.sell_order WHERE e.id > " +
          std::to_string(after) + " ORDER BY e.id";
 }
@@ -439,7 +439,8 @@ template <class Source>
 Leaderboard::Trade read_trade(const Source& source) {
   return {ExecutionId(source.integer(0)),        SymbolNumber(source.integer(1)),
           AccountNumber(source.integer(2)),      AccountNumber(source.integer(3)),
-          Shares::from_units(source.integer(4)), Price::from_units(source.integer(5))};
+          Shares::from_units(source.integer(4)), Price::from_units(source.integer(5)),
+          Timestamp{source.integer(6)}};
 }
 
 // The executions of a FillRange, for read_filled_orders(): parameter 1 is the account, 2 and 3 are

@@ -8,8 +8,6 @@
 #include <map>
 #include <set>
 
-#include "timetable/time_zone.hpp"
-
 namespace exchange {
 namespace {
 
@@ -64,9 +62,7 @@ Scheduler::Scheduler(std::string path, Clock& clock, Metrics& metrics, const OnF
       clock_(clock),
       metrics_(metrics),
       on_fatal_(on_fatal),
-      state_(State{std::make_shared<const Timetable>(read_timetable(path_)), {}}) {
-  require_time_zone();
-}
+      state_(State{std::make_shared<const Timetable>(read_timetable(path_)), {}}) {}
 
 // Rows of the tables may be older than what turn() has submitted since.
 void Scheduler::apply(std::span<const SymbolRow> rows) {

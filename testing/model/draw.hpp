@@ -29,7 +29,8 @@ Command draw_command(std::size_t kind, Source& source) {
       if (command.reference) command.order = 0;
     if constexpr (requires { command.is_market(); }) {
       command.post_only = command.post_only && !command.is_market();
-      if (command.is_market()) command.lifetime = Lifetime::immediate_or_cancel;
+      if (command.is_market() && command.lifetime == Lifetime::fill_or_kill)
+        command.lifetime = Lifetime::immediate_or_cancel;
       if (command.post_only) command.lifetime = Lifetime::until_canceled;
     } else if constexpr (requires { command.limit; }) {
       command.limit = std::max(command.limit, Price::from_units(1));

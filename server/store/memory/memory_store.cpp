@@ -51,7 +51,7 @@ void MemoryStore::read_trades(ExecutionId after,
     for (auto at = all.upper_bound(after); at != all.end(); ++at) {
       const ExecutionRow& row = at->second;
       visit({row.id, row.symbol, orders.at(row.buy_order).account,
-             orders.at(row.sell_order).account, row.shares, row.price});
+             orders.at(row.sell_order).account, row.shares, row.price, row.time});
     }
   });
 }

@@ -280,6 +280,8 @@ TEST_CASE("an account changes its own key, and no other") {
   CHECK(guard.hashes() == before + 1);
   CHECK(stranger.ask(change("1", "first secret", "<set-key id='2' key='second secret'/>")) ==
         results(R"(<error id="2">the account is that of transactions</error>)"));
+  CHECK(stranger.ask(change("1", "first secret", "<set-key account='2' key='second secret'/>")) ==
+        results("<error>the account is that of transactions</error>"));
   CHECK(stranger.ask(change("1", "first secret", to_second)) == results("<created/>"));
   CHECK(stranger.ask(query("1", "first secret")) == unknown);
   CHECK(stranger.ask(query("1", "second secret")) == in);

@@ -53,13 +53,7 @@ class Auction : public TwoTraders {
   }
   Outcome trading(Trading state) { return set({.trading = state}); }
   Outcome market(std::string_view account, Side side, std::int64_t shares) {
-    return apply(PlaceOrder{AccountId(account),
-                            sym,
-                            side,
-                            Shares::whole(shares),
-                            Price(),
-                            {},
-                            Lifetime::immediate_or_cancel});
+    return apply(PlaceOrder{AccountId(account), sym, side, Shares::whole(shares)});
   }
 };
 
@@ -104,15 +98,8 @@ TEST_CASE("the executions of an auction are those of the plainest form, on rando
             created());
     const std::vector<AuctionOrder> orders = random_book(random);
     for (const AuctionOrder& order : orders) {
-      const Lifetime lifetime =
-          order.limit ? Lifetime::until_canceled : Lifetime::immediate_or_cancel;
-      REQUIRE(market.apply(PlaceOrder{AccountId("1"),
-                                      sym,
-                                      order.side,
-                                      order.shares,
-                                      order.limit.value_or(Price()),
-                                      {},
-                                      lifetime}) == opened(order.place));
+      REQUIRE(market.apply(PlaceOrder{AccountId("1"), sym, order.side, order.shares,
+                                      order.limit.value_or(Price())}) == opened(order.place));
     }
     const auto expected = auction(orders, std::nullopt);
     const Outcome outcome = set({.symbol = sym, .trading = Trading::open});
@@ -255,6 +242,12 @@ TEST_CASE_METHOD(Auction, "an auction refuses what needs executions at once") {
   CHECK(with(Lifetime::fill_or_kill, false) == rejected(Reason::not_in_auction));
   CHECK(with(Lifetime::until_canceled, true) == rejected(Reason::not_in_auction));
   CHECK(market("1", Side::buy, 1) == rejected(Reason::no_price_max));
+  const auto immediate = [&](const char* account, Side side) {
+    return apply(PlaceOrder{
+        AccountId(account), sym, side, Shares::whole(1), {}, {}, Lifetime::immediate_or_cancel});
+  };
+  CHECK(immediate("1", Side::buy) == rejected(Reason::not_in_auction));
+  CHECK(immediate("2", Side::sell) == rejected(Reason::not_in_auction));
   CHECK(market("2", Side::sell, 1) == opened(1));
 }
 

@@ -1,6 +1,7 @@
 // The leaderboard: a function of executions and rounds (docs/protocol.md, G1 to G3).
 #include "engine/leaderboard.hpp"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -20,6 +21,12 @@ std::vector<Leaderboard::Standing> of(const Leaderboard& board, std::uint64_t ro
   REQUIRE(standings);
   return *standings;
 }
+Cash profit_of(const Leaderboard& board, AccountNumber account) {
+  const auto standings = of(board, 0);
+  const auto found = std::ranges::find(standings, account, &Leaderboard::Standing::account);
+  REQUIRE(found != standings.end());
+  return found->profit;
+}
 Leaderboard::Standing standing(std::uint64_t rank, AccountNumber account, std::int64_t profit,
                                std::int64_t volume, std::uint64_t trades, std::int64_t largest) {
   return {rank, account, Cash::whole(profit), shares(volume), trades, shares(largest)};
@@ -27,7 +34,7 @@ Leaderboard::Standing standing(std::uint64_t rank, AccountNumber account, std::i
 
 }  // namespace
 
-TEST_CASE("profit is what trades brought, with what they left at the last price") {
+TEST_CASE("profit is what trades brought, with what they left at the mark") {
   Leaderboard board;
   board.add(round_of(1, 0));
   board.add({1, 0, 7, 8, shares(10), price(5)});  // 7 buys of 8
@@ -61,6 +68,39 @@ TEST_CASE("a round counts from its beginning, with what was held then at the pri
   CHECK(of(late, 3) == std::vector{standing(1, 7, 0, 0, 0, 11), standing(1, 8, 0, 0, 0, 11)});
   CHECK(of(late, 0) == std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
   CHECK(late.rounds().size() == 3);
+}
+
+TEST_CASE("what is held counts at the mean of a minute, which late executions hardly move") {
+  const auto second = [](std::int64_t of) { return Timestamp{1'000'000 * of + 999'999}; };
+  Leaderboard board;
+  const auto profit = [&] { return profit_of(board, 7); };
+  board.add(round_of(1, 0));
+  board.add({1, 0, 7, 8, shares(1), price(100), second(1'000)});
+  CHECK(profit() == Cash());
+  board.add({2, 0, 7, 7, shares(9), price(900), second(1'000)});  // with itself: no mark
+  CHECK(profit() == Cash());
+  // Others trade at another price, in the same second and ten seconds later.
+  board.add({3, 0, 10, 9, shares(1), price(160), second(1'000)});
+  CHECK(profit() == Cash::whole(60));
+  board.add({4, 0, 10, 9, shares(1), price(270), second(1'010)});  // ten at 160, one at 270
+  CHECK(profit() == Cash::whole(70));
+  // After two minutes the mark is what the price was, but for the last second.
+  board.add({5, 0, 9, 10, shares(1), price(870), second(1'130)});
+  CHECK(profit() == Cash::whole(180));
+  // The clock of a successor may be behind.
+  board.add({6, 0, 9, 10, shares(1), price(330), second(1'120)});
+  CHECK(profit() == Cash::whole(171));
+  for (std::int64_t at = 1; at < 60; ++at)
+    board.add({ExecutionId(6 + at), 0, 9, 10, shares(1), price(330), second(1'130 + at)});
+  CHECK(profit() == Cash::whole(230));
+}
+
+TEST_CASE("the mark is rounded down to a whole unit") {
+  Leaderboard board;
+  board.add(round_of(1, 0));
+  board.add({1, 0, 7, 8, shares(1), Price::from_units(1), Timestamp{}});
+  board.add({2, 0, 9, 8, shares(1), Price::from_units(3), Timestamp{2'000'000}});
+  CHECK(profit_of(board, 7) == Cash());  // 1, 1 and 3 in three seconds: 1, not 5/3
 }
 
 TEST_CASE("an account gains nothing from itself, and what comes twice counts once") {
@@ -136,10 +176,11 @@ TEST_CASE("the profits of random executions are what balances and positions say"
                  seller = AccountNumber(random() % accounts);
       const auto symbol = SymbolNumber(random() % symbols);
       const Shares amount = Shares::from_units(1 + std::int64_t(random() % 1'000'000'000));
-      last[symbol] = Price::from_units(1 + std::int64_t(random() % 1'000'000'000));
-      board.add({id, symbol, buyer, seller, amount, last[symbol]});
-      cash[buyer] -= Int128(amount.units()) * last[symbol].units();
-      cash[seller] += Int128(amount.units()) * last[symbol].units();
+      const Price at = Price::from_units(1 + std::int64_t(random() % 1'000'000'000));
+      if (buyer != seller) last[symbol] = at;
+      board.add({id, symbol, buyer, seller, amount, at});
+      cash[buyer] -= Int128(amount.units()) * at.units();
+      cash[seller] += Int128(amount.units()) * at.units();
       held[buyer][symbol] += amount.units();
       held[seller][symbol] -= amount.units();
     }

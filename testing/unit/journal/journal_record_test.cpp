@@ -178,7 +178,7 @@ TEST_CASE("a record with a right checksum is refused if JournalWriter cannot hav
       {"\7\x0F\0017\1\5\3\4\1a"s, "a command that never executes"},  // order and reference
       {"\7\5\0017\1\3\4"s, "a command that never executes"},         // neither
       {"\4\0\0017"s, "a command that never executes"},
-      {"\3\0\0017\1S\3"s, "a command that never executes"},  // market, until canceled
+      {"\3\2\0017\1S\2\3"s, "a command that never executes"},  // market, fill or kill
       {"\3\x20\0017\1S\0\4"s, "a command that never executes"},
       {"\5\1\0017\5"s, "a command that never executes"},  // a query
       {"\4\1\0017\0"s, "an empty field that is marked as present"},

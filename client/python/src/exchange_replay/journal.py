@@ -289,6 +289,6 @@ def _add(
         price,
         command["account"],
         terms,
-        lifetime == 0,
+        lifetime == 0 and price > 0,
         trades,
     )

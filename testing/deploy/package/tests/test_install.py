@@ -161,7 +161,12 @@ class EngineLibrary(unittest.TestCase):
         ):
             done = run(*map(str, step))
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        self.assertEqual("order 2 buys 4 at 100\naccount 2 has 600 left\n", done.stdout)
+        self.assertEqual(
+            "order 2 buys 4 at 100\nrefused: insufficient funds\n"
+            "600000000 units are offered at 100\n"
+            "account 2 has 600 left; few orders in memory after 100002\n",
+            done.stdout,
+        )
 
 
 class Package(unittest.TestCase):

@@ -98,7 +98,7 @@ TEST_CASE("what the operator does is an event") {
       AdjustShares{.account = alice, .symbol = spy, .shares = Shares::whole(3)},
       AdjustShares{.account = alice, .symbol = spy, .takes = true, .shares = Shares::whole(1)},
       SetInstrument{.symbol = spy, .trading = Trading::auction},
-      PlaceOrder(alice, spy, Side::sell, Shares::whole(5), {}, {}, Lifetime::immediate_or_cancel),
+      PlaceOrder(alice, spy, Side::sell, Shares::whole(5)),
       PlaceOrder(alice, spy, Side::buy, Shares::whole(2), Price::whole(1)),
       SetInstrument{.symbol = spy, .trading = Trading::open},
       PlaceOrder(alice, spy, Side::buy, Shares::whole(1), Price::whole(1)),
