@@ -612,7 +612,7 @@ class Tutorial(Served):
         text = (ROOT / "docs/python.md").read_text()
         program = (EXAMPLES / "first.py").read_text()
         shown, output = re.search(
-            r"```python\n(from exchange_client import Exchange, .*?)```\n.*?```\n(.*?)```",
+            r"```python\n(from exchange_client import Exchange, .*?)```\n.*?```text\n(.*?)```",
             text,
             re.DOTALL,
         ).groups()
