@@ -141,9 +141,17 @@ Json answer(std::vector<const Json*> cells, const Rank& rank) {
 
 std::vector<std::string> warnings_of(const Json& policies) {
   std::vector<std::string> warnings;
-  double stolen = 0;
+  constexpr double apart_max = 1.5;  // the greatest rate of a cell to its least
+  double stolen = 0, apart = apart_max;
+  std::string unsteady;  // the cell whose rounds differ most
   for (const Json& cell : policies["cells"]) {
     const std::string name = text_at(cell, {"policy"}) + " on " + cpus_text(cell["cores"]);
+    if (const double times = number_at(cell, {"requests_per_s", "greatest"}) /
+                             number_at(cell, {"requests_per_s", "least"});
+        times > apart) {
+      apart = times;
+      unsteady = name;
+    }
     std::size_t bound = 0;
     for (const Json& run : cell["runs"]) {
       bound += true_at(run, {"client_was_the_bottleneck"});
@@ -162,6 +170,9 @@ std::vector<std::string> warnings_of(const Json& policies) {
       warnings.push_back(cpus_text((*cells.front())["cores"]) +
                          ": server and clients share them, so the server could do more on as many "
                          "of its own");
+  if (!unsteady.empty())
+    warnings.push_back(unsteady + ": one round had " + number_text(apart) +
+                       " times the rate of another: other work on this machine disturbs the runs");
   if (stolen > stolen_cpu_share_max)
     warnings.push_back("a hypervisor took up to " + number_text(100 * stolen) +
                        " % of the machine's CPU time, so that latencies include its pauses");

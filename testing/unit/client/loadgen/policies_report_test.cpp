@@ -117,6 +117,7 @@ TEST_CASE("what shaped or spoilt the runs of a policy is a warning") {
   Json policies = measured();
   policies["cells"][1]["runs"][2]["client_was_the_bottleneck"] = true;
   policies["cells"][0]["runs"][0]["result"]["stolen_cpu_share"] = 0.25;
+  policies["cells"][0]["runs"][0]["result"]["requests_per_s"] = 20'000;
   policies["cells"][2]["problem"] = "the server did not start\nwith its log";
   policies["cells"][2]["runs"] = Json::array();
   policies["interrupted"] = true;
@@ -127,6 +128,8 @@ TEST_CASE("what shaped or spoilt the runs of a policy is a warning") {
            "loop on 1 CPU: the server did not start",
            "2 CPUs: server and clients share them, so the server could do more on as many of its "
            "own",
+           "thread on 1 CPU: one round had 3.05 times the rate of another: other work on this "
+           "machine disturbs the runs",
            "a hypervisor took up to 25.0 % of the machine's CPU time, so that latencies include "
            "its pauses",
            "interrupted before the last run"});
