@@ -183,8 +183,7 @@ class HttpServer::State {
     on_thread_of(context_, [&] { entry_.attach(core, core.health()); });
     on_thread_of(answers_, [&] {
       core_client_.attach(core, core.health());
-      readiness_.become(Readiness::Role::active, core.health(), monotonic_ns(),
-                        std::move(silence));
+      readiness_.become(Readiness::Role::active, core.health(), monotonic_ns(), std::move(silence));
     });
   }
   void stop() {

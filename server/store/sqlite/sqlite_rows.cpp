@@ -109,8 +109,8 @@ SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table,
       sqlite3_create_module_v2(database.handle(), name.c_str(), &module, source_,
                                [](void* source) { delete static_cast<Source*>(source); }));
   // WHERE true tells SQLite's parser that ON CONFLICT does not belong to a join.
-  statement_ = SqliteStatement(database, "INSERT INTO " + table + " (" + list + ") SELECT * FROM " + name +
-                                             " WHERE true ON CONFLICT " + on_conflict);
+  statement_ = SqliteStatement(database, "INSERT INTO " + table + " (" + list + ") SELECT * FROM " +
+                                             name + " WHERE true ON CONFLICT " + on_conflict);
 }
 
 void SqliteRows::run(std::size_t count, std::function<void(std::size_t, Values&)> get) {

@@ -6,8 +6,8 @@
 
 #include "store/postgres/pqxx_shim.hpp"
 #include "support/postgres_cluster.hpp"
-#include "system/crash/cut_proxy.hpp"
 #include "support/small_disk.hpp"
+#include "system/crash/cut_proxy.hpp"
 #include "system/crash/trial.hpp"
 
 using namespace exchange;
