@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "how often each case runs, with other numbers")
       ->check(CLI::Range(1u, rounds_max));
   app.add_option("--timeout", options.target.timeout_s, "seconds that one reply may take")
-      ->check(CLI::Range(0.05, 600.0));
+      ->check(client::is_from(0.05, 600.0));
   app.add_option("--connection", options.target.connection,
                  "how many requests a connection carries: auto finds out")
       ->check(CLI::IsMember({"auto", "persistent", "per-request"}));

@@ -78,8 +78,19 @@ void SimulatedTimetable::submit(std::span<Submission* const> submissions) {
   core_->submit({&one, 1});
 }
 
+// Whether a change of this time may be that of an earlier step, committed only after the step that
+// was due at `at`: it counts from when it was due.
+bool SimulatedTimetable::is_own(std::string_view symbol, Timestamp change, Timestamp at) const {
+  const auto own = own_.find(symbol);
+  return own != own_.end() && own->second.looked_at < at && own->second.looked_at <= change &&
+         change <= own->second.completed_at;
+}
+
 void SimulatedTimetable::completed(std::span<Submission* const>) {
   if (world_.scheduler.dying()) return;
+  for (const Command& command : commands_)
+    own_[std::string(std::get<SetInstrument>(command).symbol->view())] = {looked_at_,
+                                                                          world_.clock.now()};
   given_->outcomes = submission_.outcomes;
   given_->sink->completed({&given_, 1});
 }
@@ -95,7 +106,8 @@ void SimulatedTimetable::check(std::span<const Command> commands) const {
     if (trading != trading_of(step->kind))
       throw Violation("the timetable takes another step than " + describe(*step));
     const auto known = known_at_look_.find(symbol);
-    if (known == known_at_look_.end() || known->second >= at)
+    if (known == known_at_look_.end() ||
+        (known->second >= at && !is_own(symbol, known->second, at)))
       throw Violation("the timetable undoes what was changed since its step " + describe(*step));
   }
 }

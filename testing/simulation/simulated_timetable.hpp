@@ -40,6 +40,7 @@ class SimulatedTimetable final : Clock, Service, CompletionSink {
   void submit(std::span<Submission* const> submissions) override;
   void completed(std::span<Submission* const> submissions) override;
   void check(std::span<const Command> commands) const;
+  bool is_own(std::string_view symbol, Timestamp change, Timestamp at) const;
 
   using Changes = std::map<std::string, Timestamp, std::less<>>;  // the newest of each symbol
   World& world_;
@@ -47,6 +48,10 @@ class SimulatedTimetable final : Clock, Service, CompletionSink {
   const OnFatal on_fatal_;
   Core* core_ = nullptr;
   Changes known_, known_at_look_;
+  struct Own {
+    Timestamp looked_at{}, completed_at{};
+  };
+  std::map<std::string, Own, std::less<>> own_;  // the newest submission for each symbol
   Timestamp looked_at_{};
   // The scheduler's, and what the core gets in its place: the core's thread may outlive that of the
   // scheduler when the process dies.

@@ -255,11 +255,12 @@ class PageOfTheServer(unittest.TestCase):
                         f' limit="{limit}"/></transactions>'
                     )
 
-            trade(2, 3)
+            trade(1, 3)
             page.wait_for_count(2, "#standings tbody tr")
             self.assertEqual(page.texts("#standings tbody .name"), ["Ada", "2"])
-            trade(1, 5)
-            # 3 shares that cost 11, at a mean of the prices 3 and 5 (G4 of docs/protocol.md)
+            trade(2, 5)
+            # 3 shares that cost 13, at a mean of the prices 3 and 5 (G4 of docs/protocol.md): whole
+            # seconds make none of these means 13/3
             page.wait_for("document.querySelector('#standings .gain')")
             (gain,), (loss,) = page.texts("#standings .gain"), page.texts("#standings .loss")
             self.assertEqual((gain[1:], loss[0]), (loss[1:], "−"))
