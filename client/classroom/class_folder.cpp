@@ -434,7 +434,9 @@ std::vector<std::string> names_of_bots(const Scenario& scenario) {
   return names;
 }
 
-CsvTable table_of_bots(const std::string& file, const Scenario& scenario) {
+// `students`: their accounts.
+CsvTable table_of_bots(const std::string& file, const Scenario& scenario,
+                       const std::set<std::string>& students) {
   CsvTable table{.heading = {"name", "account", "key"}};
   std::map<std::string, CsvRow> before;
   if (fs::exists(file))
@@ -444,6 +446,7 @@ CsvTable table_of_bots(const std::string& file, const Scenario& scenario) {
   for (const auto& [name, row] : before) next = std::max(next, number_of(row[1], file) + 1);
   for (const std::string& name : names_of_bots(scenario)) {
     const auto found = before.find(name);
+    while (students.contains(std::to_string(next))) ++next;
     table.rows.push_back(found != before.end() ? found->second
                                                : CsvRow{name, std::to_string(next++), made_key()});
     if (found != before.end()) before.erase(found);
@@ -498,7 +501,9 @@ Written ClassFolder::write(const NewClass& wanted) {
   if (fs::create_directories(path_)) fs::permissions(path_, fs::perms::owner_all);
   const client::Descriptor held = locked();  // two at once would make two keys of one account
   const Before before = read_before(file(students_name), roster, scenario.first_account);
-  const CsvTable bots = table_of_bots(file(bots_name), scenario);
+  std::set<std::string> accounts;
+  for (const Before::Student& student : before.students) accounts.insert(student.own[0]);
+  const CsvTable bots = table_of_bots(file(bots_name), scenario, accounts);
   std::set<std::string> taken;
   for (const CsvRow& row : bots.rows) taken.insert(row[1]);
   const CsvTable students = with_keys(roster, before, scenario, taken, page, written);

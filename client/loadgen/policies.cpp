@@ -74,8 +74,9 @@ bool measure(Cell& cell) {
                       .stages = bench.stages(),
                       .bottleneck = bench.bottleneck(result, options.load)};
   cell.runs.push_back(to_json(report));
-  cell.problem = bench.stop_server();
-  return report.all_well() && cell.problem.empty();
+  const std::string problem = bench.stop_server();
+  if (!problem.empty()) cell.problem = problem;  // a later round that goes well does not undo it
+  return report.all_well() && problem.empty();
 }
 
 Json cell_json(Cell& cell, const std::vector<int>& cpus) {

@@ -86,7 +86,6 @@ Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& m
   std::string key;
   for (const unsigned char byte : random)
     for (const int digit : {byte >> 4, byte & 15}) key += "0123456789abcdef"[digit];
-  quick_dummy_ = hash_key(key, cost_for(key, limits.scrypt_log2_n));
   dummy_ = hash_key(key, limits.scrypt_log2_n);
   for (unsigned i = 0; i < limits.threads; ++i)
     threads_.emplace_back([this, i] {
@@ -136,14 +135,18 @@ bool Authenticator::has_login(KeyCheck& check) const {
 bool Authenticator::check_without_hash(KeyCheck& check, Lookup lookup) {
   Credential& credential = check.credentials[check.checked];
   const bool creates = credential.use == Credential::Use::create;
-  const std::optional<KeyHash> hash = creates ? std::nullopt : stored_hash(credential);
-  const bool is_quick_one = is_generated_key(credential.key) && (!hash || is_quick(*hash));
-  if (is_quick_one || (credential.key.empty() && !creates)) {
+  const bool generated = is_generated_key(credential.key);
+  if (creates ? generated : credential.key.empty()) {
     check_next(check);
     return true;
   }
   if (creates) return false;
-  const std::uint64_t version = keys_.version(credential.account);
+  const std::uint64_t version = keys_.version(credential.account);  // before its key is read
+  const std::optional<KeyHash> hash = stored_hash(credential);
+  if (generated && hash && is_quick(*hash) && is_hash_of(credential.key, *hash)) {
+    decide(check, true, version);
+    return true;
+  }
   const std::optional<bool> known =
       keys_.known().find(make_proof(credential.account, hash.value_or(KeyHash{}), credential.key));
   if (!known || (*known && lookup == Lookup::if_alone && is_waiting(credential.account)))
@@ -173,22 +176,18 @@ bool Authenticator::enqueue(Job& job) {
   return accepted;
 }
 
-// The address has as many jobs as it may have: the newest of its account that has most gives way,
-// unless that is the account of `job`. False: none gave way.
+// The address has as many jobs as it may have: one of a client that has closed its side gives way,
+// else the newest of the account that has most. False: there is none.
 bool Authenticator::displace(Job& job) {
   std::optional<Job> displaced = queue_.with([&](Queue& queue) -> std::optional<Job> {
     const PeerAddress& address = job.check->address;
-    if (queue.stopping || !queue.live.contains(address)) return {};
-    Job longest = queue.live.pop_newest_of_longest(address);
-    const auto account_of = [](const Job& one) -> const AccountId& {
-      return one.check->credentials[one.check->checked].account;
-    };
-    if (account_of(longest) == account_of(job)) {
-      queue.live.push(address, account_of(longest).view(), std::move(longest));
-      return {};
-    }
-    queue.forget(account_of(longest));
-    return longest;
+    for (FairQueue<Job>* const jobs : {&queue.half_closed, &queue.live})
+      if (!queue.stopping && jobs->contains(address)) {
+        Job newest = jobs->pop_newest_of_longest(address);
+        queue.forget(newest.check->credentials[newest.check->checked].account);
+        return newest;
+      }
+    return {};
   });
   if (!displaced) return false;
   job.share = std::move(displaced->share);
@@ -199,12 +198,18 @@ bool Authenticator::displace(Job& job) {
 void Authenticator::Queue::push(Job job) {
   const KeyCheck& check = *job.check;
   const Credential& next = check.credentials[check.checked];
-  ++waiting.try_emplace(std::string(next.account.view())).first->second;
-  if (next.use == Credential::Use::create)
-    creations.push(std::move(job));  // its login is checked
-  else
-    (job.is_half_closed ? half_closed : live)
-        .push(check.address, next.account.view(), std::move(job));
+  std::size_t& of_account = waiting.try_emplace(std::string(next.account.view())).first->second;
+  ++of_account;
+  try {
+    if (next.use == Credential::Use::create)
+      creations.push(std::move(job));  // its login is checked
+    else
+      (job.is_half_closed ? half_closed : live)
+          .push(check.address, next.account.view(), std::move(job));
+  } catch (...) {  // no memory
+    forget(next.account);
+    throw;
+  }
 }
 
 Authenticator::Job Authenticator::Queue::pop() {
@@ -336,16 +341,13 @@ std::optional<KeyHash> Authenticator::stored_hash(const Credential& credential) 
 bool Authenticator::is_key_of(const Credential& credential) {
   if (credential.key.empty()) return false;
   const std::optional<KeyHash> hash = stored_hash(credential);
-  const bool generated = is_generated_key(credential.key);
-  const KeyHash& dummy = generated ? quick_dummy_ : dummy_;
-  // A generated key may have a slow hash, of a version that knew no other; no other has a quick
-  // one.
-  const bool is_possible = hash && (generated || !is_quick(*hash));
-  const bool same = timed([&] { return is_hash_of(credential.key, is_possible ? *hash : dummy); });
+  // A quick one is not that of this key: that was looked at before. A generated key may have a slow
+  // hash, of a version that knew no other.
+  const bool is_possible = hash && !is_quick(*hash);
+  const bool same = timed([&] { return is_hash_of(credential.key, is_possible ? *hash : dummy_); });
   const bool right = is_possible & same;
-  if (!is_quick(is_possible ? *hash : dummy))
-    keys_.known().add(make_proof(credential.account, hash.value_or(KeyHash{}), credential.key),
-                      right);
+  keys_.known().add(make_proof(credential.account, hash.value_or(KeyHash{}), credential.key),
+                    right);
   return right;
 }
 

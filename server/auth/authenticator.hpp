@@ -5,12 +5,13 @@
 // commit. A wrong key costs one hash, whether the account exists or has a key or not. Creations
 // without the operator's key do not reach the core at all.
 //
-// No hash is needed for a key that the connection has proven, that was right before on any
-// connection (KnownKeys), or that is generated (generated_key.hpp). The rest waits for the threads
-// that hash, in this order: what an operator creates; then each address in turn, each account of it
-// in turn, one key at a time; and behind them clients that have closed their side. The check of a
-// connection that is gone ends. So that a known key does not let a client guess faster than hashes
-// go, no key of an account is looked up while another one of the same account waits.
+// No slow hash is needed for a key that the connection has proven, that was right or wrong before
+// on any connection (KnownKeys), or for the right one if it is generated (generated_key.hpp). The
+// rest waits for the threads that hash, in this order: what an operator creates; then each address
+// in turn, each account of it in turn, one key at a time; and behind them clients that have closed
+// their side. The check of a connection that is gone ends. So that a known key does not let a
+// client guess faster than hashes go, no key of an account is looked up while another one of the
+// same account waits.
 //
 // Called by conversations and by HTTP. Owner: Server; it outlives its callers.
 
@@ -97,8 +98,8 @@ class Authenticator {
   const AuthLimits& limits_;
   KeyRing& keys_;
   Metrics& metrics_;
-  // hashed against if an account has no key, or none of the form of the one that came
-  KeyHash dummy_, quick_dummy_;
+  // hashed against if an account has no key, or one that was generated and is not the one that came
+  KeyHash dummy_;
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_
   std::vector<std::thread> threads_;

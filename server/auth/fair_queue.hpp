@@ -23,9 +23,14 @@ class InTurn {
   template <class... Arguments>
   void push(const Key& key, Arguments&&... arguments) {
     std::list<Key> turn;
-    Queue& queue = queues_[key];  // empty until the next line has succeeded
-    if (queue.empty()) turn.push_back(key);
-    queue.push(std::forward<Arguments>(arguments)...);
+    const auto entry = queues_.try_emplace(key).first;
+    try {
+      if (entry->second.empty()) turn.push_back(key);
+      entry->second.push(std::forward<Arguments>(arguments)...);
+    } catch (...) {  // no memory
+      if (entry->second.empty()) queues_.erase(entry);
+      throw;
+    }
     turns_.splice(turns_.end(), turn);
   }
   // Requires: it is not empty.

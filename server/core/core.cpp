@@ -33,6 +33,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
   Metrics::set(metrics_.executions, committer_.exchange().totals().executions);
   Metrics::set(metrics_.batch, recovered.last_batch);
   Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);
+  note_unprojected();  // of replayed batches, before a client can ask
   thread_ = start_thread("core", on_fatal_, [this] { run(); });
 }
 
@@ -66,7 +67,6 @@ void Core::run() {
   std::vector<std::function<void()>> confirmations;
   bool stopping = false;
   show_state();
-  note_unprojected();
   offer_projection(all);  // batches that recovery replayed
   while (!stopping) {
     const auto has_work = [&](const Inbox& inbox) {

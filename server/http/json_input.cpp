@@ -15,7 +15,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return {};
-  if (std::uint64_t(number < 0 ? -number : number) > json_integer_max) return {};
+  constexpr auto most = std::int64_t(json_integer_max);
+  if (number < -most || number > most) return {};
   return number;
 }
 

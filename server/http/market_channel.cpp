@@ -126,6 +126,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     if (close_) return;
     close_ = std::move(reason);
     end_orders();
+    backlog_shrank_.cancel();
+    one_begun_.cancel();
     write_on();
   }
 
@@ -180,7 +182,10 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
           co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
       failed_ |= bool(error);
       backlog_shrank_.cancel();
-      if (failed_) co_return;  // writing_ stays true: nothing is written any more
+      if (failed_) {
+        note_over();
+        co_return;  // writing_ stays true: nothing is written any more
+      }
       backlog_bytes_ -= backlog_.front()->size();
       backlog_.pop_front();
     }
@@ -399,12 +404,15 @@ void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
 
 asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                                                    SubscriberRequest request) {
-  const std::string reason = co_await why_stale(readiness_, entry_, limits_);
+  const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
+  // To end a subscription needs no store.
+  const std::string reason = subscribes || subscriber.symbols.empty()
+                                 ? co_await why_stale(readiness_, entry_, limits_)
+                                 : "";
   if (!reason.empty()) {
     send(subscriber, error_message(reason, "service_unavailable"));
     co_return;
   }
-  const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
   const std::int64_t asked_ns = monotonic_ns();
   const auto look = [&] {
     return asio::co_spawn(answers_, look_up(request.name, subscribes, subscriber.address),

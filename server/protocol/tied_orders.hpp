@@ -54,7 +54,9 @@ class TiedOrders {
   void add(const PlaceOrder& order, const Outcome& outcome) {
     OrderId id = 0;
     const auto* opened = std::get_if<Opened>(&outcome);
-    if (opened != nullptr && order.lifetime == Lifetime::until_canceled) id = opened->order;
+    // A market order rests in an auction alone, and would fill the list with orders that are over.
+    const bool may_rest = order.lifetime == Lifetime::until_canceled && !order.is_market();
+    if (opened != nullptr && may_rest) id = opened->order;
     // Its first sending may have had another lifetime.
     if (const auto* before = std::get_if<OpenedBefore>(&outcome)) id = before->order;
     if (id != 0) orders_[id] = &*accounts_.emplace(order.account.view()).first;

@@ -82,6 +82,6 @@ TEST_CASE("a timetable with an error ends the start of a server") {
   const RunResult result =
       run_server({"--store", "memory:", "--http-port", "off", "--timetable", path});
   CHECK(result.status == 2);
-  CHECK_THAT(result.output, contains_text(path + ":2: expected a time and open, auction, halt, "
-                                                 "close or uncross"));
+  CHECK_THAT(result.output, contains_text(path + ":2: 'closed' is not a step: expected open, "
+                                                 "auction, halt, close or uncross"));
 }

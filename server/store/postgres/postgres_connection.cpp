@@ -304,8 +304,13 @@ PostgresHosts::Connected PostgresHosts::connect_to_only_host() {
   try {
     connected.connection = open_connection(hosts_.front().conninfo);
     connected.timeline = ask_timeline(*connected.connection, deadlines_);
-  } catch (const pqxx::sql_error&) {  // a service that has no such function
-    connected.timeline = 0;
+    if (connected.timeline == 0 && newest_timeline_ != 0)
+      throw StoreUnavailable(description_ + " leads to a standby");
+  } catch (const pqxx::sql_error& error) {
+    if (is_transient(error.sqlstate())) rethrow_translated();
+    connected.timeline = 0;  // a service that has no such function
+  } catch (const StoreUnavailable&) {
+    throw;
   } catch (...) {
     rethrow_translated();
   }

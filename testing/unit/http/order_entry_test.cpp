@@ -1,5 +1,6 @@
 // Requests on a WebSocket (docs/http-api.md, "Orders over the WebSocket"), through real sockets.
 #include "auth/scrypt.hpp"
+#include "support/wait_for.hpp"
 #include "unit/http/follow.hpp"
 
 using namespace exchange;
@@ -193,6 +194,20 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is over, though its TC
   // The server still waits for the client's end of TCP: it would reset a connection that it closed.
   CHECK(metrics.websockets == 1);
   for (int i = 0; i < 2; ++i) asio::write(socket.next_layer(), asio::buffer(std::string(1, '\0')));
+}
+
+TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is reset amid its subscriptions") {
+  for (OrderId order = 1; order <= 20; ++order) {
+    Socket socket = enter();
+    REQUIRE(ask(socket, "place", buy(10, 5, tied)) ==
+            "201 {\"order\":" + std::to_string(order) + "}");
+    for (int i = 0; i < 20; ++i) send(socket, R"({"subscribe": {"account": "1"}})");
+    socket.next_layer().set_option(asio::socket_base::linger(true, 0));
+    socket.next_layer().close();
+    REQUIRE(wait_for([&] { return metrics.canceled_orders[CancelCause::disconnect] >= order; }));
+    CHECK(open_of(1, int(order), order) == "0");
+  }
+  CHECK(wait_for([&] { return metrics.websockets == 0; }));
 }
 
 TEST_CASE_METHOD(Enter, "orders end with a WebSocket that the server closes") {
