@@ -7,6 +7,7 @@ submission that it belongs to."""
 
 import calendar
 import errno
+import hashlib
 import json
 import mmap
 import multiprocessing
@@ -81,14 +82,10 @@ def unpacked(archive, parent):
         about = archive.stat()
     except OSError as error:
         raise BadArchive(f"{archive} cannot be read: {error.strerror}") from None
-    folder = parent / re.sub(r"[^\w.-]+", "-", archive.stem)
-    known = {"size": about.st_size, "mtime_ns": about.st_mtime_ns, "file": str(archive.resolve())}
-    known["form"] = FORM
-    mark = folder / MARK
-    try:
-        saved = json.loads(mark.read_text())
-    except (OSError, ValueError):
-        saved = {}
+    file = str(archive.resolve())
+    folder = folder_for(archive.stem, file, parent)
+    known = {"size": about.st_size, "mtime_ns": about.st_mtime_ns, "file": file, "form": FORM}
+    saved = saved_in(folder)
     if saved.get("archive") != known:
         sandbox.remove(folder)  # with what builds have made there
         folder.mkdir(parents=True)
@@ -99,8 +96,27 @@ def unpacked(archive, parent):
             sandbox.remove(folder)
             raise
         saved = {"archive": known, "submissions": found, "left_out": left_out}
-        mark.write_text(json.dumps(saved))
+        (folder / MARK).write_text(json.dumps(saved))
     return handed(folder, saved["submissions"]), saved["left_out"]
+
+
+def folder_for(name, file, parent):
+    """In parent, for this export. Exports of the same name lie in different folders."""
+    name = re.sub(r"[^\w.-]+", "-", name)
+    name = name if name.strip(".") else "export"  # .. is not a folder of it
+    digest = hashlib.sha256(os.fsencode(file)).hexdigest()[:8]
+    other = parent / f"{name}-{digest}"
+    holder = saved_in(parent / name).get("archive", {}).get("file", file)
+    is_taken = holder != file and os.path.exists(holder)
+    return other if is_taken or other.exists() else parent / name
+
+
+def saved_in(folder):
+    """What unpacked() wrote there; empty if it did not."""
+    try:
+        return json.loads((folder / MARK).read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def arrange(folder, problems):
@@ -452,7 +468,9 @@ def write_all(entries, into, left):
 
 
 def parts_of(name):
-    return tuple(part for part in PurePosixPath(name.replace("\\", "/")).parts if part != "/")
+    # Two slashes at the beginning are a root of their own.
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    return tuple(part for part in parts if part.strip("/"))
 
 
 def write(entry, into, left):
@@ -468,6 +486,8 @@ def write(entry, into, left):
     if len(parts) > DEPTH_MAX:
         raise BadArchive(f"it has more than {DEPTH_MAX} folders in each other")
     target = into.joinpath(*parts)
+    if not target.is_relative_to(into):
+        raise BadArchive(f"it names a file outside of its folder: {name[:200]!r}")
     new = [path for path in target.parents if path.is_relative_to(into) and not path.exists()]
     left.take(files=1 + len(new))
     target.parent.mkdir(parents=True, exist_ok=True)

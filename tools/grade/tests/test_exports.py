@@ -256,6 +256,63 @@ class Exports(toys.TestCase):
         self.assertEqual(("", "bob"), (ada.problem, bob.name))
         self.assertIn("outside of its folder", bob.problem)
 
+    def test_a_name_that_begins_with_two_slashes_is_below_the_folder(self):
+        outside = self.folder / "outside"
+        outside.mkdir()
+        names = ("/" + str(outside / "a"), "//" + str(outside / "b"))
+        names += (str(outside / "c").replace("/", "\\\\"), "\\" + str(outside / "d"))
+        archives = {f"zip{nth}/a.zip": zipped({one: "x"}) for nth, one in enumerate(names)}
+        archives |= {f"tar{nth}/a.tar": tarred({one: "x"}) for nth, one in enumerate(names)}
+        every = {f"all/{name}": content for name, content in archives.items()}
+        every |= {f"all/ada{nth}/run.sh": RUN for nth in range(2)}
+        self.export(every)
+        self.assertEqual([], sorted(outside.iterdir()))
+        for name in names:
+            said = []
+            self.export({"all/ada/run.sh": RUN, name: "x", "all/bob/run.sh": RUN}, said)
+            self.assertEqual([], sorted(outside.iterdir()), name)
+        every = [path for path in self.folder.rglob("[abcd]") if path.is_file()]
+        self.assertTrue(all(path.is_relative_to(self.folder / "out") for path in every))
+
+    def unpacked_from(self, *folders):
+        """Of a file export.zip in each folder, which holds a submission of this name."""
+        found = []
+        for name in folders:
+            file = self.write(f"{name}/export.zip", "")
+            file.write_bytes(zipped({f"all/{name}/run.sh": RUN}))
+            found += submissions.from_export(file, self.folder / "out")
+        return found
+
+    def test_two_exports_of_one_name_are_both_there(self):
+        ada, bob = before = self.unpacked_from("ada", "bob")
+        self.assertTrue((ada.folder / "run.sh").exists())
+        self.assertTrue((bob.folder / "run.sh").exists())
+        self.assertTrue((self.folder / "out/export/all").exists())
+        for one in before:
+            (one.folder / "built").write_text("object")
+        for name, one in zip(("bob", "ada"), reversed(before)):
+            file = self.folder / name / "export.zip"
+            (again,) = submissions.from_export(file, self.folder / "out")
+            self.assertEqual(one.folder, again.folder)
+            self.assertTrue((again.folder / "built").exists())
+
+    def test_an_export_that_was_moved_takes_its_folder_again(self):
+        (ada,) = self.unpacked_from("ada")
+        (self.folder / "ada").rename(self.folder / "bob")
+        (bob,) = self.unpacked_from("bob")
+        self.assertEqual(["export"], [path.name for path in (self.folder / "out").iterdir()])
+        self.assertEqual("bob", bob.name)
+
+    def test_an_export_whose_name_is_dots_has_a_folder_of_its_own(self):
+        kept = self.write("out/kept", "")
+        for dots in ("..", "."):
+            file = self.write(f"{dots}.zip", "")
+            file.write_bytes(zipped({"all/ada/run.sh": RUN}))
+            (ada,) = submissions.from_export(file, self.folder / "out")
+            self.assertTrue((ada.folder / "run.sh").exists())
+            self.assertTrue(kept.exists())
+            self.assertTrue(ada.folder.is_relative_to((self.folder / "out").resolve()))
+
     def limit(self, **values):
         usual = {name: getattr(exports, name) for name in values}
         self.addCleanup(vars(exports).update, usual)
