@@ -234,9 +234,8 @@ def from_export(file, parent, say=lambda sentence: None):
 def from_submissions(folder):
     if not folder.is_dir():
         raise BadInput(f"--submissions {folder} is no folder and no zip")
-    found = sorted(
-        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
-    )
+    every = exports.visible(folder)
+    found = [path for path in every if path.is_dir() and not path.name.startswith(".")]
     if not found:
         raise BadInput(f"--submissions {folder} has no subfolders: each of them is a submission")
     every = [from_folder(path.resolve()) for path in found]

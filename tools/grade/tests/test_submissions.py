@@ -216,6 +216,12 @@ class Found(toys.TestCase):
         ada, bob = submissions.from_submissions(self.folder / "all")
         self.assertEqual(([["4711", "Ada L."]], []), (ada.students, bob.students))
 
+    def test_what_a_mac_adds_to_a_zip_is_not_a_submission(self):
+        for name in ("ada", "__MACOSX"):
+            self.write(f"all/{name}/run.sh", "#!/bin/sh\nexec ./server $1\n", True)
+        (ada,) = submissions.from_submissions(self.folder / "all")
+        self.assertEqual("ada", ada.name)
+
     def test_an_archive_in_a_folder_is_named(self):
         for name in ("ada/a.rar", "ada/b.tar.gz", "ada/c.zip", "ada/d.7z"):
             self.write(name, "")
