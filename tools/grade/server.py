@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shlex
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +23,7 @@ ERROR_LINE = re.compile(
     r"(?i:\b(?:error|fatal|panic|exception|cannot|can't|denied|undefined|not found|no such)\b)"
     r"|(?:Error|Exception)\b"
 )
-NO_CORE = "--core=1"  # bytes; 0 would start the program that the machine may have for core dumps
+CORE_BYTES = 1  # 0 would start the program that the machine may have for core dumps
 END_S = 2  # from SIGTERM to SIGKILL
 PORT_BUSY_S = 75  # how long the kernel may keep a port whose server closed its connections
 PORT_SURELY_FREE_S = 5
@@ -75,11 +77,20 @@ def owner(limits):
     return sandbox.user() if limits.sandbox else None
 
 
+def core_limit():
+    """An option of prlimit. A grader that may not raise a limit of 0 leaves it."""
+    limits = resource.getrlimit(resource.RLIMIT_CORE)
+    if limits[1] == 0:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (limits[0], CORE_BYTES))
+    return processes.limit("core", CORE_BYTES)
+
+
 def protected(command, submission, work, limits, is_build=False, is_pinned=False):
     """A shell command of a submission as a list of words: in a sandbox if there is one. It dies with the grader, leaves no core
     files, and is the first to go if the machine is out of memory."""
     file_limit = processes.limit("fsize", limits.disk_bytes + BYTES_OF_OTHERS)
-    made = ["choom", "-n", "1000", "--", "prlimit", NO_CORE, file_limit]
+    made = ["choom", "-n", "1000", "--", "prlimit", core_limit(), file_limit]
     made.append(f"--nofile={':'.join(map(str, processes.open_files()))}")
     made += ["setpriv", "--pdeathsig", "KILL", "--"]
     if not limits.sandbox:

@@ -3,6 +3,8 @@
 import os
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -55,6 +57,19 @@ class Starts(toys.TestCase):
         self.assertEqual("a.c:3: error: no x", first_error(log))
         self.assertEqual("", first_error(self.write("log", "0 warnings\n")))
         self.assertEqual("", first_error(self.folder / "none"))
+
+    def test_a_machine_without_core_files_starts_it(self):
+        code = "import subprocess, sys, server, submissions; from pathlib import Path\n"
+        code += "one = submissions.Submission('x', Path('/'))\n"
+        code += "words = server.protected('exit 7', one, Path('/'), server.Limits())\n"
+        code += "sys.exit(subprocess.run(words).returncode)"
+        command = ["prlimit", "--core=0:0", "--", sys.executable, "-c", code]
+        without = ["setpriv", "--inh-caps=-sys_resource", "--bounding-set=-sys_resource", "--"]
+        is_root = os.geteuid() == 0
+        for may_raise in (False, True)[: 1 + is_root]:
+            words = [*without * (is_root and not may_raise), *command]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            self.assertEqual((7, ""), (done.returncode, done.stderr), may_raise)
 
     def test_a_script_does_not_see_cdpath(self):
         with mock.patch.dict(os.environ, CDPATH="/tmp", EXCHANGE_STORE="x"):
