@@ -13,6 +13,7 @@ import stat
 import struct
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -311,32 +312,40 @@ def _rows(file):
 
 
 def folder_bytes(folder):
-    """What its files and folders occupy on the disk. A folder of any depth: none is entered that has no path."""
-    total, todo = 0, [folder]
+    """What its files and folders occupy on the disk. A folder of any depth: none is entered that has no path, or that is
+    replaced by a link meanwhile."""
+    top = os.path.realpath(folder)
+    total, todo = 0, [top]
     while todo:
         path = todo.pop()
         try:
-            with _opened(path) as entries:
+            with _opened(path, top) as entries:
                 for entry in entries:
                     total += max(512 * _blocks(entry), BLOCK_BYTES)
                     if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
+                        todo.append(os.path.join(path, entry.name))
         except OSError:
             continue
     return total
 
 
-def _opened(folder):
-    """Also one whose rights are meant to prevent it."""
+@contextmanager
+def _opened(folder, top):
+    """Entries of a folder below `top`, also if its rights are meant to prevent it."""
+    place = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        return os.scandir(folder)
-    except PermissionError:
-        place = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+        name = f"/proc/self/fd/{place}"  # this folder, whatever has its path by now
+        if not os.path.join(os.readlink(name), "").startswith(os.path.join(top, "")):
+            raise PermissionError
         try:
-            os.chmod(f"/proc/self/fd/{place}", 0o700)
-        finally:
-            os.close(place)
-        return os.scandir(folder)
+            entries = os.scandir(name)
+        except PermissionError:
+            os.chmod(name, 0o700)
+            entries = os.scandir(name)
+        with entries:
+            yield entries
+    finally:
+        os.close(place)
 
 
 def _blocks(entry):

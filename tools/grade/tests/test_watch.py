@@ -97,3 +97,24 @@ class Uses(toys.TestCase):
         self.write("a/b/file", "x" * 100_000)
         (self.folder / "a/b").chmod(0)
         self.assertGreater(processes.folder_bytes(self.folder / "a"), 100_000)
+
+    def test_a_link_that_replaces_a_folder_meanwhile_is_not_followed(self):
+        outside = self.write("outside/in/file", "x" * 1_000_000).parent
+        outside.chmod(0)
+        blocks = processes._blocks
+
+        def replaced(entry):
+            """A link to the outside has the place of a/sub once `at` was seen."""
+            if entry.name == at:
+                sub.rename(self.folder / f"gone-{at}")
+                sub.symlink_to(self.folder / "outside")
+            return blocks(entry)
+
+        for at in ("sub", "in"):
+            sub = self.folder / f"a-{at}/sub"
+            self.write(f"a-{at}/sub/in/file", "x")
+            with mock.patch.object(processes, "_blocks", replaced):
+                self.assertLess(processes.folder_bytes(sub.parent), 100_000, at)
+            self.assertTrue(sub.is_symlink())
+        self.assertEqual(0, outside.stat().st_mode & 0o777)
+        outside.chmod(0o700)
