@@ -23,7 +23,9 @@ import processes
 import syscalls
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-CAPABILITIES = (0, 6, 7, 8, 21)  # to give files away, and for others; SYS_ADMIN for namespaces
+# CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID, SETPCAP, SYS_PTRACE, SYS_ADMIN: to give files
+# away, and to change, see and end what other users have.
+CAPABILITIES = (0, 1, 3, 5, 6, 7, 8, 19, 21)
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "etc", "sys/devices/system/cpu")
 OF_OTHERS = ("/etc", "/opt", "/usr/local")  # may have files that not every user may read

@@ -385,6 +385,17 @@ class Filter(unittest.TestCase):
 
 
 class Elsewhere(toys.TestCase):
+    def test_root_of_a_container_that_lacks_a_privilege_gives_no_files_away(self):
+        every = (1 << 41) - 1
+        names = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7}
+        names |= {"SETPCAP": 8, "SYS_PTRACE": 19, "SYS_ADMIN": 21}
+        with mock.patch.object(os, "geteuid", return_value=0), mock.patch.object(
+            sandbox, "_is_mapped", return_value=True
+        ), mock.patch.object(Path, "read_text") as status:
+            for name, number in {"none": 41, **names}.items():
+                status.return_value = f"CapEff:\t{every & ~(1 << number):016x}\n"
+                self.assertEqual(name != "none", sandbox.user() is None, name)
+
     def test_a_machine_without_a_filter_has_no_sandbox(self):
         with mock.patch.object(platform, "machine", return_value="riscv64"):
             why = apart.run(sandbox.why_not)
