@@ -225,7 +225,12 @@ def wrapped(
     made += [] if has_network else ["--unshare-net"]
     # A secret of the machine that is gone by now needs no hiding, and bwrap could not hide it.
     is_gone = lambda place: str(place).startswith(OF_OTHERS) and not os.path.lexists(place)
-    mounts = [mount for mount in system() if not is_gone(mount[0])] + _private(work)
+    mounts = [mount for mount in system() if not is_gone(mount[0])]
+    around = _around(Path(folder)) if is_own else None
+    if around:
+        mounts = [mount for mount in mounts if not Path(mount[0]).is_relative_to(around)]
+        mounts.append((around, ["--tmpfs", around]))
+    mounts += _private(work)
     if uid:
         users = [*_mode("0644"), "--ro-bind-data", str(USERS), "/etc/passwd"]
         mounts.append(("/etc/passwd", users))
@@ -243,11 +248,21 @@ def wrapped(
             ]  # bwrap makes those that are missing as closed as the place
         made += map(str, words)
     made += ["--remount-ro", str(output)] if output else []
+    made += ["--remount-ro", str(around)] if around else []
     made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder), "--"]
     made += _as(uid) if uid else []
     made += ["prlimit", processes.limit("nproc", threads + MORE_THREADS), "--"] if threads else []
     shell = ["/bin/sh", "-c"]
     return [*made, *shell, command] if is_build else [*made, *shell, WAIT_FOR_ALL, "sh", command]
+
+
+def _around(folder):
+    """The folder of all submissions, if it lies in what each of them sees of the system; else
+    None."""
+    shown = [Path("/", name) for name in SYSTEM]
+    around = folder.parent
+    is_system = around in shown or str(around) in OF_OTHERS
+    return None if is_system or not any(map(around.is_relative_to, shown)) else around
 
 
 def _as(uid):

@@ -202,6 +202,58 @@ class Doors(unittest.TestCase):
             self.assertIn("/dev/null", places[file])
 
 
+@unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
+class InSystem(toys.TestCase):
+    def test_submissions_in_a_folder_of_the_system_do_not_see_each_other(self):
+        for top in ("/opt", "/usr/local", "/usr/share"):
+            course = Path(top, f"grade-test-{uuid.uuid4().hex}")
+            try:
+                course.mkdir()
+            except OSError:
+                self.skipTest(f"this user may not write to {top}")
+            self.addCleanup(shutil.rmtree, course)
+            course.chmod(0o755)
+            for name in ("eve", "bob"):
+                (course / name).mkdir()
+                (course / name / "secret").write_text(name)
+            (course / "bob/closed").write_text("x")
+            (course / "bob/closed").chmod(0o600)
+            (course / "eve/closed").write_text("x")
+            (course / "eve/closed").chmod(0o600)
+            work, log = course / "out/eve", course / "out/eve/build.log"
+            work.mkdir(parents=True)
+            sandbox.system.cache_clear()
+            self.addCleanup(sandbox.system.cache_clear)
+            build = "ls ..; cat secret ../bob/secret; echo >> closed; echo > ../planted; "
+            build += "touch ../out/eve/data/x && touch made"
+            one = Submission("eve", course / "eve", "x", build=build, top=course / "eve")
+
+            def run():
+                sandbox.enter()
+                with sandbox.lent(one.top):
+                    return server.run_build(one, work, log, Limits(sandbox=True))
+
+            self.assertEqual("", apart.run(run), log.read_text())
+            lines = log.read_text().splitlines()[1:]
+            self.assertEqual(["eve", "out", "eve"], [*lines[:2], lines[2][:3]])
+            self.assertIn("../bob/secret: No such file", log.read_text())
+            self.assertIn("planted: Read-only file system", log.read_text())
+            self.assertTrue((course / "eve/made").exists())
+            self.assertEqual("x\n", (course / "eve/closed").read_text())
+
+    def test_what_is_hidden_around_a_submission(self):
+        for folder, around in (
+            ("/opt/course/eve", "/opt/course"),
+            ("/opt/eve", None),
+            ("/usr/eve", None),
+            ("/usr/local/eve", None),
+            ("/usr/local/course/eve", "/usr/local/course"),
+            ("/home/course/eve", None),
+            ("/eve", None),
+        ):
+            self.assertEqual(around and Path(around), sandbox._around(Path(folder)), folder)
+
+
 class Secrets(toys.TestCase):
     def test_files_and_folders_that_not_every_user_may_read(self):
         self.folder.chmod(0o755)
