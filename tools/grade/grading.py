@@ -205,7 +205,8 @@ def _grade(made, shared, results):
                 found = {"problem": f"{words} ({made.silent})"}
             else:
                 found = _run_part(part, made, shared, results)
-                _check_machine(shared, results)  # a result of before it failed is not saved
+                # A result of before it failed is not saved.
+                _check_machine(shared, results.folder / "server.log")
             results.save(part, key, found)
             results.files_are(fingerprint(submission))
         made.parts[part] = found
@@ -242,11 +243,13 @@ def _not_ready(made, shared, results):
         log = results.folder / "build.log"
         log.unlink(missing_ok=True)
         if how := run_build(submission, results.folder, log, shared.limits):
+            _check_machine(shared, log)
             return with_cause(f"its build {how}", log, submission), tail_of(log)
     if is_sandboxed:
         sandbox.cut_network()  # after the build, which may need it
-    (results.folder / "server.log").unlink(missing_ok=True)
-    _check_machine(shared, results)
+    server_log = results.folder / "server.log"
+    server_log.unlink(missing_ok=True)
+    _check_machine(shared, server_log)
     server = compose.server_for(submission, shared.limits, results.folder)
     try:
         with server:
@@ -259,18 +262,28 @@ def _not_ready(made, shared, results):
     except PortTaken as error:
         raise MachineFails(f"this machine cannot grade it: {error}") from None
     except NotStarted as error:
-        _check_machine(shared, results)
+        _check_machine(shared, server_log)
         words = server.tail()
         return with_cause(str(error), server.log, submission), words
 
 
-def _check_machine(shared, results):
+def _check_machine(shared, log):
+    """Raises MachineFails. A submission, too, can write what the sandbox writes to its log: so that
+    counts only if there can be no sandbox now."""
     why = loopback_problem()
     if shared.limits.sandbox and not why:
-        last = tail_of(results.folder / "server.log").splitlines()[-1:]
-        why = next((line for line in last if line.startswith(SANDBOX_FAILS)), "")
+        last = tail_of(log).splitlines()[-1:]
+        if any(line.startswith(SANDBOX_FAILS) for line in last):
+            why = _sandbox_problem()
     if why:
         raise MachineFails(f"this machine cannot grade servers: {why}")
+
+
+def _sandbox_problem():
+    try:
+        return apart.run(sandbox.why_not)
+    except apart.Died as error:
+        return str(error)
 
 
 def with_cause(problem, log, submission):

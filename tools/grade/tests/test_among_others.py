@@ -101,14 +101,44 @@ class Run(toys.TestCase):
         status, _, _, servers = self.graded()  # nothing of it was saved
         self.assertEqual((0, 30), (status, servers["ada"]["points"]))
 
-    def test_a_sandbox_that_cannot_be_made_gives_no_points_and_no_0(self):
-        self.write("all/bob/grade.toml", "command = 'echo \"bwrap: no more\"; exit 1 # {port}'")
-        _, _, log, servers = self.graded()
+    def in_sandbox(self, **options):
+        _, _, log, servers = self.graded("--restart-from-scratch", **options)
         if "no sandbox" in log:
             self.skipTest("this machine has no sandbox")
-        self.assertEqual(None, servers["bob"]["points"])
-        self.assertIn("cannot grade servers: bwrap: no more", servers["bob"]["problem"])
-        self.assertEqual(30, servers["ada"]["points"])
+        self.assertEqual([30, 30], [servers[name]["points"] for name in ("ada", "zoe")])
+        return servers
+
+    BWRAP = """#!/bin/sh
+case "$*" in
+  *"exit 7"*) [ -e {mark} ] && fails=1; touch {mark} ;;  # a look whether there can be a sandbox
+  *of-bob*) fails=1 ;;
+esac
+[ "$fails" ] && echo "bwrap: no more" >&2 && exit 1
+exec {real} "$@"
+"""
+
+    def test_a_sandbox_that_cannot_be_made_gives_no_points_and_no_0(self):
+        real, mark = shutil.which("bwrap") or "/bin/false", self.folder / "mark"
+        self.write("path/bwrap", self.BWRAP.format(real=real, mark=mark), True)
+        environment = {"PATH": f"{self.folder / 'path'}:{os.environ['PATH']}"}
+        for build, command in (("", "exec true of-bob"), ("true of-bob", "x")):
+            settings = f"build = '{build}'\n" * bool(build) + f"command = '{command} # {{port}}'"
+            self.write("all/bob/grade.toml", settings)
+            mark.unlink(missing_ok=True)
+            one = self.in_sandbox(env=environment)["bob"]
+            self.assertEqual(None, one["points"], build)
+            self.assertIn("cannot grade servers: bwrap: no more", one["problem"])
+
+    def test_a_submission_that_writes_the_words_of_the_sandbox_gets_its_0(self):
+        says = "echo bwrap: no more; exit 1"
+        for settings in (
+            f"command = '{says} # {{port}}'",
+            f"build = '{says}'\ncommand = 'x {{port}}'",
+        ):
+            self.write("all/bob/grade.toml", settings)
+            one = self.in_sandbox()["bob"]
+            self.assertEqual(0, one["points"], one)
+            self.assertNotIn("this machine", one["problem"])
 
     def test_a_port_that_the_machine_has_taken_gives_no_points_and_no_0(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
