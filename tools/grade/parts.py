@@ -108,7 +108,7 @@ def about(server):
 
 def conformance(context):
     chosen = context.settings
-    with tempfile.TemporaryDirectory(prefix="grade-") as folder, context.server() as server:
+    with folder_of_tools(context) as folder, context.server() as server:
         report, path = Path(folder) / "report.json", f"{folder}/restart"
         restart = f"{shlex.quote(sys.executable)} {shlex.quote(str(RESTART))} {shlex.quote(path)}"
         command = [str(context.bin / "conformance"), f"127.0.0.1:{server.port}"]
@@ -119,7 +119,7 @@ def conformance(context):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
-            command = bounded(context, command, [folder, path], [sys.executable])
+            command = bounded(context, command, [folder, path], [sys.executable], [RESTART])
             status, log = _serve_restarts(command, listener, server, context)
         found = read_json(report)
         late = context.seconds_left() <= 0
@@ -161,14 +161,39 @@ def _serve_restarts(command, listener, server, context):
     return test.returncode, log
 
 
-def bounded(context, command, files, programs=()):
+def user_of_tools(context):
+    """None: that of the grader."""
+    return sandbox.user() if context.limits.sandbox else None
+
+
+@contextmanager
+def folder_of_tools(context):
+    """A temporary folder for bounded(). That of TMPDIR may be in a folder that only root may
+    enter."""
+    uid = user_of_tools(context)
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        if not uid or _is_lent(uid, folder):
+            yield folder
+            return
+    with tempfile.TemporaryDirectory(prefix="grade-", dir="/tmp") as folder:
+        yield folder
+
+
+def _is_lent(uid, file):
+    """Makes it that user's. Returns whether that user can write to it."""
+    os.chown(file, uid, uid)
+    return sandbox.may(uid, "-w", file)
+
+
+def bounded(context, command, files, programs=(), scripts=()):
     """A program that reads what a server sends: replies without end must not take the memory of the
     machine, and the program has no more rights than the server. `files`: what it writes to;
-    `programs`: that it starts."""
-    uid = sandbox.user() if context.limits.sandbox else None
+    `programs` and `scripts`: that it starts."""
+    uid = user_of_tools(context)
     words = sandbox.as_user(uid, command[0], *programs) if uid else []
-    for file in files if words else ():
-        os.chown(file, uid, uid)
+    if words:
+        is_read = all(sandbox.may(uid, "-r", script) for script in scripts)
+        words = words if is_read and all(_is_lent(uid, file) for file in files) else []
     return [*words, "prlimit", processes.limit("data", TOOL_BYTES_MAX), "--", *command]
 
 
@@ -179,7 +204,7 @@ def loadgen(context, server, arguments):
     command += ["--timeout", f"{context.settings.reply_timeout_s:g}", "--lenient"]
     if context.style.per_request:
         command += ["--connection", "per-request"]
-    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+    with folder_of_tools(context) as folder:
         report = Path(folder) / "report.json"
         log = context.folder / "loadgen.log"
         command = bounded(context, [*command, "--json", str(report)], [folder])

@@ -282,6 +282,11 @@ def as_user(uid, *programs):
     return _as(uid)
 
 
+def may(uid, access, path):
+    """Whether this user may read (-r) or write (-w) it: also the folders above may keep it out."""
+    return subprocess.run([*_as(uid), "env", "test", access, path]).returncode == 0
+
+
 def _readable(folder, uid):
     """Also a folder that only its owner may enter, if that is root and the submission is another
     user: what is in it has rights of its own."""
