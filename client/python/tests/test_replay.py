@@ -12,10 +12,11 @@ import tempfile
 import unittest
 import zlib
 from pathlib import Path
+from unittest.mock import patch
 
 import support
 from exchange_client import Exchange
-from exchange_replay import binance, itch, journal, lobster, sample
+from exchange_replay import binance, itch, journal, lobster, others, sample
 from exchange_replay.cli import main
 from exchange_replay.tape import (
     ONE,
@@ -543,6 +544,14 @@ class WithBots(InFolder):
         self.assertIn("other accounts: executed 10 shares of 1 orders", report)
         order = self.bot.sell("ABC", 10, 100, tif="ioc")
         self.assertEqual(self.bot.query(order).executed, 0)
+
+    def test_an_interrupt_while_fills_are_read_leaves_the_report(self):
+        path = self.lobster("34200.0,1,1,100,1000000,1")
+        with patch.object(others, "read", side_effect=KeyboardInterrupt):
+            status, report, err = run("lobster", path, "--connect", self.address)
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("played: 1 messages", report)
+        self.assertIn("exact figures need --http: interrupted", report)
 
     def test_accounts_that_exist_are_not_used(self):
         path = self.lobster("34200.0,1,1,100,1000000,1")

@@ -295,6 +295,8 @@ def replay(chosen: argparse.Namespace) -> int:
             settings.report.others = others.read(address, settings, player.markets.values())
         except (ExchangeError, Unusable, ValueError) as error:
             settings.report.others_unknown = str(error)
+        except KeyboardInterrupt:  # of a read of many fills: the report does not depend on it
+            settings.report.others_unknown = "interrupted"
         ended = "interrupted" if player.stopping else "failed" if failure else "played"
         print("\n".join(settings.report.lines(player.seconds, bool(chosen.speed), ended)))
     if failure:
