@@ -406,9 +406,9 @@ asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                                                    SubscriberRequest request) {
   const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
   // To end a subscription needs no store.
-  const std::string reason = subscribes || subscriber.symbols.empty()
-                                 ? co_await why_stale(readiness_, entry_, limits_)
-                                 : "";
+  std::string reason;
+  if (subscribes || subscriber.symbols.empty())
+    reason = co_await why_stale(readiness_, entry_, limits_);
   if (!reason.empty()) {
     send(subscriber, error_message(reason, "service_unavailable"));
     co_return;
