@@ -404,15 +404,12 @@ void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
 
 asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                                                    SubscriberRequest request) {
-  const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
-  // To end a subscription needs no store.
-  std::string reason;
-  if (subscribes || subscriber.symbols.empty())
-    reason = co_await why_stale(readiness_, entry_, limits_);
+  const std::string reason = co_await why_stale(readiness_, entry_, limits_);
   if (!reason.empty()) {
     send(subscriber, error_message(reason, "service_unavailable"));
     co_return;
   }
+  const bool subscribes = request.kind == SubscriberRequest::Kind::subscribe;
   const std::int64_t asked_ns = monotonic_ns();
   const auto look = [&] {
     return asio::co_spawn(answers_, look_up(request.name, subscribes, subscriber.address),
