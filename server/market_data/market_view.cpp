@@ -136,7 +136,9 @@ void MarketView::put_symbol(const SymbolRow& row) {
     change_index_.push_back(no_index);
   }
   Symbol& symbol = symbols_[row.number];
-  const bool trades_otherwise = symbol.instrument.trading != row.trading;
+  // In an auction other rules may change what it would execute, such as the prices that are valid.
+  const bool trades_otherwise = symbol.instrument.trading != row.trading ||
+                                (collects(row.trading) && symbol.instrument != row.instrument());
   symbol.shares_total = row.shares_total;
   symbol.instrument = row.instrument();
   symbol.trading_since = row.trading_since;

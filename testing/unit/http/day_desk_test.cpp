@@ -158,7 +158,7 @@ TEST_CASE("each moment of a day is that of an exchange with the same commands") 
 TEST_CASE("changes lead from each moment to the next ones, and a seek back finds the same") {
   const std::uint64_t seed = test_seed() + std::uint64_t(GENERATE(range(0, 5)));
   INFO("seed " << seed);
-  const RecordedDay day = RecordedDay::random(seed, 400);
+  const RecordedDay day = RecordedDay::random(seed, 800);
   HttpLimits limits;
   limits.replay.trades_kept_max = 1'000;
   Desk desk(day.rows, 0, limits);
