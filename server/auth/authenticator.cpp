@@ -80,13 +80,11 @@ Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& m
       keys_(keys),
       metrics_(metrics),
       waiting_(AddressQuota::unlimited, limits.checks_per_address_max) {
-  std::array<unsigned char, generated_key_bytes / 2> random{};
+  std::array<unsigned char, 32> random{};
   if (RAND_bytes(random.data(), int(random.size())) != 1)
     throw std::runtime_error("no random bytes for the authenticator");
-  std::string key;
-  for (const unsigned char byte : random)
-    for (const int digit : {byte >> 4, byte & 15}) key += "0123456789abcdef"[digit];
-  dummy_ = hash_key(key, limits.scrypt_log2_n);
+  dummy_ = hash_key(std::string_view(reinterpret_cast<const char*>(random.data()), random.size()),
+                    limits.scrypt_log2_n);
   for (unsigned i = 0; i < limits.threads; ++i)
     threads_.emplace_back([this, i] {
       pthread_setname_np(pthread_self(), "keys");

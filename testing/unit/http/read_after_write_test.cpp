@@ -1,4 +1,4 @@
-// A client that was told of something finds it, whatever it reads next.
+// A client finds what a reply has shown to it, whatever it reads next.
 #include "unit/http/http_fixture.hpp"
 
 using namespace exchange;
