@@ -1,7 +1,7 @@
 #include "client/bots/wire.hpp"
 
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::bots {
 namespace {
@@ -44,11 +44,11 @@ std::string document_of(std::span<const Command> commands, const Keys& keys) {
   std::string elements;
   const AccountId* trader = nullptr;
   for (const Command& command : commands) {
-    elements += client::element_of(command, keys.of_accounts);
+    elements += write_element(command, keys.of_accounts);
     trader = trader_of(command);
   }
-  return trader == nullptr ? client::creations(elements, keys.of_operator)
-                           : client::transactions(trader->view(), elements, keys.of_accounts);
+  return trader == nullptr ? write_creations(elements, keys.of_operator)
+                           : write_transactions(trader->view(), elements, keys.of_accounts);
 }
 
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands) {

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/servers.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::classroom {
 namespace {
@@ -100,7 +100,7 @@ void BotFloor::serve(Seat& seat) try {
   const std::vector<Command> commands = seat.character->turn(*sight);
   if (commands.empty()) return;
   std::string elements;
-  for (const Command& command : commands) elements += client::element_of(command);
+  for (const Command& command : commands) elements += write_element(command);
   send(seat, elements, commands.size());
   seat.problem.clear();
 } catch (const client::Unreachable& error) {
@@ -162,7 +162,7 @@ const MarketSight* BotFloor::market_of(const std::string& symbol) {
 
 void BotFloor::send(Seat& seat, const std::string& elements, std::size_t asked) {
   const client::HttpReply reply =
-      ask(seat, "POST /api/xml", client::transactions(seat.bot.account, elements, seat.bot.key));
+      ask(seat, "POST /api/xml", write_transactions(seat.bot.account, elements, seat.bot.key));
   if (reply.status != 200)
     throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of a request");
   for (const client::Result& result : client::read_results(reply.body, asked)) {
@@ -222,7 +222,7 @@ void BotFloor::report_refusals() {
 void BotFloor::wind_up() {
   for (Seat& seat : seats_) try {
       if (seat.requests == 0) continue;
-      send(seat, client::element_of(CancelAll{parse_account_id(seat.bot.account).value(), {}}),
+      send(seat, write_element(CancelAll{parse_account_id(seat.bot.account).value(), {}}),
            client::any_number);
     } catch (const client::Unreachable& error) {
       options_.log(std::string(error.what()) + "; the bots' orders may be open");

@@ -4,170 +4,163 @@
 #include <sstream>
 
 #include "engine/decimal.hpp"
-#include "protocol/request.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::cli {
 namespace {
 
-using Node = pugi::xml_node;
-
-void set(Node node, const char* attribute, const std::string& value) {
-  node.append_attribute(attribute) = value.c_str();
-}
-
 constexpr const char* bad_key = "a key has 8 to 128 bytes";
 
-void set_key(Node node, const std::string& key) {
-  if (key.empty()) return;
+const std::string& checked_key(const std::string& key) {
   if (!is_key(key)) throw UsageError(bad_key);
-  set(node, "key", key);
+  return key;
+}
+std::optional<std::string> optional_key(const std::string& key) {
+  return key.empty() ? std::nullopt : std::optional(checked_key(key));
 }
 
-Node creation(pugi::xml_document& document, const Sender& by) {
-  const Node root = document.append_child("create");
-  if (!by.account.empty()) set(root, "id", checked_account(by.account));
-  set_key(root, by.key);
-  return root;
+void throw_if(const Problem& problem) {
+  if (problem) throw UsageError(problem.sentence);
 }
 
-Node transactions(pugi::xml_document& document, const std::string& account,
-                  const std::string& key) {
-  const Node root = document.append_child("transactions");
-  set(root, "id", checked_account(account));
-  set_key(root, key);
-  return root;
+// The element of a command, of attributes as typed. Throws the first error that the server would
+// find in them.
+template <class AnyCommand>
+std::string element_of(const std::vector<Rule>& typed, const std::string& content = {}) {
+  AttributeTexts texts;
+  AnyCommand command{};
+  for_each_attribute<AnyCommand>([&](auto place) {
+    constexpr auto& attribute = attributes_of<AnyCommand>[place];
+    for (const auto& [name, value] : typed)
+      if (name == attribute.name) texts[place] = value;
+  });
+  if constexpr (std::is_same_v<AnyCommand, PlaceOrder>)
+    throw_if(
+        read_type(texts[place<PlaceOrder>("type")], texts[place<PlaceOrder>("limit")].has_value()));
+  for_each_attribute<AnyCommand>([&](auto place) {
+    constexpr auto& attribute = attributes_of<AnyCommand>[place];
+    if (texts[place] && attribute.value.read != nullptr)
+      throw_if(attribute.value.read(*texts[place], command, attribute.name));
+  });
+  return write_element<AnyCommand>(texts, content);
+}
+// The same with these too, unless they are empty.
+std::vector<Rule> given(std::vector<Rule> typed, std::vector<Rule> optional) {
+  for (Rule& one : optional)
+    if (!one.value.empty()) typed.push_back(std::move(one));
+  return typed;
 }
 
-// Throws the first error that the server would find. `keys`: of one whose accounts have keys.
-std::vector<exchange::Command> read(const std::string& document, bool keys) {
+std::string creation(const std::string& elements, const Sender& by) {
+  return "<create" + (by.account.empty() ? "" : xml_attribute("id", checked_account(by.account))) +
+         key_attribute(optional_key(by.key).value_or("")) + ">" + elements + "</create>";
+}
+std::string transaction(const std::string& elements, const std::string& account,
+                        const std::string& key) {
+  return write_transactions(checked_account(account), elements, optional_key(key).value_or(""));
+}
+
+// Throws the first error that the server would find, which has keys of accounts.
+std::vector<exchange::Command> read(const std::string& document) {
   std::string text = document;
   text.push_back('\0');  // read_request() looks at the byte behind it
   XmlDocument parsed;
+  ProtocolLimits limits;
+  limits.keys = true;
   std::vector<RequestElement> elements;
   std::vector<exchange::Command> commands;
   std::vector<Credential> credentials;
-  const Request request = read_request(text.data(), document.size(), ProtocolLimits(), parsed,
-                                       elements, commands, keys ? &credentials : nullptr);
+  const Request request =
+      read_request(text.data(), document.size(), limits, parsed, elements, commands, &credentials);
   if (!request.error.empty()) throw UsageError(request.error);
   for (const RequestElement& element : elements)
     if (!element.error.empty()) throw UsageError(element.error);
   return commands;
 }
 
-std::string checked(const pugi::xml_document& xml, bool keys = false) {
-  std::ostringstream out;
-  xml.save(out, "", pugi::format_raw | pugi::format_no_declaration);
-  std::string document = out.str();
-  read(document, keys);
-  return document;
-}
-
 // `order`: its id, or "ref:" and its reference.
-void set_order(Node node, const std::string& order) {
+Rule named(const std::string& order) {
   constexpr std::string_view by_reference = "ref:";
-  if (order.starts_with(by_reference))
-    set(node, "ref", order.substr(by_reference.size()));
-  else
-    set(node, "id", order);
+  if (order.starts_with(by_reference)) return {"ref", order.substr(by_reference.size())};
+  return {"id", order};
 }
 
 // The protocol's sign is the side. Here both sides count their shares from zero up.
-void set_amount(Node node, Side side, const std::string& typed) {
+Rule amount(Side side, const std::string& typed) {
   const auto shares = parse_shares(typed);
   if (!shares)
     throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
   if (shares.value <= Shares()) throw UsageError("number of shares must be above zero");
-  set(node, "amount", (side == Side::sell ? "-" : "") + typed);
+  return {"amount", (side == Side::sell ? "-" : "") + typed};
 }
 
-std::string by_id(const char* element, const std::vector<std::string>& orders,
-                  const std::string& account, const std::string& key) {
-  pugi::xml_document document;
-  Node root = transactions(document, account, key);
-  for (const std::string& order : orders) set_order(root.append_child(element), order);
-  return checked(document);
+template <class OfOrder>
+std::string of_orders(const std::vector<std::string>& orders, const std::string& account,
+                      const std::string& key) {
+  std::string elements;
+  for (const std::string& order : orders) elements += element_of<OfOrder>({named(order)});
+  return transaction(elements, account, key);
 }
 
 }  // namespace
 
 std::string document_of(const NewAccount& created, const std::string& key, const Sender& by) {
-  pugi::xml_document document;
-  const Node account = creation(document, by).append_child("account");
-  set(account, "id", created.account);
-  set(account, "balance", created.balance);
-  set_key(account, key);
-  return checked(document);
+  optional_key(key);
+  return creation(element_of<CreateAccount>(given(
+                      {{"id", created.account}, {"balance", created.balance}}, {{"key", key}})),
+                  by);
 }
 
 std::string document_of(const NewSymbol& created, const Sender& by) {
-  pugi::xml_document document;
-  Node symbol = creation(document, by).append_child("symbol");
-  set(symbol, "sym", created.symbol);
+  const std::string empty = element_of<CreateSymbol>({{"sym", created.symbol}});
+  if (created.holdings.empty()) return creation(empty, by);
+  std::string text = "<symbol" + xml_attribute("sym", created.symbol) + ">";
   for (const NewSymbol::Holding& holding : created.holdings) {
-    Node account = symbol.append_child("account");
-    set(account, "id", holding.account);
-    account.text() = holding.shares.c_str();
+    Shares shares;
+    throw_if(read_value(holding.shares, shares, "number of shares"));
+    text += element_of<PlaceShares>({{"id", holding.account}}, holding.shares);
   }
-  return checked(document);
+  return creation(text + "</symbol>", by);
 }
 
 std::string document_of(const SetRules& set_rules, const Sender& by) {
-  pugi::xml_document document;
-  Node root = creation(document, by);
-  const auto add = [&] {
-    const Node instrument = root.append_child("instrument");
-    if (set_rules.symbol) set(instrument, "sym", *set_rules.symbol);
-    return instrument;
+  std::string elements;
+  const auto add = [&](std::vector<Rule> rules) {
+    if (set_rules.symbol) rules.push_back({"sym", *set_rules.symbol});
+    elements += element_of<SetInstrument>(rules);
   };
-  if (!set_rules.rules.empty() || set_rules.trading.empty()) {
-    const Node instrument = add();
-    for (const auto& [name, value] : set_rules.rules) set(instrument, name.c_str(), value);
-  }
-  for (const std::string& trading : set_rules.trading) set(add(), "trading", trading);
-  return checked(document);
+  if (!set_rules.rules.empty() || set_rules.trading.empty()) add(set_rules.rules);
+  for (const std::string& trading : set_rules.trading) add({{"trading", trading}});
+  return creation(elements, by);
 }
 
 std::string document_of(const NewKey& change, const std::string& key, const Sender& by) {
-  if (!is_key(key)) throw UsageError(bad_key);
-  pugi::xml_document document;
-  Node root = change.account ? creation(document, by) : transactions(document, by.account, by.key);
-  const Node element = root.append_child("set-key");
-  if (change.account) set(element, "id", *change.account);
-  set_key(element, key);
-  return checked(document, true);
+  const Rule new_key{"key", checked_key(key)};
+  if (!change.account) return transaction(element_of<SetKey>({new_key}), by.account, by.key);
+  return creation(element_of<SetKey>({{"id", *change.account}, new_key}), by);
 }
 
 std::string document_of(const RevokedKey& revoked, const Sender& by) {
-  pugi::xml_document document;
-  const Node element = creation(document, by).append_child("set-key");
-  set(element, "id", revoked.account);
-  set(element, "revoke", "true");
-  return checked(document, true);
+  return creation(element_of<SetKey>({{"id", revoked.account}, {"revoke", "true"}}), by);
 }
 
 std::string document_of(const AccountChange& change, const Sender& by) {
-  pugi::xml_document document;
-  const Node element = creation(document, by).append_child("set-account");
-  set(element, "id", change.account);
-  for (const auto& [name, value] : change.rules) set(element, name.c_str(), value);
-  return checked(document);
+  std::vector<Rule> typed = change.rules;
+  typed.push_back({"id", change.account});
+  return creation(element_of<SetAccount>(typed), by);
 }
 
 std::string document_of(const NewRound& round, const Sender& by) {
-  pugi::xml_document document;
-  set(creation(document, by).append_child("begin-round"), "name", round.name);
-  return checked(document);
+  return creation(element_of<BeginRound>({{"name", round.name}}), by);
 }
 
 std::string document_of(const Adjustment& adjustment, const Sender& by) {
-  pugi::xml_document document;
-  const char* const name = adjustment.symbol ? "adjust-shares" : "adjust-cash";
-  const Node element = creation(document, by).append_child(name);
-  if (adjustment.symbol) set(element, "sym", *adjustment.symbol);
-  set(element, "id", adjustment.account);
-  set(element, "amount", adjustment.amount);
-  set(element, "reason", adjustment.reason);
-  return checked(document);
+  const std::vector<Rule> typed{
+      {"id", adjustment.account}, {"amount", adjustment.amount}, {"reason", adjustment.reason}};
+  return creation(adjustment.symbol
+                      ? element_of<AdjustShares>(given(typed, {{"sym", *adjustment.symbol}}))
+                      : element_of<AdjustCash>(typed),
+                  by);
 }
 
 std::string document_of_scenario(const std::string& text, const std::string& operator_key) {
@@ -176,64 +169,56 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
   if (!parsed)
     throw UsageError(std::string(parsed.description()) + " at byte " +
                      std::to_string(parsed.offset));
-  const Node root = document.document_element();
+  pugi::xml_node root = document.document_element();
   if (std::string_view(root.name()) != "create") throw UsageError("it is no <create> document");
   if (root.attribute("key"))
     throw UsageError("it has a key; --operator-key-file names the one to use");
-  set_key(root, operator_key);
-  return checked(document, true);  // no other exchange has days
+  if (const auto key = optional_key(operator_key)) root.append_attribute("key") = key->c_str();
+  std::ostringstream out;
+  document.save(out, "", pugi::format_raw | pugi::format_no_declaration);
+  read(out.str());
+  return out.str();
 }
 
-std::vector<exchange::Command> commands_of(const std::string& document) {
-  return read(document, true);
-}
+std::vector<exchange::Command> commands_of(const std::string& document) { return read(document); }
 
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
-  pugi::xml_document document;
-  const Node order = transactions(document, account, key).append_child("order");
-  set(order, "sym", placed.symbol);
-  set_amount(order, placed.side, placed.shares);
-  if (placed.limit == market_price)
-    set(order, "type", "market");
-  else
-    set(order, "limit", placed.limit);
-  if (!placed.reference.empty()) set(order, "ref", placed.reference);
-  if (!placed.tif.empty()) set(order, "tif", placed.tif);
-  if (placed.post_only) set(order, "post", "true");
-  if (!placed.stp.empty()) set(order, "stp", placed.stp);
-  return checked(document);
+  const bool market = placed.limit == market_price;
+  const std::vector<Rule> typed{
+      {"sym", placed.symbol},
+      amount(placed.side, placed.shares),
+      market ? Rule{"type", std::string(word_of(OrderType::market))} : Rule{"limit", placed.limit}};
+  return transaction(element_of<PlaceOrder>(given(typed, {{"ref", placed.reference},
+                                                          {"tif", placed.tif},
+                                                          {"post", placed.post_only ? "true" : ""},
+                                                          {"stp", placed.stp}})),
+                     account, key);
 }
 
 std::string document_of(const Replacement& replacement, const std::string& account,
                         const std::string& key) {
-  pugi::xml_document document;
-  const Node order = transactions(document, account, key).append_child("replace");
-  set_order(order, replacement.order);
-  set_amount(order, replacement.side, replacement.shares);
-  set(order, "limit", replacement.limit);
-  return checked(document);
+  return transaction(element_of<ReplaceOrder>({named(replacement.order),
+                                               amount(replacement.side, replacement.shares),
+                                               {"limit", replacement.limit}}),
+                     account, key);
 }
 
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key) {
-  return by_id("cancel", cancel.orders, account, key);
+  return of_orders<CancelOrder>(cancel.orders, account, key);
 }
 
 std::string document_of(const CancelAllOrders& cancel, const std::string& account,
                         const std::string& key) {
-  pugi::xml_document document;
-  const Node all = transactions(document, account, key).append_child("cancel");
-  if (cancel.symbol)
-    set(all, "sym", checked_symbol(*cancel.symbol));
-  else
-    set(all, "all", "true");
-  return checked(document);
+  const Rule which =
+      cancel.symbol ? Rule{"sym", checked_symbol(*cancel.symbol)} : Rule{"all", "true"};
+  return transaction(element_of<CancelAll>({which}), account, key);
 }
 
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key) {
-  return by_id("query", query.orders, account, key);
+  return of_orders<QueryOrder>(query.orders, account, key);
 }
 
 const std::string& checked_symbol(const std::string& symbol) {

@@ -10,7 +10,7 @@
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
 #include "client/connection/command_line.hpp"
-#include "client/connection/requests.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -587,7 +587,7 @@ int Runner::fail(const std::string& what, int status) {
 }
 
 std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {
-  if (settings.xml) console_.out << "> " << client::without_keys(document) << std::endl;
+  if (settings.xml) console_.out << "> " << without_keys(document) << std::endl;
   const std::string reply = xml_port_.ask(document, kind);
   if (settings.xml) {
     const std::size_t end = reply.find_last_not_of(" \r\n\t") + 1;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "protocol/description.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange::client {
@@ -73,26 +74,37 @@ Status status_of(const ReplyElement& element) {
   return status;
 }
 
-Result created_of(const ReplyElement& element) {
-  const std::string_view price = element.attribute("price"), volume = element.attribute("volume");
-  if (price.empty() && volume.empty()) return Created();
-  const auto at = parse_price(price);
-  const auto shares = parse_shares(volume);
-  if (!at || !shares) bad(element, "no price and volume of an auction");
-  return Uncrossed{at.value, shares.value};
+// An outcome that is its attributes, if the element has all of them.
+template <class AnyOutcome>
+std::optional<Result> read_flat(const ReplyElement& element) {
+  if (element.name != reply_element<AnyOutcome>) return {};
+  AnyOutcome outcome{};
+  bool has_all = true;
+  for_each_outcome_attribute<AnyOutcome>([&](auto place) {
+    constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
+    has_all = has_all && attribute.read(element.attribute(attribute.name), outcome);
+  });
+  return has_all ? std::optional<Result>(outcome) : std::nullopt;
+}
+// The first of these that it is.
+template <class... Outcomes>
+std::optional<Result> read_one_of(const ReplyElement& element) {
+  std::optional<Result> result;
+  ((result = result ? std::move(result) : read_flat<Outcomes>(element)), ...);
+  return result;
 }
 
 Result result_of(const ReplyElement& element) {
-  if (element.name == "created") return created_of(element);
-  if (element.name == "error") return Error{text_of(element.content)};
-  if (element.name == "status") return status_of(element);
-  if (element.name == "canceled") return Canceled{status_of(element)};
-  const bool replaced = element.name == "replaced";
-  if (!replaced && element.name != "opened") bad(element, "an unknown element");
-  const std::optional<OrderId> order = parse_order_id(element.attribute("id"));
-  if (!order) bad(element, "no transaction id");
-  if (replaced) return Replaced{*order};
-  return Opened{*order};
+  if (element.name == reply_element<Rejected>) return Error{text_of(element.content)};
+  if (element.name == reply_element<Status>) return status_of(element);
+  if (element.name == reply_element<Canceled>) return Canceled{status_of(element)};
+  // A <created> with a part of the attributes of an auction is none of them.
+  const bool has_price =
+      !element.attribute("price").empty() || !element.attribute("volume").empty();
+  const auto result =
+      has_price ? read_one_of<Uncrossed>(element) : read_one_of<Created, Opened, Replaced>(element);
+  if (result) return *result;
+  bad(element, "an unknown element, or one without an attribute that it needs");
 }
 
 }  // namespace

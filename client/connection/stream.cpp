@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "client/connection/framing.hpp"
-#include "client/connection/requests.hpp"
 #include "net/any_stream.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::client {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "client/connection/command_line.hpp"
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "client/connection/stream.hpp"
 #include "client/loadgen/report/report.hpp"
 #include "client/loadgen/trading_days.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -105,7 +105,7 @@ std::string Bench::unused_prefix() try {
                       key = options_.workload.keys ? "loadgen-" + prefix : "";
     const CreateAccount create(AccountId(prefix), Cash::whole(1));
     const std::string reply = ask_server(
-        client::creations(client::element_of(create, key), options_.workload.operator_key) + "\n");
+        write_creations(write_element(create, key), options_.workload.operator_key) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     if (!elements.next(element) || element.name == "created") return prefix;

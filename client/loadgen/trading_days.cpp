@@ -5,10 +5,10 @@
 
 #include "client/connection/command_line.hpp"
 #include "client/connection/framing.hpp"
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "judge/replay/deviations.hpp"
 #include "judge/replay/order_ids.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -20,7 +20,7 @@ constexpr auto pause_max = std::chrono::milliseconds(20);  // after which it loo
 unsigned marker_symbol(const Workload& workload) { return workload.options().symbols + 1; }
 
 std::string change_element(const Workload& workload, unsigned symbol, Trading trading) {
-  return client::element_of(
+  return write_element(
       SetInstrument{.symbol = SymbolName(workload.symbol_name(symbol)), .trading = trading});
 }
 
@@ -96,12 +96,12 @@ std::string TradingDays::marker() const {
                          SymbolName(workload_.symbol_name(marker_symbol(workload_))), Side::buy,
                          Shares::whole(1), Price::from_units(marker_cents * 1'000'000), {},
                          Lifetime::immediate_or_cancel);
-  return client::transactions(workload_.account_id(0), client::element_of(order)) + "\n";
+  return write_transactions(workload_.account_id(0), write_element(order)) + "\n";
 }
 
 bool TradingDays::change(unsigned symbol, Trading trading) {
-  std::vector<std::string> documents{client::creations(change_element(workload_, symbol, trading),
-                                                       workload_.options().operator_key) +
+  std::vector<std::string> documents{write_creations(change_element(workload_, symbol, trading),
+                                                     workload_.options().operator_key) +
                                      "\n"};
   if (load_.audit) documents = {marker(), documents.front(), marker()};
   const std::int64_t sent = ticks_->now();
@@ -183,8 +183,8 @@ void TradingDays::record(unsigned symbol, Trading trading, std::int64_t sent,
 
 std::string set_up_trading_days(const Workload& workload) {
   const SymbolName markers(workload.symbol_name(marker_symbol(workload)));
-  return client::creations(
-             client::element_of(CreateSymbol{markers}) + change_element(workload, 1, Trading::open),
+  return write_creations(
+             write_element(CreateSymbol{markers}) + change_element(workload, 1, Trading::open),
              workload.options().operator_key) +
          "\n";
 }

@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "client/connection/requests.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {
 namespace {
 
 // Without keys. What a server sent may be no UTF-8.
 std::string quoted(std::string_view text) {
-  return nlohmann::json(client::without_keys(std::string(text)))
+  return nlohmann::json(without_keys(std::string(text)))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "client/connection/requests.hpp"
 #include "judge/replay/order_ids.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -87,7 +87,7 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
       account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
                       Zipf(std::max(1u, accounts_ / clients), options.skew)},
       walk_(options.symbols, options.price_walk_bp, options.seed),
-      create_tag_(client::create_tag(options.operator_key)) {}
+      create_tag_(exchange::create_tag(options.operator_key)) {}
 
 std::string Workload::account_id(std::uint32_t account) const {
   const std::string digits = std::to_string(account);
@@ -430,7 +430,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
 }
 
 std::string set_up_query(const Workload& workload) {
-  return client::transactions(workload.account_id(0), "<query id=\"1\"/>") + "\n";
+  return write_transactions(workload.account_id(0), "<query id=\"1\"/>") + "\n";
 }
 
 }  // namespace exchange::loadgen

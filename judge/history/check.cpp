@@ -6,21 +6,29 @@
 #include <sstream>
 #include <utility>
 
-#include "judge/model/elements.hpp"
 #include "judge/model/naive_exchange.hpp"
+#include "protocol/reply.hpp"
 
 namespace exchange::history {
 namespace {
 
-std::string error_of(const RequestElement& element, std::string_view sentence) {
-  return "<error" + element.echo + ">" + std::string(sentence) + "</error>";
+std::string error_of(const AskedElement& element, std::string_view sentence) {
+  std::string reply;
+  append_error(reply, element.element, sentence);
+  return reply;
+}
+
+bool is_error_to(const AskedElement& element, std::string_view reply) {
+  std::string begin = error_of(element, "");
+  begin.resize(begin.size() - std::string_view("</error>").size());
+  return reply.starts_with(begin);
 }
 
 // Where in the commit order a request is: after so many commits it began, after so many it had
 // ended.
 struct Place {
-  Version begin = never, end = never;
-  bool known() const { return begin != never; }
+  Version begin = no_version, end = no_version;
+  bool known() const { return begin != no_version; }
 };
 
 // A version and the request that demands it.
@@ -31,7 +39,7 @@ struct Bound {
 
 class Checker {
  public:
-  Checker(const std::vector<Request>& requests, const std::vector<Batch>& journal,
+  Checker(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
           TradingDay trading_day)
       : requests_(requests),
         journal_(journal),
@@ -48,7 +56,7 @@ class Checker {
         commit_of_element_[request][commits_[commit].element] = commit;
         Place& place = places_[request];
         place.begin = std::min(place.begin, commit);
-        place.end = place.end == never ? commit + 1 : std::max(place.end, commit + 1);
+        place.end = place.end == no_version ? commit + 1 : std::max(place.end, commit + 1);
       }
     check_shapes();
     for (std::size_t request = 0; request < requests_.size(); ++request)
@@ -102,7 +110,7 @@ class Checker {
   // One element for each asked, or one error for all.
   void check_shapes() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      const Request& request = requests_[i];
+      const RecordedRequest& request = requests_[i];
       if (!request.answered) continue;
       const std::size_t wanted = request.refusal.empty() ? request.elements.size() : 1;
       if (request.replies.size() != wanted)
@@ -123,7 +131,7 @@ class Checker {
   // them.
   void compare_change(std::size_t index) {
     if (!comparable(index)) return;
-    const Request& request = requests_[index];
+    const RecordedRequest& request = requests_[index];
     Version version = places_[index].end;
     // backwards: a commit gives the version of the elements before it
     for (std::size_t element = request.elements.size(); element-- > 0;) {
@@ -140,24 +148,23 @@ class Checker {
   }
 
   // What the model replies to an element; the reply itself if there is nothing to compare.
-  std::string wanted_reply(const Request& request, std::size_t element, const Outcome* committed,
-                           Version version) {
-    const RequestElement& asked = request.elements[element];
+  std::string wanted_reply(const RecordedRequest& request, std::size_t element,
+                           const Outcome* committed, Version version) {
+    const AskedElement& asked = request.elements[element];
     const std::string& got = request.replies[element];
-    if (committed) return reply_element(*committed, asked.echo);
-    if (!asked.command)
-      return got.starts_with("<error" + asked.echo + ">") ? got : error_of(asked, "…");
+    if (committed) return reply_to(asked, *committed);
+    if (!asked.command) return is_error_to(asked, got) ? got : error_of(asked, "…");
     if (may_be_too_long(*asked.command) &&
         got == error_of(asked, exchange::describe(Reason::reply_too_long)))
       return got;
     if (is_of_server_alone(asked, got, version)) return got;
-    return reply_element(model_.outcome(*asked.command, version), asked.echo);
+    return reply_to(asked, model_.outcome(*asked.command, version));
   }
 
   // Whether it is a refusal that depends on what neither journal nor history has, so that it can be
   // right: the orders that this second had before, refused ones included (D6), and whether accounts
   // have keys (D1).
-  bool is_of_server_alone(const RequestElement& asked, const std::string& got,
+  bool is_of_server_alone(const AskedElement& asked, const std::string& got,
                           Version version) const {
     if (std::holds_alternative<SetKey>(*asked.command))
       return got == error_of(asked, "accounts of this exchange have no keys");
@@ -204,7 +211,7 @@ class Checker {
         bound = {places_[source].end, source};
     };
     for (const std::size_t i : by_call) {
-      const Request& request = requests_[i];
+      const RecordedRequest& request = requests_[i];
       for (; returned < by_return.size() && *requests_[by_return[returned]].answered < request.call;
            ++returned)
         raise(passed, by_return[returned]);
@@ -217,7 +224,7 @@ class Checker {
       }
       if (const auto [before, first] = last_of_client.try_emplace({request.run, request.client}, i);
           !first) {
-        const Request& previous = requests_[before->second];
+        const RecordedRequest& previous = requests_[before->second];
         if (previous.answered && *previous.answered <= request.call)
           raise(earliest, before->second);
         before->second = i;
@@ -232,7 +239,7 @@ class Checker {
 
   // "before FILE:9, which …"
   std::string too_late(std::size_t request, const Bound& earliest) const {
-    const Request &later = requests_[request], &before = requests_[earliest.source];
+    const RecordedRequest &later = requests_[request], &before = requests_[earliest.source];
     std::ostringstream text;
     text << "before that of " << before.line << " ("
          << history::describe(commits_, earliest.version - 1) << "), ";
@@ -244,7 +251,7 @@ class Checker {
   }
 
   void check_connection(std::size_t before, std::size_t request) {
-    const Request &earlier = requests_[before], &later = requests_[request];
+    const RecordedRequest &earlier = requests_[before], &later = requests_[request];
     if (later.answered && (!earlier.answered || *earlier.answered > *later.answered))
       find(request, "was answered before " + earlier.line +
                         ", which was sent before it on the same connection");
@@ -276,14 +283,14 @@ class Checker {
       const auto found =
           std::lower_bound(from.begin(), from.end(), time,
                            [](const auto& one, std::int64_t t) { return one.first < t; });
-      return found == from.end() ? Bound{never} : found->second;
+      return found == from.end() ? Bound{no_version} : found->second;
     }
   };
 
   void note_successors(const std::vector<std::size_t>& by_call) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> sent;
     for (const std::size_t i : by_call) {
-      const Request& request = requests_[i];
+      const RecordedRequest& request = requests_[i];
       const std::int64_t number = ++sent[{request.run, request.connection}];
       number_on_connection_[i] = number;
       if (!places_[i].known()) continue;
@@ -299,7 +306,7 @@ class Checker {
 
   // The last version at which this request may stand.
   Bound latest_of(std::size_t index) {
-    const Request& request = requests_[index];
+    const RecordedRequest& request = requests_[index];
     Bound latest{commits_.size()};
     for (const Bound& bound :
          {all_.earliest(*request.answered + 1),
@@ -312,7 +319,7 @@ class Checker {
 
   // --- replies that changed nothing ---
 
-  bool right_at(const Request& request, Version version) {
+  bool right_at(const RecordedRequest& request, Version version) {
     for (std::size_t element = 0; element < request.elements.size(); ++element)
       if (wanted_reply(request, element, nullptr, version) != request.replies[element])
         return false;
@@ -320,7 +327,7 @@ class Checker {
   }
 
   // The first version from `from` to `to` at which the model gives these replies.
-  std::optional<Version> first_right(const Request& request, Version from, Version to) {
+  std::optional<Version> first_right(const RecordedRequest& request, Version from, Version to) {
     for (Version version = boundary_[from]; version <= to;) {
       if (right_at(request, version)) return version;
       const Version next = next_change(request, version);
@@ -331,7 +338,7 @@ class Checker {
   }
 
   void place(std::size_t index, const Bound& earliest) {
-    const Request& request = requests_[index];
+    const RecordedRequest& request = requests_[index];
     places_[index] = {earliest.version, earliest.version};
     if (!comparable(index)) return;
     // Of what was acknowledged as a change, and has no commit, matching has spoken.
@@ -350,7 +357,7 @@ class Checker {
   }
 
   std::string what_is_wrong(std::size_t index, const Bound& earliest, const Bound& latest) {
-    const Request& request = requests_[index];
+    const RecordedRequest& request = requests_[index];
     std::size_t element = 0;
     const Version now = std::min(earliest.version, latest.version);
     while (element + 1 < request.elements.size() &&
@@ -362,7 +369,7 @@ class Checker {
             earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
       const Version until = next_change(request, *old);
       return got + ": stale. It was so until " +
-             (until == never ? "the end" : history::describe(commits_, until - 1)) +
+             (until == no_version ? "the end" : history::describe(commits_, until - 1)) +
              ", and this request comes later, as it may not stand " + too_late(index, earliest) +
              "; then " + right + " is right";
     }
@@ -376,9 +383,9 @@ class Checker {
     return got + ", which is so at no place of the commit order; right is " + right;
   }
 
-  Version next_change(const Request& request, Version version) const {
-    Version next = never;
-    for (const RequestElement& element : request.elements)
+  Version next_change(const RecordedRequest& request, Version version) const {
+    Version next = no_version;
+    for (const AskedElement& element : request.elements)
       if (element.command) next = std::min(next, model_.next_change(*element.command, version));
     return next;
   }
@@ -399,7 +406,7 @@ class Checker {
     }
   }
 
-  const std::vector<Request>& requests_;
+  const std::vector<RecordedRequest>& requests_;
   const std::vector<Batch>& journal_;
   const TradingDay trading_day_;
   std::vector<Commit> commits_;
@@ -418,7 +425,7 @@ class Checker {
 
 }  // namespace
 
-Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal,
+Verdict check(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
               TradingDay trading_day) {
   return Checker(requests, journal, trading_day).run();
 }

@@ -24,7 +24,7 @@ struct Verdict {
   std::size_t not_compared = 0;
 };
 
-Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal,
+Verdict check(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
               TradingDay trading_day = TradingDay::of_requests);
 
 }  // namespace exchange::history

@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? exit_ok : exit_unusable;
   }
   try {
-    std::vector<Request> requests;
+    std::vector<RecordedRequest> requests;
     std::uint64_t runs = 0;
     for (const std::string& file : files) {
       std::ifstream in(file);

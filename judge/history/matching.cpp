@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "judge/model/elements.hpp"
 #include "judge/model/print.hpp"
 
 namespace exchange::history {
@@ -40,7 +39,7 @@ bool is_of_server(const Command& command, TradingDay trading_day) {
 
 class Matcher {
  public:
-  Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits,
+  Matcher(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
           TradingDay trading_day, std::vector<Finding>& findings)
       : requests_(requests), commits_(commits), trading_day_(trading_day), findings_(findings) {
     keys_.reserve(commits.size());
@@ -197,10 +196,10 @@ class Matcher {
   }
 
   bool replies_fit(std::size_t request, const Elements& elements, std::size_t first) const {
-    const Request& asked = requests_[request];
+    const RecordedRequest& asked = requests_[request];
     for (std::size_t i = 0; i < elements.size(); ++i)
       if (asked.replies[elements[i]] !=
-          reply_element(commits_[first + i].outcome, asked.elements[elements[i]].echo))
+          reply_to(asked.elements[elements[i]], commits_[first + i].outcome))
         return false;
     return true;
   }
@@ -209,7 +208,7 @@ class Matcher {
   void note_times() {
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (commits_[commit].request != no_request) {
-        const Request& request = requests_[commits_[commit].request];
+        const RecordedRequest& request = requests_[commits_[commit].request];
         returned_.push_back({*request.answered, commit + 1});
         sent_.push_back({request.call, commit});
       }
@@ -255,7 +254,7 @@ class Matcher {
   }
 
   bool take_one(std::size_t request, std::size_t element) {
-    const Request& asked = requests_[request];
+    const RecordedRequest& asked = requests_[request];
     const std::string got = "got " + asked.replies[element];
     if (const auto same = by_key_.find(key_of(*asked.elements[element].command));
         same != by_key_.end()) {
@@ -284,7 +283,7 @@ class Matcher {
     // those sent first come first
     std::unordered_map<std::string, std::vector<std::size_t>> askers;
     for (const std::size_t request : unanswered)
-      for (const RequestElement& element : requests_[request].elements)
+      for (const AskedElement& element : requests_[request].elements)
         if (element.command) {
           std::vector<std::size_t>& same = askers[key_of(*element.command)];
           if (same.empty() || same.back() != request) same.push_back(request);
@@ -343,7 +342,7 @@ class Matcher {
     findings_.push_back({requests_[request].line, sentence});
   }
 
-  const std::vector<Request>& requests_;
+  const std::vector<RecordedRequest>& requests_;
   std::vector<Commit>& commits_;
   const TradingDay trading_day_;
   std::vector<Finding>& findings_;
@@ -390,7 +389,7 @@ std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
          key_of(one.command) + ")";
 }
 
-Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
               TradingDay trading_day, std::vector<Finding>& findings) {
   return Matcher(requests, commits, trading_day, findings).run();
 }

@@ -42,7 +42,7 @@ enum class TradingDay : bool { of_requests, of_timetable };
 // elements, by request and number, that were answered as an earlier sending of the same order, with
 // the same reference, was: they have no commit of their own.
 using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
-Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
               TradingDay trading_day, std::vector<Finding>& findings);
 
 // The name of a reply element: "opened".

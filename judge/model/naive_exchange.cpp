@@ -800,7 +800,7 @@ Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query 
 // --- versions ---
 
 Version NaiveExchange::next_change(const Command& command, Version at) const {
-  Version next = never;
+  Version next = no_version;
   const auto consider = [&](Version version) {
     if (version > at) next = std::min(next, version);
   };

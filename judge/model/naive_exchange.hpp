@@ -20,7 +20,7 @@ namespace exchange {
 
 // So many commands have been applied.
 using Version = std::size_t;
-inline constexpr Version never = SIZE_MAX;
+inline constexpr Version no_version = SIZE_MAX;
 
 class NaiveExchange {
  public:
@@ -55,7 +55,7 @@ class NaiveExchange {
   std::uint64_t executions() const { return takers_.size(); }
   // As it was sent first; null if this is no order but the number of a replace.
   const PlaceOrder* placed(OrderId id) const {
-    return orders_[id - 1].opened == never ? nullptr : &orders_[id - 1].placed;
+    return orders_[id - 1].opened == no_version ? nullptr : &orders_[id - 1].placed;
   }
   // It comes before those of its price with a higher one.
   OrderId place(OrderId id) const { return terms(orders_[id - 1], version_).place; }
@@ -123,11 +123,11 @@ class NaiveExchange {
     OrderId place;
   };
   struct Order {
-    PlaceOrder placed;       // as it was sent first
-    Version opened = never;  // never: refused, or the number of a replace
+    PlaceOrder placed;            // as it was sent first
+    Version opened = no_version;  // never: refused, or the number of a replace
     std::vector<Terms> terms;
     std::vector<Executed> executions;
-    Version canceled = never;
+    Version canceled = no_version;
     Shares canceled_shares;
     Timestamp canceled_at;
   };

@@ -8,13 +8,13 @@
 #include <set>
 #include <unordered_map>
 
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
 #include "judge/replay/balance_probe.hpp"
 #include "judge/replay/evidence.hpp"
 #include "judge/replay/order_ids.hpp"
 #include "judge/replay/replay.hpp"
 #include "judge/replay/reply_checks.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::judge {
 namespace {
@@ -416,7 +416,7 @@ void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint
     std::string queries;
     for (const std::uint32_t order : orders)
       queries += "<query id=\"" + evidence_.text_of_id(evidence_.orders[order].id) + "\"/>";
-    const std::string reply = ask_(client::transactions(account.id, queries) + "\n");
+    const std::string reply = ask_(write_transactions(account.id, queries) + "\n");
 
     const std::size_t fills_before = evidence_.fills.size();
     std::vector<std::uint32_t> refused;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/connection/requests.hpp"
 #include "client/connection/results.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::judge {
 namespace {
@@ -99,7 +99,7 @@ void BalanceProbe::run() {
   // created.
   const PlaceShares share{SymbolName(input_.probe_symbol), AccountId(input_.accounts.front().id),
                           Shares::whole(1)};
-  const std::string reply = ask_(client::creations(client::element_of(share), "") + "\n");
+  const std::string reply = ask_(write_creations(write_element(share), "") + "\n");
   client::ReplyElements elements(reply);
   client::ReplyElement element;
   if (!elements.next(element) || element.name != "created")
@@ -134,7 +134,7 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
     const std::size_t end = std::min(probes_.size(), first + probes_per_request);
     std::string orders;
     for (std::size_t i = first; i < end; ++i) orders += probes_[i].order;
-    const std::string reply = ask_(client::transactions(account.id, orders) + "\n");
+    const std::string reply = ask_(write_transactions(account.id, orders) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     std::size_t i = first;
@@ -198,7 +198,7 @@ void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_
                        std::int64_t price_units, bool must_open) {
   const PlaceOrder order({}, SymbolName(symbol), buy ? Side::buy : Side::sell,
                          Shares::from_units(shares_units), Price::from_units(price_units));
-  probes_.push_back({client::element_of(order), must_open, claim_});
+  probes_.push_back({write_element(order), must_open, claim_});
 }
 
 void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::string>& ids) {
@@ -206,7 +206,7 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
     const std::size_t end = std::min(ids.size(), first + probes_per_request);
     std::string cancels;
     for (std::size_t i = first; i < end; ++i) cancels += "<cancel id=\"" + ids[i] + "\"/>";
-    const std::string reply = ask_(client::transactions(account.id, cancels) + "\n");
+    const std::string reply = ask_(write_transactions(account.id, cancels) + "\n");
     client::ReplyElements elements(reply);
     client::ReplyElement element;
     Status state;

@@ -135,6 +135,7 @@ BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference, at_disconnect
 struct QueryOrder {
   static constexpr const char* word = "query";
   static constexpr bool changes_nothing = true;
+  static constexpr bool reply_may_be_long = true;
   AccountId account;
   OrderId order = 0;            // unless there is a reference
   bool of_any_account = false;  // --open-queries: else only its own orders
@@ -146,6 +147,7 @@ BOOST_DESCRIBE_STRUCT(QueryOrder, (), (account, order, of_any_account, reference
 // All open orders of the account, or of one symbol (E17).
 struct CancelAll {
   static constexpr const char* word = "cancel_all";
+  static constexpr bool reply_may_be_long = true;
   AccountId account;
   std::optional<SymbolName> symbol;
   bool operator==(const CancelAll&) const = default;
@@ -240,6 +242,11 @@ BOOST_DESCRIBE_STRUCT(BeginRound, (), (name))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
                              SetKey, SetAccount, AdjustCash, AdjustShares, BeginRound>;
+// A kind of command: its index in Command.
+using CommandKind = std::uint8_t;
+inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;
+template <class AnyCommand>
+inline constexpr CommandKind command_kind = boost::mp11::mp_find<Command, AnyCommand>::value;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
@@ -364,8 +371,13 @@ inline bool changed_state(const Outcome& outcome) {
 
 // Whether the core refuses the command where the reply to its request is too long already (R13). A
 // cancel of one order is executed all the same, and lists no executions.
+inline bool may_be_too_long(CommandKind kind) {
+  return boost::mp11::mp_with_index<command_kinds>(kind, [](auto index) {
+    return requires { boost::mp11::mp_at<Command, decltype(index)>::reply_may_be_long; };
+  });
+}
 inline bool may_be_too_long(const Command& command) {
-  return std::holds_alternative<QueryOrder>(command) || std::holds_alternative<CancelAll>(command);
+  return may_be_too_long(CommandKind(command.index()));
 }
 
 }  // namespace exchange

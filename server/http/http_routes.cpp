@@ -307,7 +307,7 @@ Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
 // The number of the order that the account calls so; 0 with the response that refuses it.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
     HttpRoutes& at, const HttpRequest& request, HttpPeer peer) {
-  HttpJsonRequest asked = read_http_json(request, JsonVerb::query, at.protocol);
+  HttpJsonRequest asked = read_http_json(request, {command_kind<QueryOrder>, "order"}, at.protocol);
   if (!asked.request.problem)  // only its number is wanted
     std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
   HttpResponse response =
@@ -494,10 +494,12 @@ struct Route {
   // From a view that is up to date, by a caller who has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
-  std::optional<JsonVerb> json = {};
+  std::optional<CommandKind> json = {};
   std::string_view parameters = {};  // of the query, with a space between them
   std::string_view rest = {};        // of the path, behind that segment
+  std::string_view member = {};      // of `json`: what that segment is
   bool takes_body() const { return methods == posting || methods == patching; }
+  CommandPath command() const { return {*json, member, takes_body()}; }
 };
 
 constexpr Route routes[] = {
@@ -507,9 +509,12 @@ constexpr Route routes[] = {
     {.path = "/api/openapi.json", .at_once = description},
     {.path = "/api/asyncapi.json", .at_once = description},
     {.path = "/api/symbols", .of_market = symbols, .parameters = "limit after"},
-    {.path = "/api/symbols", .methods = posting, .json = JsonVerb::create_symbol},
-    {.path = "/api/symbols", .methods = patching, .json = JsonVerb::set_instrument},
-    {.path = "/api/symbols/", .methods = patching, .json = JsonVerb::set_instrument},
+    {.path = "/api/symbols", .methods = posting, .json = command_kind<CreateSymbol>},
+    {.path = "/api/symbols", .methods = patching, .json = command_kind<SetInstrument>},
+    {.path = "/api/symbols/",
+     .methods = patching,
+     .json = command_kind<SetInstrument>,
+     .member = "symbol"},
     {.path = "/api/books/", .of_market = book, .parameters = "levels"},
     {.path = "/api/trades", .of_market = trades, .parameters = "sym limit"},
     {.path = "/api/days", .answer = closed_days},
@@ -517,31 +522,39 @@ constexpr Route routes[] = {
     {.path = "/api/moments", .answer = moments, .parameters = "day sym from at limit account"},
     {.path = "/api/leaderboard", .answer = leaderboard, .parameters = "round limit ids"},
     {.path = "/api/leaderboard.csv", .answer = leaderboard, .parameters = "round limit ids"},
-    {.path = "/api/rounds", .methods = posting, .json = JsonVerb::begin_round},
-    {.path = "/api/accounts", .methods = posting, .json = JsonVerb::create_account},
+    {.path = "/api/rounds", .methods = posting, .json = command_kind<BeginRound>},
+    {.path = "/api/accounts", .methods = posting, .json = command_kind<CreateAccount>},
     {.path = "/api/accounts/", .answer = account, .parameters = "positions_after orders_after"},
     {.path = "/api/accounts/",
      .answer = fills,
      .parameters = "after before limit",
      .rest = "/fills"},
-    {.path = "/api/accounts/", .methods = patching, .json = JsonVerb::set_account},
-    {.path = "/api/keys", .methods = posting, .json = JsonVerb::set_key},
-    {.path = "/api/adjustments/cash", .methods = posting, .json = JsonVerb::adjust_cash},
-    {.path = "/api/adjustments/shares", .methods = posting, .json = JsonVerb::adjust_shares},
-    {.path = "/api/orders", .methods = posting, .json = JsonVerb::place, .parameters = "account"},
+    {.path = "/api/accounts/",
+     .methods = patching,
+     .json = command_kind<SetAccount>,
+     .member = "account"},
+    {.path = "/api/keys", .methods = posting, .json = command_kind<SetKey>},
+    {.path = "/api/adjustments/cash", .methods = posting, .json = command_kind<AdjustCash>},
+    {.path = "/api/adjustments/shares", .methods = posting, .json = command_kind<AdjustShares>},
+    {.path = "/api/orders",
+     .methods = posting,
+     .json = command_kind<PlaceOrder>,
+     .parameters = "account"},
     {.path = "/api/orders",
      .methods = deleting,
-     .json = JsonVerb::cancel_all,
+     .json = command_kind<CancelAll>,
      .parameters = "account sym"},
     {.path = "/api/orders/", .answer = order, .parameters = "account limit before"},
     {.path = "/api/orders/",
      .methods = deleting,
-     .json = JsonVerb::cancel,
-     .parameters = "account"},
+     .json = command_kind<CancelOrder>,
+     .parameters = "account",
+     .member = "order"},
     {.path = "/api/orders/",
      .methods = patching,
-     .json = JsonVerb::replace,
-     .parameters = "account"},
+     .json = command_kind<ReplaceOrder>,
+     .parameters = "account",
+     .member = "order"},
     {.path = "/api/xml", .methods = posting, .answer = execute},
     {.path = "/api/admin/new-day", .methods = posting, .answer = new_day},
     {.path = "/ws", .at_once = websocket},
@@ -687,7 +700,7 @@ bool HttpRoutes::executes_at_once(const HttpRequest& request) const {
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, HttpPeer peer) {
-  HttpJsonRequest asked = read_http_json(request, *find_route(request)->json, protocol);
+  HttpJsonRequest asked = read_http_json(request, find_route(request)->command(), protocol);
   co_return co_await execute_http_json(entry, metrics, request, peer, std::move(asked));
 }
 
@@ -695,7 +708,7 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, HttpPeer p
   const Route& route = *find_route(request);
   if (route.json) {
     AddressTurns::Turn parsing = co_await turns.take(peer);
-    HttpJsonRequest asked = read_http_json(request, *route.json, protocol);
+    HttpJsonRequest asked = read_http_json(request, route.command(), protocol);
     parsing.end();  // the core may have to wait for its store
     co_return co_await execute_http_json(core, metrics, request, peer, std::move(asked));
   }

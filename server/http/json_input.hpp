@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "protocol/elements.hpp"
+#include "protocol/description.hpp"
 
 namespace exchange {
 

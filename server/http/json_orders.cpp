@@ -37,13 +37,11 @@ Credential operator_login(const HttpHeader& header) {
   return login;
 }
 
-HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
+HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
                                const ProtocolLimits& limits) {
   HttpJsonRequest asked;
-  const bool has_body =
-      verb != JsonVerb::cancel && verb != JsonVerb::cancel_all && verb != JsonVerb::query;
   auto [members, problem_of_body] =
-      has_body ? read_json(request.body()) : ReadJson{JsonInput::object(), {}};
+      path.has_body ? read_json(request.body()) : ReadJson{JsonInput::object(), {}};
   if (problem_of_body) {
     asked.request.problem = std::move(problem_of_body);
     return asked;
@@ -52,29 +50,24 @@ HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
     asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
     return asked;
   }
-  const std::string in_path =
-      verb == JsonVerb::replace || verb == JsonVerb::cancel || verb == JsonVerb::query ? "order"
-      : verb == JsonVerb::set_instrument && path_of(request) != "/api/symbols"         ? "symbol"
-      : verb == JsonVerb::set_account                                                  ? "account"
-                                                                                       : "";
-  if (!in_path.empty()) {
-    if (members.contains(in_path)) {
-      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the " + in_path};
+  if (const std::string member(path.member); !member.empty()) {
+    if (members.contains(member)) {
+      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the " + member};
       return asked;
     }
-    members[in_path] = last_segment(request);
+    members[member] = last_segment(request);
   }
   Problem& problem = asked.request.problem;
-  if (verb < JsonVerb::create_account)
+  if (describe_element(path.kind).root == Root::transactions)
     problem = take_parameter(request, "account", "account", members);
-  if (!problem && verb == JsonVerb::cancel_all)
+  if (!problem && path.kind == command_kind<CancelAll>)
     problem = take_parameter(request, "sym", "symbol", members);
   if (problem) return asked;
   auto given = read_basic_credentials(field_of(request, http::field::authorization));
   std::optional<AccountId> usual;
   if (given) usual = given->account;
   asked.request =
-      read_json_request(verb, members, usual, limits,
+      read_json_request(path.kind, members, usual, limits,
                         "cancel_on_disconnect needs a WebSocket, or the XML port", asked.commands);
   JsonRequest& read = asked.request;
   if (!read.problem && read.account && usual && !(*read.account == *usual)) {

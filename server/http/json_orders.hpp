@@ -18,9 +18,15 @@ struct HttpJsonRequest {
   std::vector<Credential> credentials;  // only if accounts have keys
 };
 
+// How a path asks for a command.
+struct CommandPath {
+  CommandKind kind;
+  std::string_view member = {};  // which the last segment is
+  bool has_body = false;
+};
 // The members of the body, of the path (`order`), and of the parameters `account` and `sym`. The
 // account may be that of the field Authorization, which has its key. Pure. Any thread.
-HttpJsonRequest read_http_json(const HttpRequest& request, JsonVerb verb,
+HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
                                const ProtocolLimits& limits);
 // Executes it and makes the response. Thread: that of `core`.
 boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,

@@ -8,35 +8,21 @@ namespace {
 using enum ErrorCode;
 namespace http = boost::beast::http;
 
-// Of an attribute: `price_max` of "price-max".
-struct MemberName {
-  std::array<char, 32> text{};
-  std::size_t size = 0;
-  constexpr operator std::string_view() const { return {text.data(), size}; }
-};
-template <class AnyCommand>
-consteval MemberName member_of(std::string_view attribute) {
-  constexpr bool is_of_account = std::is_same_v<AnyCommand, SetAccount> ||
-                                 std::is_same_v<AnyCommand, AdjustCash> ||
-                                 std::is_same_v<AnyCommand, AdjustShares>;
-  if (attribute == "sym") attribute = "symbol";
-  if (attribute == "amount") attribute = std::is_same_v<AnyCommand, AdjustCash> ? "cash" : "shares";
-  if (attribute == "id" && is_of_account) attribute = "account";
-  MemberName name;
-  for (const char c : attribute) name.text[name.size++] = c == '-' ? '_' : c;
-  return name;
-}
-
 // How a member is written. Numbers are strings, or whole numbers that every language has exactly.
 enum class Kind : std::uint8_t { text, decimal, count, truth };
 
-constexpr Kind kind_of(std::string_view attribute) {
-  for (const char* name : {"amount", "limit", "tick", "price-min", "price-max", "band", "lot",
-                           "order-max", "position-max"})
-    if (attribute == name) return Kind::decimal;
-  for (const char* name : {"from", "orders-max", "orders-per-second-max"})
-    if (attribute == name) return Kind::count;
-  return attribute == "post" || attribute == "cancel-orders" ? Kind::truth : Kind::text;
+constexpr Kind kind_of(ValueType type) {
+  switch (type) {
+    case ValueType::truth: return Kind::truth;
+    case ValueType::order:
+    case ValueType::count: return Kind::count;
+    case ValueType::shares:
+    case ValueType::positive:
+    case ValueType::cash:
+    case ValueType::shares_change:
+    case ValueType::cash_change: return Kind::decimal;
+    default: return Kind::text;
+  }
 }
 
 // The text that the attribute has in XML; nothing if the value is of another kind.
@@ -98,19 +84,18 @@ template <class AnyCommand>
 struct Members {
   std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
 
-  // `beside`: members that are no attributes. `without`: attributes that are no members.
-  Problem read(const JsonInput& object, Names beside, Names without = {}) {
+  // `beside`: members that are no attributes.
+  Problem read(const JsonInput& object, Names beside) {
     if (!object.is_object()) return {unexpected_content, "expected an object"};
     for (const auto& [name, value] : object.items()) {
       if (has(beside, name)) continue;
       bool known = false;
       Problem problem;
       for_each_attribute<AnyCommand>([&](auto at) {
-        constexpr std::string_view attribute = attributes_of<AnyCommand>[at].name;
-        constexpr MemberName member = member_of<AnyCommand>(attribute);
-        if (member != std::string_view(name) || has(without, attribute)) return;
+        constexpr auto& attribute = attributes_of<AnyCommand>[at];
+        if (attribute.member.empty() || attribute.member != name) return;
         known = true;
-        constexpr Kind kind = kind_of(attribute);
+        constexpr Kind kind = kind_of(attribute.value.type);
         texts[at] = text_of(value, kind);
         if (texts[at]) return;
         const bool is_number = kind == Kind::decimal || kind == Kind::count;
@@ -128,9 +113,8 @@ struct Members {
     Problem problem;
     for_each_attribute<AnyCommand>([&](auto at) {
       constexpr auto& attribute = attributes_of<AnyCommand>[at];
-      constexpr MemberName member = member_of<AnyCommand>(attribute.name);
       if (!problem && attribute.presence == Presence::required && !texts[at])
-        problem = missing_member(member);
+        problem = missing_member(attribute.member);
     });
     return problem;
   }
@@ -138,9 +122,8 @@ struct Members {
     Problem problem;
     for_each_attribute<AnyCommand>([&](auto at) {
       constexpr auto& attribute = attributes_of<AnyCommand>[at];
-      if (problem || attribute.read == nullptr || !texts[at]) return;
-      constexpr MemberName member = member_of<AnyCommand>(attribute.name);
-      problem = attribute.read(*texts[at], command, member);
+      if (problem || attribute.value.read == nullptr || !texts[at]) return;
+      problem = attribute.value.read(*texts[at], command, attribute.member);
     });
     return problem;
   }
@@ -174,7 +157,7 @@ Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& 
   if (Problem problem = members.missing()) return problem;
   const auto& type = members.texts[place<PlaceOrder>("type")];
   const Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
-                                    members.texts[place<PlaceOrder>("limit")].has_value(), order);
+                                    members.texts[place<PlaceOrder>("limit")].has_value());
   if (problem) return problem.code == missing_attribute ? missing_member("limit") : problem;
   order.symbol_must_exist = limits.refuse_unknown_symbols;
   return members.into(order);
@@ -214,9 +197,8 @@ Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCo
                       std::vector<Command>& commands) {
   Members<AnyCommand> members;
   constexpr bool has_side = requires { command.side; };
-  const Problem problem = has_side
-                              ? members.read(object, {"side", "account", "order"}, {"id", "ref"})
-                              : members.read(object, {"account", "order"}, {"id", "ref"});
+  const Problem problem = has_side ? members.read(object, {"side", "account", "order"})
+                                   : members.read(object, {"account", "order"});
   if (problem) return problem;
   const auto order = object.find("order");
   if (order == object.end()) return missing_member("order");
@@ -343,9 +325,8 @@ Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<C
   if (Problem problem = members.into(change)) return problem;
   for_each_attribute<AnyCommand>([&](auto at) {
     constexpr auto& attribute = attributes_of<AnyCommand>[at];
-    constexpr MemberName member = member_of<AnyCommand>(attribute.name);
     if (attribute.repeated == Repeated::before_id && members.texts[at])
-      request.named[std::string(member)] = *members.texts[at];
+      request.named[std::string(attribute.member)] = *members.texts[at];
   });
   commands.emplace_back(std::move(change));
   return {};
@@ -360,34 +341,53 @@ Problem read_ties(const JsonInput& object, const char* tie_problem, JsonRequest&
   return {};
 }
 
-Problem read(JsonVerb verb, const JsonInput& object, const std::optional<AccountId>& usual,
-             const ProtocolLimits& limits, const char* tie_problem, JsonRequest& request,
-             std::vector<Command>& commands) {
-  if (!object.is_object()) return {unexpected_content, "expected an object"};
-  if (verb >= JsonVerb::create_account) request.named = Json::object();
-  switch (verb) {
-    case JsonVerb::create_account: return read_account(object, limits, request, commands);
-    case JsonVerb::create_symbol: return read_symbol(object, limits, request, commands);
-    case JsonVerb::set_instrument: return read_change<SetInstrument>(object, request, commands);
-    case JsonVerb::set_key: return read_set_key(object, usual, limits, request, commands);
-    case JsonVerb::set_account: return read_change<SetAccount>(object, request, commands);
-    case JsonVerb::adjust_cash: return read_change<AdjustCash>(object, request, commands);
-    case JsonVerb::adjust_shares: return read_change<AdjustShares>(object, request, commands);
-    case JsonVerb::begin_round: return read_change<BeginRound>(object, request, commands);
-    default: break;
+struct RequestReader {
+  const JsonInput& object;
+  const std::optional<AccountId>& usual;
+  const ProtocolLimits& limits;
+  const char* tie_problem;
+  JsonRequest& request;
+  std::vector<Command>& commands;
+
+  template <class AnyCommand>
+  Problem operator()(boost::mp11::mp_identity<AnyCommand>) const {
+    if constexpr (request_element<AnyCommand>.message.empty()) {
+      ENSURE(!"no message of JSON asks for it");
+    } else if constexpr (request_element<AnyCommand>.root == Root::create) {
+      request.named = Json::object();
+      return read_creation<AnyCommand>();
+    } else {
+      if (Problem problem = read_whose(object, usual, request)) return problem;
+      if (Problem problem = read_ties(object, tie_problem, request)) return problem;
+      return read_of_account<AnyCommand>();
+    }
   }
-  if (Problem problem = read_whose(object, usual, request)) return problem;
-  if (Problem problem = read_ties(object, tie_problem, request)) return problem;
-  switch (verb) {
-    case JsonVerb::place: return read_place(object, limits, request, commands);
-    case JsonVerb::replace: return read_of_order(object, request, ReplaceOrder{}, commands);
-    case JsonVerb::cancel: return read_of_order(object, request, CancelOrder{}, commands);
-    case JsonVerb::query:
+
+ private:
+  template <class AnyCommand>
+  Problem read_creation() const {
+    if constexpr (std::is_same_v<AnyCommand, CreateAccount>)
+      return read_account(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, CreateSymbol>)
+      return read_symbol(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, SetKey>)
+      return read_set_key(object, usual, limits, request, commands);
+    else
+      return read_change<AnyCommand>(object, request, commands);
+  }
+  template <class AnyCommand>
+  Problem read_of_account() const {
+    if constexpr (std::is_same_v<AnyCommand, PlaceOrder>)
+      return read_place(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, CancelAll>)
+      return read_cancel_all(object, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, QueryOrder>)
       return read_of_order(object, request, QueryOrder{.of_any_account = limits.open_queries},
                            commands);
-    default: return read_cancel_all(object, request, commands);
+    else
+      return read_of_order(object, request, AnyCommand{}, commands);
   }
-}
+};
 
 Json status_json(const Status& status) {
   constexpr std::size_t listed_max = 1'000;  // each is some 70 bytes
@@ -412,14 +412,6 @@ struct OutcomeJson {
   Json operator()(const Rejected& rejected) const {
     return error_object(sentence_of(rejected), code_of(rejected.reason));
   }
-  Json operator()(const Created&) const { return Json::object(); }
-  Json operator()(const Uncrossed& uncrossed) const {
-    return {{"price", to_string(uncrossed.price)}, {"volume", to_string(uncrossed.shares)}};
-  }
-  Json operator()(const Opened& opened) const { return {{"order", opened.order}}; }
-  Json operator()(const OpenedBefore& opened) const {
-    return {{"order", opened.order}, {"repeated", true}};
-  }
   Json operator()(const Status& status) const { return status_json(status); }
   Json operator()(const Canceled& canceled) const { return status_json(canceled.status); }
   Json operator()(const CanceledAll& canceled) const {
@@ -427,8 +419,25 @@ struct OutcomeJson {
     for (const Status& status : canceled.orders) orders.push_back(status_json(status));
     return {{"orders", std::move(orders)}};
   }
-  Json operator()(const Replaced& replaced) const { return {{"order", replaced.order}}; }
   Json operator()(const NotInMemory&) const { ENSURE(!"the order reader has replaced it"); }
+  // What is its attributes.
+  template <class AnyOutcome>
+  Json operator()(const AnyOutcome& outcome) const {
+    Json json = Json::object();
+    for_each_outcome_attribute<AnyOutcome>([&](auto place) {
+      constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
+      std::string text;
+      attribute.write(outcome, text);
+      Json& member = json[std::string(attribute.member)];
+      if constexpr (attribute.type == ValueType::order)
+        member = std::stoull(text);
+      else if constexpr (attribute.type == ValueType::truth)
+        member = text == word_of(true);
+      else
+        member = std::move(text);
+    });
+    return json;
+  }
 };
 
 Json outcome_json(const Outcome& outcome) { return std::visit(OutcomeJson{}, outcome); }
@@ -459,12 +468,15 @@ Problem read_order_name(std::string_view text, OrderName& name) {
   return {};
 }
 
-JsonRequest read_json_request(JsonVerb verb, const JsonInput& members,
+JsonRequest read_json_request(CommandKind kind, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands) {
   JsonRequest request;
   const std::size_t before = commands.size();
-  request.problem = read(verb, members, usual, limits, tie_problem, request, commands);
+  request.problem =
+      members.is_object()
+          ? with_kind(kind, RequestReader{members, usual, limits, tie_problem, request, commands})
+          : Problem{unexpected_content, "expected an object"};
   if (request.problem) commands.erase(commands.begin() + std::ptrdiff_t(before), commands.end());
   request.commands = commands.size() - before;
   return request;

@@ -1,8 +1,7 @@
 #pragma once
-// Requests in JSON as commands (docs/http-api.md), by the tables of attributes that the elements of
-// XML have too (protocol/elements.hpp), and outcomes as JSON. A member has the name of its
-// attribute, but for `symbol` (sym), `side` with `shares` (amount, whose sign is the side), and
-// `order` (id, or ref). Decimals are strings, or whole numbers. Pure.
+// Requests in JSON as commands (docs/http-api.md), and outcomes as JSON, by the description of the
+// protocol (protocol/description.hpp). What JSON writes otherwise than XML: `side` beside `shares`
+// (amount, whose sign is the side), `order` (id, or ref), and lists. Pure.
 
 #include <boost/beast/http/status.hpp>
 #include <nlohmann/json.hpp>
@@ -15,17 +14,12 @@
 #include "base/described.hpp"
 #include "http/json_input.hpp"
 #include "protocol/credentials.hpp"
-#include "protocol/elements.hpp"
+#include "protocol/description.hpp"
 #include "protocol/limits.hpp"
 
 namespace exchange {
 
 using Json = nlohmann::ordered_json;  // what is written; json_input.hpp: what is read
-
-// What is asked. The names are those of messages of the WebSocket.
-BOOST_DEFINE_FIXED_ENUM_CLASS(JsonVerb, std::uint8_t, place, replace, cancel, cancel_all, query,
-                              create_account, create_symbol, set_instrument, set_key, set_account,
-                              adjust_cash, adjust_shares, begin_round)
 
 struct JsonResponse {
   boost::beast::http::status status;
@@ -49,9 +43,10 @@ struct JsonRequest {
   std::optional<std::vector<Problem>> problems_of_list;              // one for each order of a list
 };
 
-// Reads the members of a request, and appends its commands. `usual`: the account that asks, if it
+// Reads the members of a request for a command of this kind, or for several, and appends them.
+// `usual`: the account that asks, if it
 // is not the operator. `tie_problem`: why no orders can end with this connection, or null.
-JsonRequest read_json_request(JsonVerb verb, const JsonInput& members,
+JsonRequest read_json_request(CommandKind kind, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands);
 

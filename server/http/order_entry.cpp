@@ -13,12 +13,11 @@ namespace {
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view login = "login";
 
-std::optional<JsonVerb> verb_of(std::string_view name) {
-  std::optional<JsonVerb> verb;
-  boost::mp11::mp_for_each<EnumeratorsOf<JsonVerb>>([&](auto one) {
-    if (name == one.name) verb = one.value;
-  });
-  return verb;
+std::optional<CommandKind> find_kind(std::string_view message) {
+  for (CommandKind kind = 0; kind < command_kinds; ++kind)
+    if (const auto& named = describe_element(kind).message; !named.empty() && message == named)
+      return kind;
+  return {};
 }
 
 bool is_id(const JsonInput& id) {
@@ -30,8 +29,9 @@ bool is_id(const JsonInput& id) {
 
 std::string expected() {
   std::string sentence = "expected \"id\", and one of \"login\"";
-  boost::mp11::mp_for_each<EnumeratorsOf<JsonVerb>>(
-      [&](auto one) { sentence += std::string(", \"") + one.name + "\""; });
+  for (CommandKind kind = 0; kind < command_kinds; ++kind)
+    if (const auto& message = describe_element(kind).message; !message.empty())
+      sentence += ", \"" + std::string(message) + "\"";
   return sentence;
 }
 
@@ -47,10 +47,10 @@ std::optional<OrderMessage> read_order_message(JsonInput& message) {
   OrderMessage read;
   bool asks = false;
   for (auto& [name, value] : message.items()) {
-    const auto verb = verb_of(name);
-    if (name != login && !verb) continue;
+    const auto kind = find_kind(name);
+    if (name != login && !kind) continue;
     asks = true;
-    read.verb = verb;
+    read.kind = kind;
     read.members = std::move(value);
   }
   const auto id = message.find("id");
@@ -146,9 +146,9 @@ void OrderEntry::read(OrderMessage& message) {
   read.id = std::move(message.id);
   if (message.problem)
     read.request.problem = std::move(message.problem);
-  else if (!message.verb)
+  else if (!message.kind)
     read_login(message.members, read);
-  if (!message.verb || read.request.problem) {
+  if (!message.kind || read.request.problem) {
     if (read.request.problem) Metrics::add(metrics_.client_errors);
     return;
   }
@@ -157,9 +157,9 @@ void OrderEntry::read(OrderMessage& message) {
           ? nullptr
           : "too many orders of this connection end with it; use another connection";
   const std::size_t first = commands_.size();
-  const bool names_any_account = *message.verb == JsonVerb::set_key && is_of_operator();
+  const bool names_any_account = *message.kind == command_kind<SetKey> && is_of_operator();
   read.request =
-      read_json_request(*message.verb, message.members, names_any_account ? std::nullopt : account_,
+      read_json_request(*message.kind, message.members, names_any_account ? std::nullopt : account_,
                         limits_, tie_problem, commands_);
   if (read.request.problem) Metrics::add(metrics_.client_errors);
   if (limits_.keys && read.request.commands > 0) add_credentials(read.request, first);

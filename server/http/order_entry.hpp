@@ -18,21 +18,20 @@
 
 namespace exchange {
 
-// A message as a request: {"id": ..., "VERB": {...}}.
+// A message as a request: {"id": ..., "MESSAGE": {...}}.
 struct OrderMessage {
-  JsonInput id;                  // a number or a string
-  std::optional<JsonVerb> verb;  // none: a login
-  JsonInput members;             // an object
-  Problem problem;               // without an id, it refuses the whole message
+  JsonInput id;                     // a number or a string
+  std::optional<CommandKind> kind;  // none: a login
+  JsonInput members;                // an object
+  Problem problem;                  // without an id, it refuses the whole message
   std::size_t bytes = 0;
   // Is a batch of its own: it waits for a key or counts for the requests behind it, or its reply
   // may be long (R13).
   bool is_alone() const {
-    return !verb || verb >= JsonVerb::create_account || verb == JsonVerb::query ||
-           verb == JsonVerb::cancel_all;
+    return !kind || describe_element(*kind).root == Root::create || may_be_too_long(*kind);
   }
 };
-// Nothing if the message has neither an id nor a verb.
+// Nothing if the message has neither an id nor the name of a request.
 std::optional<OrderMessage> read_order_message(JsonInput& message);
 
 class OrderEntry {

@@ -140,9 +140,6 @@ struct OutcomeWriter {
     else
       append_error(out, element, code, describe(rejected.reason));
   }
-  void operator()(const Created&) const { append_empty("<created", 0); }
-  void operator()(const Opened& opened) const { append_empty("<opened", opened.order); }
-  void operator()(const OpenedBefore& opened) const { append_empty("<opened", opened.order); }
   void operator()(const Status& status) const { append_status(out, "status", element, status); }
   void operator()(const Canceled& canceled) const {
     append_status(out, "canceled", element, canceled.status);
@@ -150,29 +147,41 @@ struct OutcomeWriter {
   void operator()(const CanceledAll& canceled) const {
     for (const Status& status : canceled.orders) append_status(out, "canceled", element, status);
   }
-  void operator()(const Replaced& replaced) const { append_empty("<replaced", replaced.order); }
-  void operator()(const Uncrossed& uncrossed) const {
-    append_tag("<created", 0);
-    out += " price=\"";
-    append_decimal(out, uncrossed.price);
-    out += "\" volume=\"";
-    append_decimal(out, uncrossed.shares);
-    out += "\"/>";
-  }
-  void append_empty(std::string_view tag, OrderId order) const {
-    append_tag(tag, order);
-    out += "/>";
-  }
-  void append_tag(std::string_view tag, OrderId order) const {
-    out += tag;
-    append_attributes(out, element, Repeated::before_id, order);
-  }
   void operator()(const NotInMemory&) const {
     ENSURE(false && "resolved before a reply is written");
+  }
+  // What is its attributes.
+  template <class AnyOutcome>
+  void operator()(const AnyOutcome& outcome) const {
+    out += '<';
+    out += reply_element<AnyOutcome>;
+    if constexpr (requires { outcome.order; })
+      append_attributes(out, element, Repeated::before_id, outcome.order);
+    else
+      append_attributes(out, element, Repeated::before_id, 0);
+    for_each_outcome_attribute<AnyOutcome>([&](auto place) {
+      constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
+      if constexpr (!attribute.name.empty() && attribute.name != "id") {
+        out += ' ';
+        out += attribute.name;
+        out += "=\"";
+        attribute.write(outcome, out);
+        out += '"';
+      }
+    });
+    out += "/>";
   }
 };
 
 }  // namespace
+
+void append_outcome(std::string& out, const RequestElement& element, const Outcome& outcome) {
+  std::visit(OutcomeWriter{out, element, false}, outcome);
+}
+
+void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {
+  append_error(out, element, "", sentence);
+}
 
 std::size_t append_results(std::string& out, const Request& request,
                            std::span<const RequestElement> elements,

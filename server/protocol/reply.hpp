@@ -15,4 +15,8 @@ std::size_t append_results(std::string& out, const Request& request,
                            std::span<const RequestElement> elements,
                            std::span<const Outcome> outcomes, bool length_first);
 
+// Appends the reply to one element, without a code: an outcome, or an error.
+void append_outcome(std::string& out, const RequestElement& element, const Outcome& outcome);
+void append_error(std::string& out, const RequestElement& element, std::string_view sentence);
+
 }  // namespace exchange

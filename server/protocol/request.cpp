@@ -75,6 +75,39 @@ class Reader {
     Problem (Reader::*read)(const pugi::xml_node&);
   };
 
+  // How the element of a command is read, in this root.
+  template <Root root, class AnyCommand>
+  static consteval auto reader() {
+    if constexpr (std::is_same_v<AnyCommand, CreateAccount>)
+      return &Reader::read_account;
+    else if constexpr (std::is_same_v<AnyCommand, CreateSymbol>)
+      return &Reader::read_symbol;
+    else if constexpr (std::is_same_v<AnyCommand, PlaceOrder>)
+      return &Reader::read_order;
+    else if constexpr (std::is_same_v<AnyCommand, CancelOrder>)
+      return &Reader::read_cancel;
+    else if constexpr (std::is_same_v<AnyCommand, QueryOrder>)
+      return &Reader::read_query;
+    else if constexpr (std::is_same_v<AnyCommand, ReplaceOrder>)
+      return &Reader::read_replace;
+    else if constexpr (std::is_same_v<AnyCommand, SetKey>)
+      return root == Root::create ? &Reader::read_key_of_account : &Reader::read_own_key;
+    else
+      return &Reader::read_simple<AnyCommand>;
+  }
+  template <Root root>
+  static consteval auto children_of() {
+    std::array<Child, command_kinds> children{};
+    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<command_kinds>>([&](auto kind) {
+      using AnyCommand = boost::mp11::mp_at_c<Command, kind>;
+      constexpr bool is_child = request_element<AnyCommand>.root == root ||
+                                (std::is_same_v<AnyCommand, SetKey> && root == Root::transactions);
+      if constexpr (is_child)
+        children[kind] = {request_element<AnyCommand>.name, reader<root, AnyCommand>()};
+    });
+    return children;
+  }
+
   // Text between the children is ignored: known clients write remarks there.
   Problem for_each_child(const pugi::xml_node& parent, std::span<const Child> known) {
     for (const auto& child : parent.children()) {
@@ -101,7 +134,7 @@ class Reader {
   template <class AnyCommand>
   RequestElement& add(const pugi::xml_node& node) {
     RequestElement& element = elements_.emplace_back();
-    element.kind = RequestElement::kind_of<AnyCommand>;
+    element.kind = command_kind<AnyCommand>;
     for (auto attribute = node.first_attribute(); attribute;
          attribute = attribute.next_attribute()) {
       const std::string_view name = attribute.name();
@@ -124,9 +157,9 @@ class Reader {
   Problem read_values(const RequestElement& element, AnyCommand& command) {
     if constexpr (first < std::min(last, std::size(attributes_of<AnyCommand>))) {
       constexpr auto& attribute = attributes_of<AnyCommand>[first];
-      if (attribute.read != nullptr && element.has(first))
+      if (attribute.value.read != nullptr && element.has(first))
         if (Problem problem =
-                attribute.read(resolved(element.values[first]), command, attribute.name))
+                attribute.value.read(resolved(element.values[first]), command, attribute.name))
           return problem;
       return read_values<first + 1, last>(element, command);
     }
@@ -150,14 +183,7 @@ class Reader {
   // --- <create> ---
 
   Problem read_creations(const pugi::xml_node& root) {
-    static constexpr Child children[] = {{"account", &Reader::read_account},
-                                         {"symbol", &Reader::read_symbol},
-                                         {"instrument", &Reader::read_simple<SetInstrument>},
-                                         {"set-key", &Reader::read_key_of_account},
-                                         {"set-account", &Reader::read_simple<SetAccount>},
-                                         {"adjust-cash", &Reader::read_simple<AdjustCash>},
-                                         {"adjust-shares", &Reader::read_simple<AdjustShares>},
-                                         {"begin-round", &Reader::read_simple<BeginRound>}};
+    static constexpr auto children = children_of<Root::create>();
     if (credentials_ == nullptr) return for_each_child(root, children);
     AccountId by = operator_id;
     if (const std::string_view raw = raw_attribute(root, "id"); raw.data() != nullptr)
@@ -176,9 +202,9 @@ class Reader {
     if (Problem problem = content_problem(node)) return problem;
     CreateAccount create;
     if (Problem problem = read_values(element, create)) return problem;
-    if (credentials_ != nullptr)
-      if (Problem problem = read_key(element.values[place<CreateAccount>("key")], create.account))
-        return problem;
+    const std::string_view key = element.values[place<CreateAccount>("key")];
+    if (credentials_ != nullptr && (limits_.keys || key.data() != nullptr))
+      if (Problem problem = read_key(key, create.account)) return problem;
     commands_.emplace_back(std::move(create));
     return {};
   }
@@ -198,7 +224,8 @@ class Reader {
   }
 
   Problem read_symbol(const pugi::xml_node& node) {
-    static constexpr Child children[] = {{"account", &Reader::read_placement}};
+    static constexpr Child children[] = {
+        {request_element<PlaceShares>.name, &Reader::read_placement}};
     raw_symbol_ = raw_attribute(node, "sym");
     symbol_problem_ = raw_symbol_.data() == nullptr
                           ? missing_problem("sym")
@@ -275,11 +302,7 @@ class Reader {
   // --- <transactions> ---
 
   Problem read_transactions(const pugi::xml_node& root) {
-    static constexpr Child children[] = {{"order", &Reader::read_order},
-                                         {"query", &Reader::read_query},
-                                         {"cancel", &Reader::read_cancel},
-                                         {"replace", &Reader::read_replace},
-                                         {"set-key", &Reader::read_own_key}};
+    static constexpr auto children = children_of<Root::transactions>();
     std::string_view raw_account = raw_attribute(root, "id");
     if (raw_account.data() == nullptr) raw_account = raw_attribute(root, "account");
     account_ = parse_account_id(resolved(raw_account));
@@ -312,8 +335,7 @@ class Reader {
     constexpr std::size_t type_at = place<PlaceOrder>("type");
     std::optional<std::string_view> type;
     if (element.has(type_at)) type = resolved(element.values[type_at]);
-    if (Problem problem = read_type(type, element.has(place<PlaceOrder>("limit")), order))
-      return problem;
+    if (Problem problem = read_type(type, element.has(place<PlaceOrder>("limit")))) return problem;
     if (Problem problem = content_problem(node)) return problem;
     order.account = *account_;
     order.symbol_must_exist = limits_.refuse_unknown_symbols;

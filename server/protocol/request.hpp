@@ -8,23 +8,21 @@
 #include <vector>
 
 #include "protocol/credentials.hpp"
-#include "protocol/elements.hpp"
+#include "protocol/description.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange {
 
 struct RequestElement {
-  // What it is read into, as index of Command; unknown if it is none of the known elements.
-  std::uint8_t kind = unknown;
+  // What it is read into; unknown if it is not one of the known elements.
+  CommandKind kind = unknown;
   // The attributes as the client wrote them, character references not resolved, at their places in
-  // the table (elements.hpp); null where absent.
+  // the table (description.hpp); null where absent.
   std::array<std::string_view, attributes_max> values{};
   std::string error;  // a sentence; empty where a command was added for this element
   ErrorCode code{};   // of the error, if there is one
 
-  static constexpr std::uint8_t unknown = std::variant_size_v<Command>;
-  template <class AnyCommand>
-  static constexpr std::uint8_t kind_of = boost::mp11::mp_find<Command, AnyCommand>::value;
+  static constexpr CommandKind unknown = command_kinds;
   bool has(std::size_t place) const { return values[place].data() != nullptr; }
 };
 
@@ -37,10 +35,10 @@ struct Request {
 };
 
 // Reads a document, adding its elements to `elements` and their commands, in the same order, to
-// `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets them;
-// else it may be null and nothing is asked of it. `text` is changed, and text[size] must be there
-// (XmlDocument::parse); views into it end up in `elements`. `tie_problem`, if not null, is
-// the error of orders that are to end with their connection.
+// `commands`. `credentials` gets the keys of accounts, which are required if
+// ProtocolLimits::keys is set. If it is null, accounts have no keys. `text` is changed, and
+// text[size] must be there (XmlDocument::parse); views into it end up in `elements`. `tie_problem`,
+// if not null, is the error of orders that are to end with their connection.
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
                      std::vector<Command>& commands, std::vector<Credential>* credentials = nullptr,

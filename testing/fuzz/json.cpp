@@ -53,11 +53,11 @@ void check_response(const JsonResponse& response) {
   HOLDS(refused == read.contains("error") && refused == read.contains("code"), text);
 }
 
-void check_request(JsonVerb verb, const JsonInput& members, const std::optional<AccountId>& usual,
-                   const char* tie_problem) {
+void check_request(CommandKind kind, const JsonInput& members,
+                   const std::optional<AccountId>& usual, const char* tie_problem) {
   std::vector<Command> commands{CreateSymbol{SymbolName("BEFORE")}};
   const JsonRequest request =
-      read_json_request(verb, members, usual, limits, tie_problem, commands);
+      read_json_request(kind, members, usual, limits, tie_problem, commands);
   HOLDS(commands.size() == 1 + request.commands, members.dump());
   commands.erase(commands.begin());
   HOLDS(!request.problem || (commands.empty() && !request.problem.sentence.empty()),
@@ -91,8 +91,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   HttpRequest http;
   http.body() = text;
   http.target("/api/orders/ref:mine?account=1");
-  for (const JsonVerb verb : {JsonVerb::place, JsonVerb::replace, JsonVerb::create_account}) {
-    const HttpJsonRequest asked = read_http_json(http, verb, fuzz::limits);
+  for (const CommandPath& path : {CommandPath{command_kind<PlaceOrder>, "", true},
+                                  CommandPath{command_kind<ReplaceOrder>, "order", true},
+                                  CommandPath{command_kind<CreateAccount>, "", true}}) {
+    const HttpJsonRequest asked = read_http_json(http, path, fuzz::limits);
     HOLDS(asked.commands.size() == asked.request.commands, std::string(text));
     if (is_refused) HOLDS(asked.request.problem, std::string(text));
   }
@@ -101,9 +103,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (std::optional<OrderMessage> message = read_order_message(json)) {
     HOLDS(subscription.kind == SubscriberRequest::Kind::unknown, std::string(text));
     HOLDS(message->problem || !message->id.is_null(), std::string(text));
-    if (!message->problem && message->verb) {
-      fuzz::check_request(*message->verb, message->members, AccountId("1"), nullptr);
-      fuzz::check_request(*message->verb, message->members, {}, "no connection");
+    if (!message->problem && message->kind) {
+      fuzz::check_request(*message->kind, message->members, AccountId("1"), nullptr);
+      fuzz::check_request(*message->kind, message->members, {}, "no connection");
     }
   }
   return 0;

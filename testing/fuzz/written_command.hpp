@@ -3,8 +3,8 @@
 // commands.
 
 #include "fuzz/fuzz.hpp"
-#include "judge/model/elements.hpp"
 #include "protocol/request.hpp"
+#include "protocol/request_writer.hpp"
 
 namespace exchange::fuzz {
 
@@ -15,8 +15,7 @@ inline std::string document_of(const Command& command) {
     else
       return AccountId();
   };
-  std::vector<std::string> echoes;
-  return request_document({command}, std::visit(account_of, command), echoes);
+  return write_request({&command, 1}, std::visit(account_of, command));
 }
 
 // The document must be one request of one command.

@@ -16,8 +16,6 @@ Struct draw(Source& source) {
   return value;
 }
 
-inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;
-
 // A command of this kind, an index of Command. Its members agree as requests have it: an order is
 // named by its reference or its id; only a market order has no limit, and it never rests; a
 // post-only one may.

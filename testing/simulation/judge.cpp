@@ -5,9 +5,9 @@
 #include <span>
 
 #include "journal/journal_record.hpp"
-#include "judge/model/elements.hpp"
 #include "judge/model/naive_exchange.hpp"
 #include "judge/model/print.hpp"
+#include "protocol/request_writer.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {
@@ -160,7 +160,7 @@ class Judge {
         violated("acknowledged, but not committed: " + std::string(reply));
       std::string expected = "<results>";
       for (std::size_t i = 0; i < request.commands.size(); ++i)
-        expected += reply_element(replied[i], request.echoes[i]);
+        expected += write_reply(request.commands[i], replied[i]);
       expected += end;
       if (reply != expected)
         violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "journal/journal_record.hpp"
-#include "judge/model/elements.hpp"
+#include "protocol/request_writer.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {
@@ -9,7 +9,7 @@ namespace {
 
 // Makes it one of a request by this account: the protocol has no order 0.
 void fit(Command& command, const AccountId& account) {
-  if (creates(command)) return;
+  if (is_creation(command)) return;
   const auto fit = [&](auto& one) {
     if constexpr (requires { one.account; }) one.account = account;
     if constexpr (requires { one.order; })
@@ -35,7 +35,7 @@ void aim(ReplaceOrder& replace, const Tables& tables, Scheduler& scheduler) {
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {
   AskedRequest asked;
-  const std::string xml = request_document(commands, account, asked.echoes);
+  const std::string xml = write_request(commands, account);
   asked.bytes = std::to_string(xml.size()) + "\n" + xml;
   asked.commands = std::move(commands);
   return asked;
@@ -55,7 +55,7 @@ AskedRequest World::first_request() {
 }
 
 AskedRequest World::next_request() {
-  if (scheduler.chance(30)) return {.bytes = "12\n<create></x>", .commands = {}, .echoes = {}};
+  if (scheduler.chance(30)) return {.bytes = "12\n<create></x>", .commands = {}};
   const OrderId orders = disk.archive.empty()
                              ? 0
                              : decode_journal_record(disk.archive.rbegin()->second.payload).orders;
@@ -64,7 +64,7 @@ AskedRequest World::next_request() {
   std::vector<Command> commands;
   for (std::uint64_t left = 1 + scheduler.below(4); left > 0;) {
     Command command = commands_.next(orders);
-    if (creates(command) != creation || std::holds_alternative<RecordEvents>(command) ||
+    if (is_creation(command) != creation || std::holds_alternative<RecordEvents>(command) ||
         std::holds_alternative<SetKey>(command))  // accounts have no keys
       continue;
     const bool queries = std::holds_alternative<QueryOrder>(command);

@@ -57,9 +57,8 @@ struct Pipe {
 };
 
 struct AskedRequest {
-  std::string bytes;                // with its length line
-  std::vector<Command> commands;    // none: it is malformed, and answered with one <error>
-  std::vector<std::string> echoes;  // of each command: what replies to it repeat
+  std::string bytes;              // with its length line
+  std::vector<Command> commands;  // none: it is malformed, and answered with one <error>
 };
 
 // One connection, for ever: what was asked on it and what came back.

@@ -103,8 +103,8 @@ Outcome FaultyExchange::apply_to(PlaceOrder& order, Timestamp now) {
 Outcome FaultyExchange::apply_to(ReplaceOrder& replace, Timestamp now) {
   const OrderId id = meant(replace, version());
   Order* const named = order(replace.account, id, version()) ? &orders_[id - 1] : nullptr;
-  if (named && named->canceled != never && does(Fault::replaced_after_cancel))
-    named->canceled = never;
+  if (named && named->canceled != no_version && does(Fault::replaced_after_cancel))
+    named->canceled = no_version;
   if (!changed_state(outcome(replace, version()))) return NaiveExchange::apply(replace, now);
   const Terms before = named->terms.back();
   const Shares executed_before = executed(*named, version());
@@ -152,7 +152,7 @@ Outcome FaultyExchange::apply_to(CancelOrder& cancel, Timestamp now) {
   canceled->status = reported(status);
   const bool goes_on = does(Fault::trades_after_cancel);
   if (goes_on) canceled_.emplace(id, status);
-  if (goes_on || does(Fault::cancels_nothing)) orders_[id - 1].canceled = never;
+  if (goes_on || does(Fault::cancels_nothing)) orders_[id - 1].canceled = no_version;
   const PlaceOrder& order = orders_[id - 1].placed;
   if (order.side == Side::buy && is(Fault::cancel_keeps_cash))
     take(order.account, money(status.canceled, terms(orders_[id - 1], version()).limit));

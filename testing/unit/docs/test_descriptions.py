@@ -1,19 +1,26 @@
-"""The table of paths in docs/http-api.md follows from openapi.json; the error codes and messages of both descriptions are those of the pages.
-WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_description writes the table."""
+"""The table of paths in docs/http-api.md follows from openapi.json; the error codes and messages of both descriptions are those of the pages; _described.py of the Python client is what describe writes.
+WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_description writes the table and that file."""
 
 import json
 import os
 import re
+import subprocess
 import unittest
+from pathlib import Path
 
 from tree import ROOT
 
 PAGE = ROOT / "docs/http-api.md"
-DESCRIPTIONS = ROOT / "server/http/descriptions"
+PYTHON = ROOT / "client/python/src/exchange_client/_described.py"
+DESCRIBE = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin") / "describe"
+
+
+def described(what):
+    return subprocess.run([DESCRIBE, what], check=True, capture_output=True, text=True).stdout
 
 
 def description(name):
-    return json.loads((DESCRIPTIONS / name).read_text())
+    return json.loads(described(ROOT / "server/http/descriptions" / name))
 
 
 def section(page, heading):
@@ -61,6 +68,13 @@ class Descriptions(unittest.TestCase):
             PAGE.write_text(text.replace(found, expected))
         else:
             self.assertEqual(found, expected, __doc__)
+
+    def test_the_tables_of_the_python_client_follow_from_the_description(self):
+        expected = described("--python")
+        if os.environ.get("WRITE"):
+            PYTHON.write_text(expected)
+        else:
+            self.assertEqual(PYTHON.read_text(), expected, __doc__)
 
     def test_the_description_has_the_error_codes_of_the_pages(self):
         codes = re.findall(r"^\| `([a-z_]+)` \|", section("protocol.md", "### Error codes"), re.M)

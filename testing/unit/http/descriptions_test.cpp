@@ -1,14 +1,13 @@
 // The descriptions for tools (docs/http-api.md) say what the tables of the server say.
 #include <boost/algorithm/string/case_conv.hpp>
-#include <boost/algorithm/string/replace.hpp>
 #include <boost/algorithm/string/split.hpp>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "base/embedded_file.hpp"
 #include "http/http_routes.hpp"
 #include "http/json_requests.hpp"
-#include "protocol/elements.hpp"
+#include "protocol/description.hpp"
 #include "unit/http/http_fixture.hpp"
 
 namespace exchange::testing {
@@ -17,8 +16,9 @@ namespace {
 using Names = std::set<std::string>;
 
 std::string file(const std::string& name) {
-  std::ifstream in(PROJECT_ROOT "/server/http/descriptions/" + name);
-  return {std::istreambuf_iterator<char>(in), {}};
+  for (const EmbeddedFile& one : description_files())
+    if (one.name == name) return std::string(one.content);
+  return {};
 }
 Json openapi() { return Json::parse(file("openapi.json")); }
 Json schema(const std::string& name) { return openapi()["components"]["schemas"][name]; }
@@ -29,16 +29,6 @@ Names members_of(const Json& schema) {
   return names;
 }
 
-// Of an element of XML: its attributes as members.
-template <class Command>
-Names members(Names beside) {
-  for (const auto& attribute : attributes_of<Command>)
-    beside.insert(attribute.name == "sym" ? "symbol"
-                  : attribute.name == "amount"
-                      ? "shares"
-                      : boost::replace_all_copy(std::string(attribute.name), "-", "_"));
-  return beside;
-}
 Names without(Names names, const Names& others) {
   for (const std::string& other : others) REQUIRE(names.erase(other) == 1);
   return names;
@@ -101,55 +91,34 @@ TEST_CASE("the description has the parameters that each path takes, and no other
   }
 }
 
-TEST_CASE("the description has the members and words of an order, and those of other requests") {
-  const Json order = schema("LimitOrder"), market = schema("MarketOrder");
-  const Names all = members<PlaceOrder>({"side", "account"});
-  CHECK(members_of(order) == all);
-  CHECK(members_of(market) == without(all, {"limit"}));
-  CHECK(members_of(schema("ListedLimitOrder")) == without(all, {"account"}));
-  CHECK(members_of(schema("ListedMarketOrder")) == without(all, {"account", "limit"}));
-  CHECK(order["properties"]["tif"]["enum"] == words_of<Lifetime>());
-  CHECK(schema("SelfTrade")["enum"] == words_of<SelfTrade>());
-  Json types = order["properties"]["type"]["enum"];
-  types.push_back(market["properties"]["type"]["enum"][0]);
-  CHECK(types == words_of<OrderType>());
-  CHECK(members_of(schema("Replacement")) ==
-        without(members<ReplaceOrder>({"side", "account"}), {"id", "ref"}));
-  CHECK(members_of(schema("Instrument")) == without(members<SetInstrument>({}), {"symbol"}));
-  CHECK(schema("Instrument")["properties"]["trading"]["enum"] == words_of<Trading>());
-  CHECK(members_of(schema("AccountRules")) == without(members<SetAccount>({}), {"id"}));
-  CHECK(schema("AccountRules")["properties"]["role"]["enum"] == words_of<Role>());
-  CHECK(schema("AccountRules")["properties"]["access"]["enum"] == words_of<Access>());
-  CHECK(members_of(schema("CashAdjustment")) ==
-        without(members<AdjustCash>({"account", "cash"}), {"id", "shares"}));
-  CHECK(members_of(schema("SharesAdjustment")) ==
-        without(members<AdjustShares>({"account"}), {"id"}));
-  CHECK(members_of(schema("NewKey")) == without(members<SetKey>({"account"}), {"id"}));
-  CHECK(members_of(schema("RevokedKey")) == without(members<SetKey>({"account"}), {"id", "key"}));
-  CHECK(members_of(schema("NewAccount")) == without(members<CreateAccount>({"account"}), {"id"}));
-}
-
-TEST_CASE("the description of the WebSocket has a message for each request, and its members") {
+TEST_CASE("the schemas of requests have the members of the protocol's description") {
+  const Names order{"account", "symbol", "side", "shares", "limit",
+                    "ref",     "tif",    "post", "type",   "stp"};
+  CHECK(members_of(schema("LimitOrder")) == order);
+  CHECK(members_of(schema("ListedMarketOrder")) == without(order, {"account", "limit"}));
+  CHECK(schema("LimitOrder")["properties"]["tif"]["enum"] == words_of<Lifetime>());
+  CHECK(schema("MarketOrder")["properties"]["tif"]["enum"] == Json{"ioc"});
+  CHECK(schema("Replacement")["required"] == Json{"side", "shares", "limit"});
+  CHECK(schema("NewAccount")["required"] == Json{"account", "balance"});
+  CHECK(members_of(schema("RevokedKey")) == Names{"account", "revoke"});
+  CHECK(!members_of(schema("Instrument")).contains("symbol"));
   const Json components = Json::parse(file("asyncapi.json"))["components"];
-  for (std::size_t i = 0; i < enumerators<JsonVerb>; ++i)
-    CHECK(components["messages"].contains(std::string(name_of(JsonVerb(i)))));
-  const auto is_described = [&](const char* name, const char* verb, const Names& real) {
-    CHECK(members_of(components["schemas"][name]["properties"][verb]) == real);
-  };
-  is_described("Place", "place",
-               members<PlaceOrder>({"side", "account", "orders", "cancel_on_disconnect"}));
-  is_described("Replace", "replace",
-               without(members<ReplaceOrder>({"side", "account", "order"}), {"id", "ref"}));
-  is_described("Cancel", "cancel",
-               without(members<CancelOrder>({"account", "order"}), {"id", "ref"}));
-  is_described("Query", "query", without(members<QueryOrder>({"account", "order"}), {"id", "ref"}));
+  for_each_kind([&](auto type) {
+    using Asked = typename decltype(type)::type;
+    const std::string message(request_element<Asked>.message);
+    if (message.empty()) return;
+    INFO(message);
+    const Json payload = components["messages"].at(message)["payload"];
+    const std::string name =
+        payload["$ref"].get<std::string>().substr(sizeof "#/components/schemas");
+    CHECK(components["schemas"].at(name)["properties"].contains(message));
+  });
+  CHECK(members_of(components["schemas"]["SetAccount"]["properties"]["set_account"]).size() ==
+        std::size(attributes_of<SetAccount>));
   for (const Json& shown : {schema("Account"), components["schemas"]["AccountSnapshot"],
                             components["schemas"]["Subscribed"], components["schemas"]["Rules"]})
     for_each_member<AccountRules>(
         [&](auto rule) { CHECK(shown["properties"].contains(std::string(rule.name))); });
-  is_described("SetInstrument", "set_instrument", members<SetInstrument>({}));
-  is_described("SetAccount", "set_account", without(members<SetAccount>({"account"}), {"id"}));
-  is_described("CancelAll", "cancel_all", without(members<CancelAll>({"account"}), {"all"}));
 }
 
 TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the limits of pages") {

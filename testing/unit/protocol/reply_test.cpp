@@ -8,7 +8,7 @@ using namespace exchange;
 namespace {
 
 template <class AnyCommand>
-constexpr std::uint8_t asked = RequestElement::kind_of<AnyCommand>;
+constexpr std::uint8_t asked = command_kind<AnyCommand>;
 
 std::string reply(const std::vector<RequestElement>& elements, const std::vector<Outcome>& outcomes,
                   bool length_first = false) {

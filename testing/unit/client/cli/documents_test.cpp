@@ -2,7 +2,7 @@
 #include "client/cli/documents.hpp"
 
 #include "catch.hpp"
-#include "client/connection/requests.hpp"
+#include "protocol/request_writer.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
@@ -89,7 +89,7 @@ TEST_CASE("an account that is an operator sends what is the operator's, with its
   CHECK(document_of(NewAccount{"1", "5"}, "key of one", by) ==
         R"(<create id="7" key="key of seven"><account id="1" balance="5" key="key of one"/>)"
         R"(</create>)");
-  CHECK(client::without_keys(document_of(NewKey{"1", ""}, "key of one", by)) ==
+  CHECK(without_keys(document_of(NewKey{"1", ""}, "key of one", by)) ==
         R"(<create id="7" key="…"><set-key id="1" key="…"/></create>)");
   CHECK(error(RevokedKey{"1"}, Sender{"key of seven", "seven"}) ==
         "account id must be 1 to 64 digits");
@@ -98,7 +98,7 @@ TEST_CASE("an account that is an operator sends what is the operator's, with its
 TEST_CASE("the terms of an order are attributes") {
   const NewOrder sell{Side::sell, "S", "5", "market", "R", "ioc", false, "cancel-resting"};
   CHECK(document_of(sell, "1") ==
-        R"(<transactions id="1"><order sym="S" amount="-5" type="market" ref="R" tif="ioc")"
+        R"(<transactions id="1"><order sym="S" amount="-5" ref="R" tif="ioc" type="market")"
         R"( stp="cancel-resting"/></transactions>)");
   CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", "fok"}, "1") ==
         "a market order cannot have tif gtc or fok");
@@ -159,11 +159,11 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   CHECK(
       document_of(ShowOrders{{"1"}}, "3", key) ==
       R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
-  CHECK(client::without_keys(document_of(NewAccount{"1", "5"}, key)) ==
+  CHECK(without_keys(document_of(NewAccount{"1", "5"}, key)) ==
         R"(<create><account id="1" balance="5" key="…"/></create>)");
-  CHECK(client::without_keys(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
+  CHECK(without_keys(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
-  CHECK(client::without_keys(document_of(ShowOrders{{"1"}}, "3")) ==
+  CHECK(without_keys(document_of(ShowOrders{{"1"}}, "3")) ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
   CHECK(document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"}) ==
         R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
@@ -171,8 +171,7 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
         R"(<create key="operator's"><symbol sym="S"/></create>)");
   CHECK(document_of(SetRules{"S", {}, {"halted"}}, Sender{"operator's"}) ==
         R"(<create key="operator's"><instrument sym="S" trading="halted"/></create>)");
-  CHECK(client::without_keys(
-            document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"})) ==
+  CHECK(without_keys(document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"})) ==
         R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");

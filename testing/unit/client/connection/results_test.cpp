@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "client/connection/requests.hpp"
+#include "protocol/request_writer.hpp"
 
 using namespace exchange;
 using namespace exchange::client;

@@ -505,17 +505,20 @@ TEST_CASE(
     INFO("round " << round);
     REQUIRE(story.findings() == "");
     // A query repeats an answer from before a change of which a third client saw the end.
+    const auto echo = [](const history::RecordedRequest& one) {
+      return reply_to(one.elements[0], Created());
+    };
     for (const std::size_t old : queries)
       for (const std::size_t late : queries) {
-        const history::Request &a = story.requests[old], &b = story.requests[late];
-        if (a.elements[0].echo != b.elements[0].echo || a.replies == b.replies ||
+        const history::RecordedRequest &a = story.requests[old], &b = story.requests[late];
+        if (echo(a) != echo(b) || a.replies == b.replies ||
             std::get<QueryOrder>(*a.elements[0].command).account.view() !=
                 std::get<QueryOrder>(*b.elements[0].command).account.view())
           continue;
         const bool between = std::any_of(queries.begin(), queries.end(), [&](std::size_t third) {
-          const history::Request& c = story.requests[third];
-          return c.replies == b.replies && c.elements[0].echo == b.elements[0].echo &&
-                 *a.answered < c.call && *c.answered < b.call;
+          const history::RecordedRequest& c = story.requests[third];
+          return c.replies == b.replies && echo(c) == echo(b) && *a.answered < c.call &&
+                 *c.answered < b.call;
         });
         if (!between) continue;
         Story lie = story;

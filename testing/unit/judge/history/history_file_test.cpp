@@ -11,10 +11,10 @@ using namespace exchange::history;
 
 namespace {
 
-std::vector<Request> read(const std::string& text) {
+std::vector<RecordedRequest> read(const std::string& text) {
   std::istringstream in(text);
   std::uint64_t runs = 0;
-  std::vector<Request> requests;
+  std::vector<RecordedRequest> requests;
   read_history(in, "h", runs, requests);
   return requests;
 }
@@ -38,12 +38,12 @@ TEST_CASE("a transcript is read back with every element, by the time of sending"
   CHECK((one.size() == 2 && lost == 0));
   std::ostringstream text;
   one.write(text, {"loadgen", "-c", "1"});
-  const std::vector<Request> requests = read(text.str());
+  const std::vector<RecordedRequest> requests = read(text.str());
   REQUIRE(requests.size() == 2);
   CHECK((requests[0].line == "h:2" && requests[0].client == 4 && requests[0].connection == 9 &&
          requests[0].call == 400 && !requests[0].answered));
   REQUIRE(requests[0].elements.size() == 2);
-  CHECK(requests[0].elements[0].echo == R"( sym="SPY" id="7")");
+  CHECK(reply_to(requests[0].elements[0], Created()) == R"(<created sym="SPY" id="7"/>)");
   CHECK(std::get<PlaceShares>(*requests[0].elements[0].command).shares == Shares::whole(5));
   CHECK(std::get<CreateSymbol>(*requests[0].elements[1].command).symbol == SymbolName("A"));
   CHECK((requests[1].run == 1 && requests[1].answered == 600));
@@ -61,7 +61,7 @@ TEST_CASE("replies that are no text and long ones are kept") {
   std::ostringstream text;
   transcript.write(text, {});
   CHECK(text.str().find(big) != std::string::npos);
-  const std::vector<Request> requests = read(text.str());
+  const std::vector<RecordedRequest> requests = read(text.str());
   REQUIRE(requests.size() == 2);
   CHECK((requests[1].replies.empty() && requests[1].answered == 8));
 }

@@ -54,7 +54,7 @@ class Story {
       answered = now_ + 20;
     }
     now_ = std::max(now_, answered);
-    Request& request = requests.emplace_back();
+    RecordedRequest& request = requests.emplace_back();
     request.line = "h:" + std::to_string(requests.size());
     request.client = client;
     request.run = 1;
@@ -111,7 +111,7 @@ class Story {
     return lie.findings();
   }
 
-  std::vector<Request> requests;
+  std::vector<RecordedRequest> requests;
   std::vector<Batch> journal;
 
  private:

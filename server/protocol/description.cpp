@@ -1,4 +1,4 @@
-#include "protocol/elements.hpp"
+#include "protocol/description.hpp"
 
 namespace exchange {
 namespace {
@@ -87,7 +87,7 @@ Problem read_value(std::string_view text, Price& value, std::string_view name) {
   return take(parse_price(text, Rounding::towards_zero), value, name, describe_shares_error);
 }
 
-Problem read_type(std::optional<std::string_view> text, bool has_limit, PlaceOrder& order) {
+Problem read_type(std::optional<std::string_view> text, bool has_limit) {
   OrderType type = OrderType::limit;
   if (text)
     if (Problem problem = read_value(*text, type, "type")) return problem;
@@ -134,11 +134,23 @@ Problem read_signed(std::string_view text, Adjust& adjust, Number& number, std::
 
 }  // namespace
 
+bool write_type(const PlaceOrder& order, std::string& text) {
+  return write_value(order.is_market() ? OrderType::market : OrderType::limit, text);
+}
+
 Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name) {
   return read_signed(text, adjust, adjust.cash, name);
 }
 Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name) {
   return read_signed(text, adjust, adjust.shares, name);
+}
+bool write_change(const AdjustCash& adjust, std::string& text) {
+  if (adjust.takes) text += '-';
+  return write_value(adjust.cash, text);
+}
+bool write_change(const AdjustShares& adjust, std::string& text) {
+  if (adjust.takes) text += '-';
+  return write_value(adjust.shares, text);
 }
 
 Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name) {
@@ -160,6 +172,25 @@ Problem read_post(std::string_view text, PlaceOrder& order, std::string_view nam
 Problem read_all(std::string_view text, CancelAll&, std::string_view) {
   if (text != "true") return {unknown_value, "all must be true"};
   return {};
+}
+bool write_all(const CancelAll& cancel, std::string& text) {
+  return !cancel.symbol && write_value(true, text);
+}
+
+bool read_outcome_value(std::string_view text, OrderId& value) {
+  const auto order = parse_order_id(text);
+  value = order.value_or(0);
+  return bool(order);
+}
+bool read_outcome_value(std::string_view text, Price& value) {
+  const auto price = parse_price(text);
+  value = price.value;
+  return bool(price);
+}
+bool read_outcome_value(std::string_view text, Shares& value) {
+  const auto shares = parse_shares(text);
+  value = shares.value;
+  return bool(shares);
 }
 
 }  // namespace exchange

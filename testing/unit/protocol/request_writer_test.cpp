@@ -1,11 +1,10 @@
 // Requests of the clients, as the server reads them.
-#include "client/connection/requests.hpp"
+#include "protocol/request_writer.hpp"
 
 #include "catch.hpp"
 #include "protocol/request.hpp"
 
 using namespace exchange;
-using namespace exchange::client;
 
 namespace {
 
@@ -61,7 +60,7 @@ TEST_CASE("the server reads each command as it was written") {
       AdjustShares{one, spy, false, Shares::whole(5), OrderReference("gift")},
       AdjustShares{one, spy, true, Shares::from_units(1)}};
   for (const Command& command : creations_) {
-    const std::string document = creations(element_of(command), "operator-1");
+    const std::string document = write_creations(write_element(command), "operator-1");
     INFO(document);
     CHECK(read(document).commands == std::vector{command});
   }
@@ -70,7 +69,7 @@ TEST_CASE("the server reads each command as it was written") {
       ReplaceOrder{one, Side::buy, 9, Shares::whole(3), Price::whole(2)}, CancelOrder{one, 9},
       CancelAll{one, spy}, QueryOrder{one, 9}};
   for (const Command& command : trades) {
-    const std::string document = transactions("1", element_of(command), "secret-of-1");
+    const std::string document = write_transactions("1", write_element(command), "secret-of-1");
     INFO(document);
     CHECK(read(document).commands == std::vector{command});
   }
@@ -78,9 +77,10 @@ TEST_CASE("the server reads each command as it was written") {
 
 TEST_CASE("a key is given, changed and revoked") {
   const std::string key = R"(a"b<c&d key=")";
-  const std::string elements = element_of(CreateAccount{one, Cash::whole(5)}, key) +
-                               element_of(SetKey{one}, "another key") + element_of(SetKey{one});
-  const Read found = read(creations(elements, ""));
+  const std::string elements = write_element(CreateAccount{one, Cash::whole(5)}, key) +
+                               write_element(SetKey{one}, "another key") +
+                               write_element(SetKey{one});
+  const Read found = read(write_creations(elements, ""));
   CHECK(found.commands ==
         std::vector<Command>{CreateAccount{one, Cash::whole(5)}, SetKey{one}, SetKey{one}});
   CHECK(found.keys == std::vector{key, std::string("another key")});

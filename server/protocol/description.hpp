@@ -1,0 +1,556 @@
+#pragma once
+// The protocol of requests and replies, described once (docs/protocol.md, docs/http-api.md): for
+// each command its element in XML, its message in JSON and a table of its attributes; for each
+// outcome likewise. Readers and writers of both formats follow from it (request.cpp,
+// request_writer.cpp, reply.cpp, http/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
+// and the tables of the Python client (describe.cpp). So an attribute is one line here, with a
+// read_value() and a write_value() if its type is new.
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "engine/commands.hpp"
+#include "protocol/error_code.hpp"
+#include "protocol/words.hpp"
+
+namespace exchange {
+
+// An error: its code, and its sentence, which is empty if there is none.
+struct Problem {
+  ErrorCode code{};
+  std::string sentence;
+  explicit operator bool() const { return !sentence.empty(); }
+};
+
+// What a value is; how it is written in JSON, and its schema, follow from it.
+enum class ValueType : std::uint8_t {
+  account,
+  symbol,
+  reference,
+  name,
+  key,
+  word,           // one of words<>
+  truth,          // in JSON: true or false
+  order,          // a whole number from 1
+  count,          // a whole number from 0
+  shares,         // from 0; also a price
+  positive,       // shares or a price above 0
+  cash,           // from 0
+  shares_change,  // below 0: so many are taken
+  cash_change
+};
+
+using AllowedWords = std::span<const std::string_view>;
+template <class Command>
+struct Value {
+  ValueType type;
+  // Sets what `text`, a value with its references resolved, says of `command`, or returns what is
+  // wrong. Null: the readers of the element read it.
+  Problem (*read)(std::string_view text, Command& command, std::string_view name) = nullptr;
+  // Appends the value; false: the command has none. Null: it is no part of the command.
+  bool (*write)(const Command& command, std::string& text) = nullptr;
+  AllowedWords words = {};
+};
+
+// Whether replies in XML repeat an attribute, as the client wrote it.
+enum class Repeated : std::uint8_t {
+  never,
+  in_errors,  // alone: other replies have the number of the order instead
+  before_id,  // in all; before the number of the order, where there is one
+  behind_id
+};
+enum class Presence : bool { optional, required };
+
+// One row of a table: attribute("tif", …).behind_id().usually("gtc").means("…").
+template <class Command>
+struct Attribute {
+  std::string_view name;  // in XML
+  Value<Command> value;
+  std::string_view member = name;  // in JSON; empty: the readers of JSON have it in another form
+  Repeated repeated = Repeated::never;
+  Presence presence = Presence::optional;
+  std::string_view usual = {};    // what it is if it is left out; writers then leave it out
+  std::string_view meaning = {};  // in a few words, for schemas and help
+
+  consteval Attribute required() const { return with(&Attribute::presence, Presence::required); }
+  consteval Attribute json(std::string_view name_) const { return with(&Attribute::member, name_); }
+  consteval Attribute in_errors() const { return with(&Attribute::repeated, Repeated::in_errors); }
+  consteval Attribute before_id() const { return with(&Attribute::repeated, Repeated::before_id); }
+  consteval Attribute behind_id() const { return with(&Attribute::repeated, Repeated::behind_id); }
+  consteval Attribute usually(std::string_view text) const { return with(&Attribute::usual, text); }
+  consteval Attribute means(std::string_view text) const { return with(&Attribute::meaning, text); }
+
+ private:
+  template <class Part>
+  consteval Attribute with(Part Attribute::*part, Part value_) const {
+    Attribute changed = *this;
+    changed.*part = value_;
+    return changed;
+  }
+};
+template <class Command>
+consteval Attribute<Command> attribute(std::string_view name, const Value<Command>& value) {
+  return {name, value};
+}
+
+// --- values ---
+
+Problem read_value(std::string_view text, AccountId& value, std::string_view name);
+Problem read_value(std::string_view text, SymbolName& value, std::string_view name);
+Problem read_value(std::string_view text, OrderReference& value, std::string_view name);
+Problem read_value(std::string_view text, AccountName& value, std::string_view name);
+Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name);  // from 1
+Problem read_value(std::string_view text, Cash& value, std::string_view name);           // from 0
+Problem read_value(std::string_view text, Shares& value, std::string_view name);         // from 0
+Problem read_value(std::string_view text, Price& value, std::string_view name);          // from 0
+template <class Value>
+requires(!words<Value>.empty()) Problem
+    read_value(std::string_view text, Value& value, std::string_view name) {
+  for (const auto& known : words<Value>)
+    if (text == known.word) {
+      value = known.value;
+      return {};
+    }
+  return {ErrorCode::unknown_value, std::string(name) + " must be " + all_words<Value>()};
+}
+Problem read_value(std::string_view text, std::optional<std::uint64_t>& value,
+                   std::string_view name);  // from 0
+template <class Value>
+Problem read_value(std::string_view text, std::optional<Value>& value, std::string_view name) {
+  return read_value(text, value.emplace(), name);
+}
+template <class Text>
+Problem read_value(std::string_view text, OptionalText<Text>& value, std::string_view name) {
+  Text given;
+  Problem problem = read_value(text, given, name);
+  if (!problem) value = given;
+  return problem;
+}
+template <class Number>
+Problem read_value(std::string_view text, OptionalNumber<Number>& value, std::string_view name) {
+  return read_value(text, value.emplace(), name);
+}
+
+// Appends the value as XML and JSON have it; false: there is none.
+inline bool write_value(std::uint64_t value, std::string& text) {
+  return text += std::to_string(value), true;
+}
+template <class Value>
+requires(!words<Value>.empty()) bool write_value(Value value, std::string& text) {
+  return text += word_of(value), true;
+}
+template <class Value>
+requires requires(const Value& value) { value.view(); }
+bool write_value(const Value& value, std::string& text) { return text += value.view(), true; }
+template <class Number>
+requires requires(const Number& number) { append_decimal(std::declval<std::string&>(), number); }
+bool write_value(const Number& number, std::string& text) {
+  return append_decimal(text, number), true;
+}
+template <class Optional>
+requires requires(const Optional& value) { *value; }
+bool write_value(const Optional& value, std::string& text) {
+  return value && write_value(*value, text);
+}
+
+template <class Value>
+inline constexpr auto word_list = [] {
+  std::array<std::string_view, words<Value>.size()> list;
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = words<Value>[i].word;
+  return list;
+}();
+
+// The type of the values of a field.
+template <class Field>
+consteval ValueType value_type() {
+  if constexpr (requires(Field field) { *field; })
+    if constexpr (std::is_same_v<Field, std::optional<std::uint64_t>>)
+      return ValueType::count;
+    else
+      return value_type<std::remove_cvref_t<decltype(*std::declval<Field>())>>();
+  else if constexpr (std::is_same_v<Field, AccountId>)
+    return ValueType::account;
+  else if constexpr (std::is_same_v<Field, SymbolName>)
+    return ValueType::symbol;
+  else if constexpr (std::is_same_v<Field, OrderReference>)
+    return ValueType::reference;
+  else if constexpr (std::is_same_v<Field, AccountName>)
+    return ValueType::name;
+  else if constexpr (std::is_same_v<Field, bool>)
+    return ValueType::truth;
+  else if constexpr (std::is_same_v<Field, std::uint64_t>)
+    return ValueType::order;
+  else if constexpr (std::is_same_v<Field, Cash>)
+    return ValueType::cash;
+  else if constexpr (std::is_same_v<Field, Shares> || std::is_same_v<Field, Price>)
+    return ValueType::shares;
+  else
+    return ValueType::word;
+}
+
+template <class Pointer>
+struct FieldOf;
+template <class Struct, class Field>
+struct FieldOf<Field Struct::*> {
+  using Owner = Struct;
+  using Type = Field;
+};
+template <class Field>
+constexpr AllowedWords list_words() {
+  if constexpr (requires(Field field) { *field; })
+    return list_words<std::remove_cvref_t<decltype(*std::declval<Field>())>>();
+  else if constexpr (value_type<Field>() == ValueType::word)
+    return word_list<Field>;
+  else
+    return {};
+}
+
+template <auto pointer>
+Problem into(std::string_view text, typename FieldOf<decltype(pointer)>::Owner& command,
+             std::string_view name) {
+  return read_value(text, command.*pointer, name);
+}
+template <auto pointer>
+bool from(const typename FieldOf<decltype(pointer)>::Owner& command, std::string& text) {
+  return write_value(command.*pointer, text);
+}
+// A field of the command.
+template <auto pointer, auto read = into<pointer>>
+inline constexpr Value<typename FieldOf<decltype(pointer)>::Owner> field{
+    value_type<typename FieldOf<decltype(pointer)>::Type>(), read, from<pointer>,
+    list_words<typename FieldOf<decltype(pointer)>::Type>()};
+
+// What is more than a field. Before the other attributes: the type, if it is given, decides whether
+// there is a limit.
+Problem read_type(std::optional<std::string_view> text, bool has_limit);
+bool write_type(const PlaceOrder& order, std::string& text);
+// Order: PlaceOrder or ReplaceOrder. Below zero: a sell.
+template <class Order>
+Problem read_amount(std::string_view text, Order& order, std::string_view name);
+template <class Order>
+bool write_amount(const Order& order, std::string& text) {
+  if (order.side == Side::sell) text += '-';
+  return write_value(order.shares, text);
+}
+template <class Order>  // after the amount, whose side it is rounded for
+Problem read_limit(std::string_view text, Order& order, std::string_view name);
+template <class Order>
+bool write_limit(const Order& order, std::string& text) {
+  return order.limit != Price() && write_value(order.limit, text);
+}
+template <class Order>
+inline constexpr Value<Order> signed_shares{ValueType::positive, read_amount<Order>,
+                                            write_amount<Order>};
+template <class Order>
+inline constexpr Value<Order> limit_price{ValueType::positive, read_limit<Order>,
+                                          write_limit<Order>};
+// After the limit: a market order has none.
+Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name);
+Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name);
+Problem read_all(std::string_view text, CancelAll& cancel, std::string_view name);
+bool write_all(const CancelAll& cancel, std::string& text);
+// Below zero: so much is taken. Adjust: AdjustCash or AdjustShares.
+Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name);
+Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name);
+bool write_change(const AdjustCash& adjust, std::string& text);
+bool write_change(const AdjustShares& adjust, std::string& text);
+template <class Adjust, ValueType type>
+inline constexpr Value<Adjust> change{type, read_change, write_change};
+// The number of an order, unless its reference names it.
+template <class OfOrder>
+bool write_order(const OfOrder& command, std::string& text) {
+  return !command.reference && write_value(command.order, text);
+}
+template <class OfOrder>
+inline constexpr Value<OfOrder> order_number{ValueType::order, into<&OfOrder::order>,
+                                             write_order<OfOrder>};
+
+// --- commands ---
+
+// The table of the element that is read into this command. Problems are found in this order, and
+// attributes repeated.
+template <class AnyCommand>
+inline constexpr std::nullptr_t attributes_of{};
+template <>
+inline constexpr Attribute<CreateAccount> attributes_of<CreateAccount>[] = {
+    attribute("id", field<&CreateAccount::account>).json("account").required().before_id(),
+    attribute("balance", field<&CreateAccount::balance>).required(),
+    attribute("key", Value<CreateAccount>{ValueType::key})};
+template <>
+inline constexpr Attribute<CreateSymbol> attributes_of<CreateSymbol>[] = {
+    attribute("sym", field<&CreateSymbol::symbol>).json("symbol").required().before_id()};
+template <>
+inline constexpr Attribute<PlaceShares> attributes_of<PlaceShares>[] = {
+    // of the <symbol> around it
+    attribute("sym", Value<PlaceShares>{ValueType::symbol}).json("").before_id(),
+    attribute("id", field<&PlaceShares::account>).json("").required().before_id()};
+template <>
+inline constexpr Attribute<PlaceOrder> attributes_of<PlaceOrder>[] = {
+    attribute("sym", field<&PlaceOrder::symbol>).json("symbol").required().before_id(),
+    attribute("amount", signed_shares<PlaceOrder>).json("shares").required().before_id(),
+    // required, unless the type is market
+    attribute("limit", limit_price<PlaceOrder>).before_id(),
+    attribute("ref", field<&PlaceOrder::reference>)
+        .behind_id()
+        .means("what the client calls it: sent again, it is executed once"),
+    attribute("tif", field<&PlaceOrder::lifetime, read_lifetime>)
+        .behind_id()
+        .usually("gtc")
+        .means("what is not executed at once: gtc rests, ioc is canceled; fok: all, or refused"),
+    attribute("post", field<&PlaceOrder::post_only, read_post>)
+        .behind_id()
+        .usually("false")
+        .means("refused if it would execute at once; not with the tif ioc or fok"),
+    attribute("type", Value<PlaceOrder>{ValueType::word, nullptr, write_type, word_list<OrderType>})
+        .behind_id()
+        .usually("limit"),
+    attribute("stp", field<&PlaceOrder::self_trade>)
+        .behind_id()
+        .usually("none")
+        .means("what is canceled where it would execute against an order of its account")};
+template <>
+inline constexpr Attribute<QueryOrder> attributes_of<QueryOrder>[] = {
+    attribute("id", order_number<QueryOrder>).json("").in_errors(),
+    attribute("ref", field<&QueryOrder::reference>).json("").behind_id(),
+    attribute("from", field<&QueryOrder::from>)
+        .usually("1")
+        .means("the number of the first execution to list")};
+template <>
+inline constexpr Attribute<CancelOrder> attributes_of<CancelOrder>[] = {
+    attribute("id", order_number<CancelOrder>).json("").in_errors(),
+    attribute("ref", field<&CancelOrder::reference>).json("").behind_id()};
+template <>
+inline constexpr Attribute<CancelAll> attributes_of<CancelAll>[] = {
+    attribute("all", Value<CancelAll>{ValueType::truth, read_all, write_all}).json(""),
+    attribute("sym", field<&CancelAll::symbol>).json("symbol").in_errors()};
+template <>
+inline constexpr Attribute<ReplaceOrder> attributes_of<ReplaceOrder>[] = {
+    attribute("id", order_number<ReplaceOrder>).json("").in_errors(),
+    attribute("ref", field<&ReplaceOrder::reference>).json("").behind_id(),
+    attribute("amount", signed_shares<ReplaceOrder>).json("shares").required().behind_id(),
+    attribute("limit", limit_price<ReplaceOrder>).required().behind_id()};
+
+template <>  // the server's own: no element
+inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEvents>{};
+
+template <>
+inline constexpr Attribute<SetInstrument> attributes_of<SetInstrument>[] = {
+    attribute("sym", field<&SetInstrument::symbol>).json("symbol").before_id(),
+    attribute("tick", field<&SetInstrument::tick>).means("limits are multiples of it"),
+    attribute("price-min", field<&SetInstrument::price_min>)
+        .json("price_min")
+        .means("the lowest limit"),
+    attribute("price-max", field<&SetInstrument::price_max>)
+        .json("price_max")
+        .means("the highest limit"),
+    attribute("band", field<&SetInstrument::band>)
+        .means("a limit may be so far above the last price, of a sell below"),
+    attribute("at-band", field<&SetInstrument::at_band>)
+        .json("at_band")
+        .means("what a limit beyond the band does: refuse: the order is refused; auction: it "
+               "starts an auction"),
+    attribute("lot", field<&SetInstrument::lot>).means("the shares of orders are multiples of it"),
+    attribute("order-max", field<&SetInstrument::order_max>)
+        .json("order_max")
+        .means("shares of one order"),
+    attribute("trading", field<&SetInstrument::trading>)};
+
+template <>
+inline constexpr Attribute<SetKey> attributes_of<SetKey>[] = {
+    // required, but in <transactions>
+    attribute("id", field<&SetKey::account>).json("account").before_id(),
+    attribute("key", Value<SetKey>{ValueType::key}),
+    attribute("revoke", Value<SetKey>{ValueType::truth}).usually("false")};
+template <>
+inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
+    attribute("id", field<&SetAccount::account>).json("account").required().before_id(),
+    attribute("role", field<&SetAccount::role>),
+    attribute("access", field<&SetAccount::access>),
+    attribute("cancel-orders", field<&SetAccount::cancel_orders>)
+        .json("cancel_orders")
+        .usually("false")
+        .means("all that are open"),
+    attribute("orders-max", field<&SetAccount::orders_max>)
+        .json("orders_max")
+        .means("orders that are open"),
+    attribute("orders-per-second-max", field<&SetAccount::orders_per_second_max>)
+        .json("orders_per_second_max")
+        .means("orders and replaces in one second"),
+    attribute("position-max", field<&SetAccount::position_max>)
+        .json("position_max")
+        .means("shares of one symbol, with what open buys may add"),
+    attribute("name", field<&SetAccount::name>)
+        .means("what leaderboards show of an account in place of its id")};
+template <>
+inline constexpr Attribute<AdjustCash> attributes_of<AdjustCash>[] = {
+    attribute("id", field<&AdjustCash::account>).json("account").required().before_id(),
+    attribute("amount", change<AdjustCash, ValueType::cash_change>).json("cash").required(),
+    attribute("reason", field<&AdjustCash::reason>)};
+template <>
+inline constexpr Attribute<AdjustShares> attributes_of<AdjustShares>[] = {
+    attribute("sym", field<&AdjustShares::symbol>).json("symbol").required().before_id(),
+    attribute("id", field<&AdjustShares::account>).json("account").required().before_id(),
+    attribute("amount", change<AdjustShares, ValueType::shares_change>).json("shares").required(),
+    attribute("reason", field<&AdjustShares::reason>)};
+
+template <>
+inline constexpr Attribute<BeginRound> attributes_of<BeginRound>[] = {
+    attribute("name", field<&BeginRound::name>).required().before_id()};
+
+// The request that an element stands in.
+enum class Root : std::uint8_t {
+  none,  // in another element, or nowhere
+  create,
+  transactions
+};
+struct Element {
+  std::string_view name;  // in XML
+  Root root = Root::none;
+  std::string_view message = {};  // in JSON: {"id": 1, "MESSAGE": {…}}; empty: it has none
+};
+// Of RecordEvents, which clients cannot send: none.
+template <class AnyCommand>
+inline constexpr Element request_element{};
+template <>
+inline constexpr Element request_element<CreateAccount>{"account", Root::create, "create_account"};
+template <>
+inline constexpr Element request_element<CreateSymbol>{"symbol", Root::create, "create_symbol"};
+template <>
+inline constexpr Element request_element<PlaceShares>{"account"};  // in <symbol>
+template <>
+inline constexpr Element request_element<PlaceOrder>{"order", Root::transactions, "place"};
+template <>
+inline constexpr Element request_element<CancelOrder>{"cancel", Root::transactions, "cancel"};
+template <>
+inline constexpr Element request_element<QueryOrder>{"query", Root::transactions, "query"};
+template <>
+inline constexpr Element request_element<CancelAll>{"cancel", Root::transactions, "cancel_all"};
+template <>
+inline constexpr Element request_element<ReplaceOrder>{"replace", Root::transactions, "replace"};
+template <>
+inline constexpr Element request_element<SetInstrument>{"instrument", Root::create,
+                                                        "set_instrument"};
+template <>  // in <transactions> too
+inline constexpr Element request_element<SetKey>{"set-key", Root::create, "set_key"};
+template <>
+inline constexpr Element request_element<SetAccount>{"set-account", Root::create, "set_account"};
+template <>
+inline constexpr Element request_element<AdjustCash>{"adjust-cash", Root::create, "adjust_cash"};
+template <>
+inline constexpr Element request_element<AdjustShares>{"adjust-shares", Root::create,
+                                                       "adjust_shares"};
+template <>
+inline constexpr Element request_element<BeginRound>{"begin-round", Root::create, "begin_round"};
+
+// Calls use(type) with an mp_identity of the command of this kind.
+template <class Use>
+decltype(auto) with_kind(CommandKind kind, Use use) {
+  return boost::mp11::mp_with_index<command_kinds>(kind, [&](auto index) -> decltype(auto) {
+    return use(boost::mp11::mp_identity<boost::mp11::mp_at<Command, decltype(index)>>());
+  });
+}
+// Calls use(type) for each kind.
+template <class Use>
+void for_each_kind(Use use) {
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Command>>(use);
+}
+inline const Element& describe_element(CommandKind kind) {
+  return with_kind(kind, [](auto type) -> const Element& {
+    return request_element<typename decltype(type)::type>;
+  });
+}
+
+// Its place in the table; a name that is not there does not compile.
+template <class AnyCommand>
+consteval std::size_t place(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(attributes_of<AnyCommand>); ++i)
+    if (attributes_of<AnyCommand>[i].name == name) return i;
+  throw "no such attribute";
+}
+
+// Calls use(place) for each place in the table, a constant.
+template <class AnyCommand, class Use>
+void for_each_attribute(Use use) {
+  boost::mp11::mp_for_each<boost::mp11::mp_iota_c<std::size(attributes_of<AnyCommand>)>>(use);
+}
+
+inline constexpr std::size_t attributes_max = []<class... Commands>(std::variant<Commands...>*) {
+  return std::max({std::size(attributes_of<Commands>)...});
+}(static_cast<Command*>(nullptr));
+
+// --- outcomes ---
+
+// Of an outcome that is its attributes. Replies in XML have the number of the order among those
+// that they repeat of the request, and the others behind them. A status and a refusal are more
+// (reply.cpp).
+template <class AnyOutcome>
+struct OutcomeAttribute {
+  std::string_view name;    // in XML; empty: XML does not have it
+  std::string_view member;  // in JSON
+  ValueType type;
+  void (*write)(const AnyOutcome& outcome, std::string& text);
+  // False: `text` is not such a value.
+  bool (*read)(std::string_view text, AnyOutcome& outcome) = nullptr;
+};
+bool read_outcome_value(std::string_view text, OrderId& value);
+bool read_outcome_value(std::string_view text, Price& value);
+bool read_outcome_value(std::string_view text, Shares& value);
+template <auto pointer>
+constexpr auto outcome_attribute(std::string_view name, std::string_view member) {
+  using Owner = typename FieldOf<decltype(pointer)>::Owner;
+  return OutcomeAttribute<Owner>{
+      name, member, value_type<typename FieldOf<decltype(pointer)>::Type>(),
+      [](const Owner& outcome, std::string& text) { write_value(outcome.*pointer, text); },
+      [](std::string_view text, Owner& outcome) {
+        return read_outcome_value(text, outcome.*pointer);
+      }};
+}
+
+template <class AnyOutcome>
+inline constexpr std::string_view reply_element{};
+template <>
+inline constexpr std::string_view reply_element<Created> = "created";
+template <>
+inline constexpr std::string_view reply_element<Uncrossed> = "created";
+template <>
+inline constexpr std::string_view reply_element<Opened> = "opened";
+template <>
+inline constexpr std::string_view reply_element<OpenedBefore> = "opened";
+template <>
+inline constexpr std::string_view reply_element<Replaced> = "replaced";
+template <>
+inline constexpr std::string_view reply_element<Status> = "status";
+template <>
+inline constexpr std::string_view reply_element<Canceled> = "canceled";
+template <>
+inline constexpr std::string_view reply_element<CanceledAll> = "canceled";  // several
+template <>
+inline constexpr std::string_view reply_element<Rejected> = "error";
+
+template <class AnyOutcome>
+inline constexpr std::nullptr_t outcome_attributes{};
+template <>
+inline constexpr std::array<OutcomeAttribute<Created>, 0> outcome_attributes<Created>{};
+template <>
+inline constexpr OutcomeAttribute<Uncrossed> outcome_attributes<Uncrossed>[] = {
+    outcome_attribute<&Uncrossed::price>("price", "price"),
+    outcome_attribute<&Uncrossed::shares>("volume", "volume")};
+template <>
+inline constexpr OutcomeAttribute<Opened> outcome_attributes<Opened>[] = {
+    outcome_attribute<&Opened::order>("id", "order")};
+template <>
+inline constexpr OutcomeAttribute<OpenedBefore> outcome_attributes<OpenedBefore>[] = {
+    outcome_attribute<&OpenedBefore::order>("id", "order"),
+    {"", "repeated", ValueType::truth,
+     [](const OpenedBefore&, std::string& text) { text += "true"; }}};
+template <>
+inline constexpr OutcomeAttribute<Replaced> outcome_attributes<Replaced>[] = {
+    outcome_attribute<&Replaced::order>("id", "order")};
+
+template <class AnyOutcome, class Use>
+void for_each_outcome_attribute(Use use) {
+  boost::mp11::mp_for_each<boost::mp11::mp_iota_c<std::size(outcome_attributes<AnyOutcome>)>>(use);
+}
+
+}  // namespace exchange
