@@ -41,6 +41,7 @@ class Requests(unittest.TestCase):
                 )
                 exchange.set_name(7, "Zo\u00eb & <Co>")
                 exchange.set_name(7, "")
+                exchange.set_account(7, role="trader", cancel_orders=False, orders_max=5, name=None)
                 exchange.begin_round("morning")
                 exchange.adjust_cash(7, "-0.5", "a:fine")
                 exchange.adjust_shares(7, "S", 5)
@@ -56,6 +57,7 @@ class Requests(unittest.TestCase):
                 '<set-account id="7" orders-max="0" orders-per-second-max="9" position-max="1.5"/>',
                 '<set-account id="7" name="Zo\u00eb &amp; &lt;Co&gt;"/>',
                 '<set-account id="7" name=""/>',
+                '<set-account id="7" role="trader" orders-max="5"/>',
                 '<begin-round name="morning"/>',
                 '<adjust-cash id="7" amount="-0.5" reason="a:fine"/>',
                 '<adjust-shares sym="S" id="7" amount="5"/>',

@@ -5,19 +5,21 @@
         print(exchange.query(order).executions)
 """
 
+from ._described import AccountSettings, Rules, Terms
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, Fill, Leaderboard, OpenOrder, Position, Round, Standing
 from .market import Book, Level, MarketUpdate, Trade, market_data
 from .performance import Performance, performance
-from .protocol import MARKET, Auction, Execution, Market, Order, Status, Terms
+from .protocol import MARKET, Auction, Execution, Market, Order, Status
 from .sync import Connection, Exchange, Pending, Pipeline
 
 __all__ = [
     "MARKET",
     "Account",
     "AccountEvent",
+    "AccountSettings",
     "AccountSnapshot",
     "AsyncExchange",
     "Auction",
@@ -42,6 +44,7 @@ __all__ = [
     "Position",
     "Refused",
     "Round",
+    "Rules",
     "Standing",
     "Status",
     "Terms",

@@ -164,6 +164,7 @@ class AsyncExchange(Client):
     close_symbol = _awaited(client.close_symbol)
     set_key = _awaited(client.set_key)
     revoke_key = _awaited(client.revoke_key)
+    set_account = _awaited(client.set_account)
     set_role = _awaited(client.set_role)
     freeze = _awaited(client.freeze)
     unfreeze = _awaited(client.unfreeze)

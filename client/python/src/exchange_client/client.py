@@ -7,9 +7,10 @@ import xml.etree.ElementTree as ET
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import protocol
+from ._described import AccountSettings, Number, Role, Rules, Terms, Trading
 from .events import AccountEvent, AccountSnapshot, account_events
 from .http_port import Account, Fill, HttpPort, Leaderboard, OpenOrder
 from .market import Book
@@ -17,25 +18,18 @@ from .performance import Performance
 from .performance import performance as of_fills
 from .protocol import (
     AccountId,
-    AtBand,
     Auction,
     Execution,
     Limit,
-    Number,
     Operation,
     Order,
     OrderId,
-    Role,
     Side,
     Status,
-    Terms,
-    Trading,
     account_id,
-    attribute,
     checked,
     decimal,
     integer,
-    text,
 )
 from .servers import References, Tls, addresses, tls_context
 from .web_socket import RETRY_S
@@ -93,6 +87,9 @@ class Client:
     def _create_root(self) -> str:
         return protocol.create_root(self._operator_key, self.account_id, self._key)
 
+    def _change(self, message: str, /, **values: Any) -> Operation[None]:
+        return protocol.change(self._create_root(), message, **values)
+
     def _own_id(self) -> str | None:
         return None if self.account_id is None else account_id(self.account_id)
 
@@ -140,9 +137,7 @@ def buy(
 
     A market order cancels at once what is not executed at once; a market buy takes no more than the account's free cash pays for.
 
-    tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused.
-    post: refused if it would execute at once.
-    stp: where it meets an order of this account, "cancel-resting" cancels that one, "cancel-taking" what is open of the new one.
+    terms: those of exchange_client.Terms.
     """
     return client._order(1, symbol, shares, limit, ref, terms)
 
@@ -199,7 +194,7 @@ def cancel(
 def create_account(
     client: Client, account: AccountId, balance: Number, key: str | None = None
 ) -> Operation[None]:
-    return protocol.create_account(client._create_root(), account, balance, key)
+    return client._change("create_account", account=account, balance=balance, key=key)
 
 
 def create_symbol(
@@ -210,40 +205,21 @@ def create_symbol(
 
 
 def set_instrument(
-    client: Client,
-    symbol: str | None,
-    *,
-    tick: Number | None = None,
-    lot: Number | None = None,
-    order_max: Number | None = None,
-    price_min: Number | None = None,
-    price_max: Number | None = None,
-    band: Number | None = None,
-    at_band: AtBand | None = None,
-    trading: Trading | None = None,
+    client: Client, symbol: str | None, **rules: Unpack[Rules]
 ) -> Operation[Auction | None]:
     """Sets rules for the orders of a symbol, or of all that exist (None). A rule of None stays as it is, 0 ends it.
 
-    tick: limits are multiples of it. lot: so are amounts of this. order_max: shares of one order. price_min, price_max: of limits.
-    band: how far from the last price a limit may be, above for a buy and below for a sell. at_band: what such an order is, refused or the start of an
-    auction. trading: see halt(), auction() and resume().
+    rules: those of exchange_client.Rules. trading: see halt(), auction() and resume().
     """
-    numbers = {
-        "tick": tick,
-        "lot": lot,
-        "order-max": order_max,
-        "price-min": price_min,
-        "price-max": price_max,
-        "band": band,
-    }
-    return protocol.set_instrument(client._create_root(), symbol, numbers, at_band, trading)
+    return protocol.set_instrument(client._create_root(), symbol, rules)
 
 
 # Of a symbol, or of all that exist (None).
 def _set_trading(
     client: Client, symbol: str | None, *trading: Trading
 ) -> Operation[Auction | None]:
-    return protocol.set_instrument(client._create_root(), symbol, {}, None, *trading)
+    rules = (Rules(trading=word) for word in trading)
+    return protocol.set_instrument(client._create_root(), symbol, *rules)
 
 
 def halt(client: Client, symbol: str | None) -> Operation[Auction | None]:
@@ -277,7 +253,7 @@ def set_key(client: Client, key: str, account: AccountId | None = None) -> Opera
     The key before logs in no more, on no connection. If the outcome of a change of the own key is in doubt, try both.
     """
     root = client._root() if account is None else client._create_root()
-    operation = protocol.set_key(root, account, checked(key, str, "key"))
+    operation = protocol.change(root, "set_key", account=account, key=checked(key, str, "key"))
     if account is not None and account_id(account) != client._own_id():
         return operation
 
@@ -290,22 +266,32 @@ def set_key(client: Client, key: str, account: AccountId | None = None) -> Opera
 
 def revoke_key(client: Client, account: AccountId) -> Operation[None]:
     """No key logs in to the account, until set_key() gives it another."""
-    return protocol.set_key(client._create_root(), account, None)
+    return client._change("set_key", account=account, revoke=True)
+
+
+def set_account(
+    client: Client, account: AccountId, **settings: Unpack[AccountSettings]
+) -> Operation[None]:
+    """Sets several things at once: what set_role(), freeze(), unfreeze(), set_limits() and set_name() set.
+
+    settings: those of exchange_client.AccountSettings. One of None stays as it is.
+    """
+    return client._change("set_account", account=account, **settings)
 
 
 def set_role(client: Client, account: AccountId, role: Role) -> Operation[None]:
     """Of an account that may do what the operator does, with its own key: "operator". "trader" ends that."""
-    return _set_account(client, account, attribute("role", role))
+    return set_account(client, account, role=checked(role, str, "role"))
 
 
 def freeze(client: Client, account: AccountId, *, cancel_orders: bool = False) -> Operation[None]:
     """Orders and replaces of the account are refused until unfreeze(); cancels and queries work. cancel_orders: and all that are open are canceled."""
-    cancels = ' cancel-orders="true"' if checked(cancel_orders, bool, "cancel_orders") else ""
-    return _set_account(client, account, ' access="frozen"' + cancels)
+    cancel_orders = checked(cancel_orders, bool, "cancel_orders")
+    return set_account(client, account, access="frozen", cancel_orders=cancel_orders)
 
 
 def unfreeze(client: Client, account: AccountId) -> Operation[None]:
-    return _set_account(client, account, ' access="active"')
+    return set_account(client, account, access="active")
 
 
 def set_limits(
@@ -320,44 +306,39 @@ def set_limits(
 
     orders_max: orders that are open. orders_per_second_max: orders and replaces. position_max: shares of one symbol, with what open buys may add.
     """
-    limits = ""
-    if orders_max is not None:
-        limits += attribute("orders-max", str(integer(orders_max, "orders_max")))
-    if orders_per_second_max is not None:
-        rate = integer(orders_per_second_max, "orders_per_second_max")
-        limits += attribute("orders-per-second-max", str(rate))
-    if position_max is not None:
-        limits += attribute("position-max", text(decimal(position_max, "position_max")))
-    return _set_account(client, account, limits)
+    return set_account(
+        client,
+        account,
+        orders_max=orders_max,
+        orders_per_second_max=orders_per_second_max,
+        position_max=position_max,
+    )
 
 
 def set_name(client: Client, account: AccountId, name: str) -> Operation[None]:
     """What leaderboards show of an account in place of its id: at most 40 bytes of UTF-8. "" ends it."""
-    return _set_account(client, account, attribute("name", checked(name, str, "name")))
+    return set_account(client, account, name=checked(name, str, "name"))
 
 
 def begin_round(client: Client, name: str) -> Operation[None]:
     """Begins a round of the leaderboard. name: in the form of a reference."""
-    return protocol.begin_round(client._create_root(), name)
-
-
-def _set_account(client: Client, account: AccountId, attributes: str) -> Operation[None]:
-    return protocol.set_account(client._create_root(), account, attributes)
+    return client._change("begin_round", name=name)
 
 
 def adjust_cash(
     client: Client, account: AccountId, amount: Number, reason: str | None = None
 ) -> Operation[None]:
     """Gives cash to an account; an amount below 0 is taken of what is free. reason: for the journal, in the form of a reference."""
-    return protocol.adjust(client._create_root(), account, None, amount, reason)
+    return client._change("adjust_cash", account=account, cash=amount, reason=reason)
 
 
 def adjust_shares(
     client: Client, account: AccountId, symbol: str, amount: Number, reason: str | None = None
 ) -> Operation[None]:
     """Gives shares of a symbol to an account, or takes them, as adjust_cash()."""
-    symbol = checked(symbol, str, "symbol")
-    return protocol.adjust(client._create_root(), account, symbol, amount, reason)
+    return client._change(
+        "adjust_shares", symbol=symbol, account=account, shares=amount, reason=reason
+    )
 
 
 # --- what the HTTP port shows: the account and its orders with all that was acknowledged before; the market as old as the tables ---

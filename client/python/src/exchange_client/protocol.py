@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Context, Decimal, InvalidOperation, localcontext
 from enum import Enum
-from typing import Final, Generic, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, SupportsIndex, TypeAlias, TypeVar
 from xml.sax.saxutils import quoteattr
 
+from ._described import ELEMENTS, Number, Rules, Terms
 from .errors import BadReply, ExchangeError, InDoubt, Refused
 
-Number: TypeAlias = SupportsIndex | str | Decimal  # int, or as an int of numpy
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 T = TypeVar("T")
 
 
@@ -28,22 +31,7 @@ class Market(Enum):
 
 MARKET: Final = Market.MARKET  # in place of a limit: the best prices there are, whatever they are
 Limit: TypeAlias = Number | Market
-Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
-Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
 Side: TypeAlias = Literal["buy", "sell"]
-Trading: TypeAlias = Literal["open", "halted", "auction"]
-AtBand: TypeAlias = Literal["refuse", "auction"]
-Role: TypeAlias = Literal["trader", "operator"]
-
-
-class Terms(TypedDict, total=False):
-    """What an order may ask for: further keywords of buy() and sell(), which are explained at Exchange.buy()."""
-
-    tif: Tif | None
-    post: bool
-    stp: Stp | None
-
-
 REPLY_BYTES_MAX = 1 << 30
 LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
@@ -157,10 +145,10 @@ def checked(value: T, kind: type, what: str) -> T:
     return value
 
 
-def attribute(name: str, value: str, what: str = "") -> str:
+def attribute(name: str, value: str) -> str:
     if type(value) is str and value.isalnum():  # nothing to escape
         return f' {name}="{value}"'
-    return f" {name}={quoteattr(checked(value, str, what or name))}"
+    return f" {name}={quoteattr(checked(value, str, name))}"
 
 
 def order_id(order: OrderId) -> int:
@@ -189,61 +177,71 @@ def transactions_root(
     return f"<transactions{attribute('id', account_id(account))}{more}>"
 
 
+_WRITERS: dict[str, Callable[[Any, str], str]] = {
+    "account": lambda value, _: account_id(value),
+    "text": lambda value, what: checked(value, str, what),
+    "decimal": lambda value, what: text(decimal(value, what)),
+    "count": lambda value, what: str(integer(value, what)),
+    "truth": lambda value, what: "true" if checked(value, bool, what) else "false",
+}
+
+
+def element(message: str, /, **values: Any) -> str:
+    """An element of a request, with attributes as ELEMENTS has them. An optional one that is None is left out."""
+    name, attributes = ELEMENTS[message]
+    written = f"<{name}"
+    for keyword, value in values.items():
+        if keyword not in attributes:
+            raise TypeError(f"<{name}> has no {keyword!r}")
+        one = attributes[keyword]
+        if value is not None or one.is_required:
+            value = _WRITERS[one.kind](value, keyword)
+            if one.kind != "truth" or value != one.usual:
+                written += attribute(one.name, value)
+    return written + "/>"
+
+
 def order(
-    root: str,
-    symbol: str,
-    amount: Decimal,
-    limit: Limit,
-    ref: str | None,
-    *,
-    tif: Tif | None = None,
-    post: bool = False,
-    stp: Stp | None = None,
+    root: str, symbol: str, amount: Decimal, limit: Limit, ref: str | None, **terms: Unpack[Terms]
 ) -> Operation[Order]:
     price = None if limit is MARKET else decimal(limit, "limit")
-    terms = ' type="market"' if price is None else attribute("limit", text(price))
-    terms += "" if ref is None else attribute("ref", ref)
-    terms += "" if tif is None else attribute("tif", tif)
-    terms += ' post="true"' if checked(post, bool, "post") else ""
-    terms += "" if stp is None else attribute("stp", stp)
-    element = (
-        f"<order{attribute('sym', symbol, 'symbol')}{attribute('amount', text(amount))}{terms}/>"
+    kind = "market" if price is None else None
+    written = element(
+        "place", symbol=symbol, shares=amount, limit=price, type=kind, ref=ref, **terms
     )
 
     def parse(replies: Sequence[ET.Element]) -> Order:
         return Order(_id(_accepted(replies[0], "opened")), symbol, amount, price, ref)
 
-    return Operation(root, element, 1, parse, ref is not None)
+    return Operation(root, written, 1, parse, ref is not None)
 
 
 def replace(
     root: str, order: OrderId | None, ref: str | None, amount: Decimal, limit: Number
 ) -> Operation[Order]:
     price = decimal(limit, "limit")
-    numbers = attribute("amount", text(amount)) + attribute("limit", text(price))
-    element = f"<replace{_which(order, ref)}{numbers}/>"
+    written = element("replace", **_which(order, ref), shares=amount, limit=price)
     symbol, name = (order.symbol, order.ref) if isinstance(order, Order) else ("", ref)
 
     def parse(replies: Sequence[ET.Element]) -> Order:
         return Order(_id(_accepted(replies[0], "replaced")), symbol, amount, price, name)
 
-    return Operation(root, element, 1, parse, False)
+    return Operation(root, written, 1, parse, False)
 
 
 def query(root: str, order: OrderId | None, ref: str | None) -> Operation[Status]:
-    element = f"<query{_which(order, ref)}/>"
-    return Operation(root, element, 1, lambda replies: _status(replies[0], "status"), True)
+    written = element("query", **_which(order, ref))
+    return Operation(root, written, 1, lambda replies: _status(replies[0], "status"), True)
 
 
 def cancel(root: str, order: OrderId | None, ref: str | None) -> Operation[Status]:
-    element = f"<cancel{_which(order, ref)}/>"
-    return Operation(root, element, 1, lambda replies: _status(replies[0], "canceled"), False)
+    written = element("cancel", **_which(order, ref))
+    return Operation(root, written, 1, lambda replies: _status(replies[0], "canceled"), False)
 
 
 def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     """Some of the open orders, oldest first; none: no order was open."""
-    which = ' all="true"' if symbol is None else attribute("sym", symbol, "symbol")
-    element = f"<cancel{which}/>"
+    written = element("cancel_all", all=True if symbol is None else None, symbol=symbol)
 
     def parse(replies: Sequence[ET.Element]) -> list[Status]:
         if not replies:
@@ -255,7 +253,7 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
                 return []
             raise
 
-    return Operation(root, element, ANY_NUMBER, parse, False)
+    return Operation(root, written, ANY_NUMBER, parse, False)
 
 
 def create_root(
@@ -268,13 +266,9 @@ def create_root(
     return f'<create{by} codes="true">'
 
 
-def create_account(
-    root: str, account: AccountId, balance: Number, key: str | None
-) -> Operation[None]:
-    more = attribute("balance", text(decimal(balance, "balance")))
-    more += "" if key is None else attribute("key", key)
-    element = f"<account{attribute('id', account_id(account))}{more}/>"
-    return Operation(root, element, 1, _created, False)
+def change(root: str, message: str, /, **values: Any) -> Operation[None]:
+    """What the exchange confirms without a result."""
+    return Operation(root, element(message, **values), 1, _created, False)
 
 
 def create_symbol(root: str, symbol: str, shares: Mapping[AccountId, Number]) -> Operation[None]:
@@ -282,60 +276,15 @@ def create_symbol(root: str, symbol: str, shares: Mapping[AccountId, Number]) ->
         f"<account{attribute('id', account_id(account))}>{text(decimal(count, 'shares'))}</account>"
         for account, count in shares.items()
     )
-    element = f"<symbol{attribute('sym', symbol, 'symbol')}>{placements}</symbol>"
-    return Operation(root, element, max(1, len(shares)), _created, False)
+    sym = attribute("sym", checked(symbol, str, "symbol"))
+    written = f"<symbol{sym}>{placements}</symbol>"
+    return Operation(root, written, max(1, len(shares)), _created, False)
 
 
-def set_instrument(
-    root: str,
-    symbol: str | None,
-    numbers: Mapping[str, Number | None],
-    at_band: AtBand | None,
-    *trading: Trading | None,
-) -> Operation[Auction | None]:
-    """An element for each of `trading`; the rules stand in the first one."""
-    rules = "".join(
-        attribute(name, text(decimal(number, name)))
-        for name, number in numbers.items()
-        if number is not None
-    )
-    rules += "" if at_band is None else attribute("at-band", at_band)
-    of = "" if symbol is None else attribute("sym", symbol, "symbol")
-    elements = [
-        f"<instrument{of}{rules if i == 0 else ''}{'' if word is None else attribute('trading', word)}/>"
-        for i, word in enumerate(trading)
-    ]
+def set_instrument(root: str, symbol: str | None, *rules: Rules) -> Operation[Auction | None]:
+    """An element for each of `rules`."""
+    elements = [element("set_instrument", symbol=symbol, **some) for some in rules]
     return Operation(root, "".join(elements), len(elements), _auction, False)
-
-
-def set_key(root: str, account: AccountId | None, key: str | None) -> Operation[None]:
-    """None in place of the account: that of the root. None in place of the key: it is revoked."""
-    of = "" if account is None else attribute("id", account_id(account))
-    what = ' revoke="true"' if key is None else attribute("key", key)
-    return Operation(root, f"<set-key{of}{what}/>", 1, _created, False)
-
-
-def set_account(root: str, account: AccountId, attributes: str) -> Operation[None]:
-    element = f"<set-account{attribute('id', account_id(account))}{attributes}/>"
-    return Operation(root, element, 1, _created, False)
-
-
-def begin_round(root: str, name: str) -> Operation[None]:
-    element = f"<begin-round{attribute('name', checked(name, str, 'name'))}/>"
-    return Operation(root, element, 1, _created, False)
-
-
-def adjust(
-    root: str, account: AccountId, symbol: str | None, amount: Number, reason: str | None
-) -> Operation[None]:
-    """Of shares of a symbol, or of cash (None)."""
-    name = "adjust-cash" if symbol is None else "adjust-shares"
-    of = "" if symbol is None else attribute("sym", symbol, "symbol")
-    of += attribute("id", account_id(account)) + attribute(
-        "amount", text(decimal(amount, "amount"))
-    )
-    of += "" if reason is None else attribute("reason", reason)
-    return Operation(root, f"<{name}{of}/>", 1, _created, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:
@@ -443,13 +392,10 @@ def in_doubt(operation: Operation[T], why: str) -> InDoubt:
     return InDoubt(f"{why}; whether the exchange executed {operation.element} is not known")
 
 
-def _which(order: OrderId | None, ref: str | None) -> str:
+def _which(order: OrderId | None, ref: str | None) -> dict[str, Any]:
     if (order is None) == (ref is None):
         raise ValueError("give either the order or its ref")
-    if ref is not None:
-        return attribute("ref", ref)
-    assert order is not None
-    return attribute("id", str(order_id(order)))
+    return {"ref": ref} if order is None else {"id": order_id(order)}
 
 
 def _refusal(element: ET.Element) -> Refused:

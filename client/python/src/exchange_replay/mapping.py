@@ -64,9 +64,10 @@ class Account:
     def creation(self, symbol: str) -> str:
         chosen = self.settings
         root = protocol.create_root(chosen.operator_key)
+        account = {"account": self.id, "balance": chosen.cash, "key": chosen.account_key}
         return protocol.document(
             [
-                protocol.create_account(root, self.id, chosen.cash, chosen.account_key),
+                protocol.change(root, "create_account", **account),
                 protocol.create_symbol(root, symbol, {self.id: chosen.shares}),
             ]
         )
