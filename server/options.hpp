@@ -11,10 +11,10 @@
 #include "base/option_variables.hpp"
 #include "core/limits.hpp"
 #include "engine/limits.hpp"
-#include "http/limits.hpp"
 #include "net/limits.hpp"
 #include "protocol/limits.hpp"
 #include "store/limits.hpp"
+#include "web/limits.hpp"
 
 namespace exchange {
 

@@ -14,7 +14,6 @@
 #include "core/recovery.hpp"
 #include "core/spare_pages.hpp"
 #include "core/standby.hpp"
-#include "http/http_server.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
@@ -23,6 +22,7 @@
 #include "store/new_day.hpp"
 #include "store/store.hpp"
 #include "timetable/scheduler.hpp"
+#include "web/http_server.hpp"
 
 namespace exchange {
 

@@ -3,7 +3,7 @@
 #include <boost/algorithm/string/predicate.hpp>
 #include <boost/beast/core/detail/base64.hpp>
 
-#include "protocol/credentials.hpp"
+#include "auth/credentials.hpp"
 
 namespace exchange {
 

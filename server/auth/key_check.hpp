@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "auth/credentials.hpp"
 #include "auth/known_keys.hpp"
 #include "base/peer_address.hpp"
-#include "protocol/credentials.hpp"
 
 namespace exchange {
 

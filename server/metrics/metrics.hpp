@@ -171,7 +171,7 @@ struct Metrics {
   Gauge started_s{all, "process_start_time_seconds",
                   "When it started, in seconds since the Unix epoch."};
 
-  // Values that others are computed from (http/prometheus.hpp): submissions that the core has not
+  // Values that others are computed from (web/prometheus.hpp): submissions that the core has not
   // taken yet; taken, but waiting for a later batch; when a standby had last read the whole
   // journal, on the monotonic clock.
   MetricValue inbox_depth{0}, taken_depth{0}, journal_read_ns{0};

@@ -2,7 +2,7 @@
 // The protocol of requests and replies, described once (docs/protocol.md, docs/http-api.md): for
 // each command its element in XML, its message in JSON and a table of its attributes; for each
 // outcome likewise. Readers and writers of both formats follow from it (request.cpp,
-// request_writer.cpp, reply.cpp, http/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
+// request_writer.cpp, reply.cpp, json/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
 // and the tables of the Python client (describe.cpp). So an attribute is one line here, with a
 // read_value() and a write_value() if its type is new.
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/credentials.hpp"
+#include "auth/credentials.hpp"
 #include "protocol/description.hpp"
 #include "protocol/xml.hpp"
 

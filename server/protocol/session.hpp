@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "gateway/tied_orders.hpp"
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
-#include "protocol/tied_orders.hpp"
 
 namespace exchange {
 

@@ -12,10 +12,10 @@
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/written_command.hpp"
-#include "http/api.hpp"
-#include "http/json_orders.hpp"
-#include "http/order_entry.hpp"
 #include "journal/journal_record.hpp"
+#include "json/api.hpp"
+#include "web/json_orders.hpp"
+#include "websocket/order_entry.hpp"
 
 namespace exchange::fuzz {
 namespace {

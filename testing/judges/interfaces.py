@@ -15,7 +15,7 @@ from pathlib import Path
 from exchange_server import OPERATOR_KEY, ROOT, ExchangeServer
 
 HERE = Path(__file__).resolve().parent
-DESCRIPTIONS = ROOT / "server/http/descriptions"
+DESCRIPTIONS = ROOT / "server/web/descriptions"
 REQUIREMENTS = HERE / "requirements.txt"
 
 

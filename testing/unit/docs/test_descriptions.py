@@ -20,7 +20,7 @@ def described(what):
 
 
 def description(name):
-    return json.loads(described(ROOT / "server/http/descriptions" / name))
+    return json.loads(described(ROOT / "server/web/descriptions" / name))
 
 
 def section(page, heading):

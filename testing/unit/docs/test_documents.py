@@ -134,7 +134,7 @@ class Documents(unittest.TestCase):
     def test_metrics_exist(self):
         given = set(re.findall(r'"(exchange_\w+)"', text_of("server/metrics/*.hpp")))
         self.check(METRIC.findall, lambda page, name: name in given)
-        readers = text_of("server/http/page/*.js", "client/*.cpp", "*.py", "ops/*")
+        readers = text_of("server/web/page/*.js", "client/*.cpp", "*.py", "ops/*")
         self.assertEqual(set(), set(METRIC.findall(readers)) - given)
 
     def test_the_index_has_every_page(self):

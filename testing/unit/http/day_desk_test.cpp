@@ -1,5 +1,5 @@
 // Closed days and their moments, compared with an exchange that executes the same commands.
-#include "http/day_desk.hpp"
+#include "days/day_desk.hpp"
 
 #include <nlohmann/json.hpp>
 

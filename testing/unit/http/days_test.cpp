@@ -5,7 +5,7 @@
 #include <future>
 
 #include "auth/scrypt.hpp"
-#include "http/replayer.hpp"
+#include "days/replayer.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/recorded_day.hpp"

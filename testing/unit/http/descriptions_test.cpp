@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/embedded_file.hpp"
-#include "http/http_routes.hpp"
-#include "http/json_requests.hpp"
+#include "json/json_requests.hpp"
 #include "protocol/description.hpp"
 #include "unit/http/http_fixture.hpp"
+#include "web/http_routes.hpp"
 
 namespace exchange::testing {
 namespace {

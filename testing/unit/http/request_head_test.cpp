@@ -1,14 +1,14 @@
 // Which requests are refused by their header, and that nothing behind a refused one is executed.
 // The cases are request_heads.json, which testing/judges/run sends to the server program too.
 
-#include "http/request_head.hpp"
+#include "web/request_head.hpp"
 
 #include <fstream>
 
-#include "http/authority.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "unit/http/http_fixture.hpp"
+#include "web/authority.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

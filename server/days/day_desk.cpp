@@ -1,0 +1,182 @@
+#include "days/day_desk.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "json/api.hpp"
+
+namespace exchange {
+
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr std::uint64_t commands_between_calls = 1'024;
+
+DayAnswer no_such_day(const std::string& day) {
+  return {http::status::not_found, "there is no closed day '" + day + "'"};
+}
+
+DayAnswer unknown_symbol(const SymbolName& symbol) {
+  return {http::status::not_found,
+          "unknown symbol '" + std::string(symbol.view()) + "' on this day", "unknown_symbol"};
+}
+
+// Its text names hosts and users of the database: that is for the log.
+DayAnswer unavailable(const StoreUnavailable& error) {
+  spdlog::warn("closed days cannot be read now: {}", error.what());
+  return {http::status::service_unavailable, "the store is unavailable"};
+}
+
+// What the change is of this symbol; null: nothing.
+const MarketView::Change* change_of(const DayReplay::Changes& changes, SymbolNumber symbol) {
+  const auto found = std::ranges::find(changes.symbols, symbol, &MarketView::Change::symbol);
+  return found == changes.symbols.end() ? nullptr : &*found;
+}
+
+bool is_of(const Rows& rows, AccountNumber account) {
+  const auto is = [account](const auto& row) { return row.account == account; };
+  return std::ranges::any_of(rows.orders, is) || std::ranges::any_of(rows.positions, is) ||
+         std::ranges::any_of(rows.accounts,
+                             [account](const AccountRow& row) { return row.number == account; });
+}
+
+}  // namespace
+
+// What a day cannot show is an answer too; so a client need not distinguish why.
+template <class Make>
+DayAnswer DayDesk::answer(const std::string& day, Make make) try {
+  if (!open(day)) return no_such_day(day);
+  return make();
+} catch (const CannotReplay& error) {
+  close();
+  return {http::status::conflict, "the day " + day + " cannot be replayed: " + error.what()};
+} catch (const StoreCorrupt& error) {
+  spdlog::error("the day {} cannot be replayed: {}", day, error.what());
+  close();
+  return {http::status::conflict, "the day " + day + " is damaged: " + error.what()};
+} catch (const StoreFenced& error) {
+  close();
+  return {http::status::service_unavailable, error.what()};
+} catch (const StoreUnavailable& error) {
+  close();
+  return unavailable(error);
+} catch (...) {
+  close();
+  throw;
+}
+
+DayAnswer DayDesk::list() try {
+  std::vector<KeptDay> all;
+  for (const std::string& name : days_ ? days_->names() : std::vector<std::string>()) {
+    go_on_();
+    const std::unique_ptr<DayJournal> journal = days_->open(name);
+    if (journal == nullptr) continue;
+    try {
+      const DayFacts facts = look_at(*journal);
+      all.push_back({name, facts.first_time, facts.last_time, facts.problem});
+    } catch (const StoreUnavailable&) {
+      throw;
+    } catch (const std::runtime_error& error) {  // of this day alone
+      all.push_back({name, {}, {}, error.what()});
+    }
+  }
+  return {http::status::ok, days_json(all)};
+} catch (const StoreUnavailable& error) {
+  return unavailable(error);
+}
+
+DayAnswer DayDesk::summary(const std::string& day, const std::optional<SymbolName>& symbol) {
+  return answer(day, [&]() -> DayAnswer {
+    if (symbol && summary_->find(*symbol) == nullptr) return unknown_symbol(*symbol);
+    return {http::status::ok, day_json(day, *summary_, symbol ? summary_->find(*symbol) : nullptr)};
+  });
+}
+
+std::pair<KeyHash, DayAnswer> DayDesk::key_of(const std::string& day, const AccountId& account) {
+  KeyHash key;
+  DayAnswer found = answer(day, [&]() -> DayAnswer {
+    if (const auto at = summary_->keys.find(account.view()); at != summary_->keys.end())
+      key = at->second;
+    return {};
+  });
+  return {key, std::move(found)};
+}
+
+DayAnswer DayDesk::moments(const MomentQuestion& question) {
+  return answer(question.day, [&]() -> DayAnswer {
+    const DaySummary::Symbol* const of = summary_->find(question.symbol);
+    if (of == nullptr) return unknown_symbol(question.symbol);
+    const SymbolNumber symbol = SymbolNumber(of - summary_->symbols.data());
+    move_to(question);
+
+    const MarketView& view = replay_->view();
+    const AccountPage page{.positions_max = limits_.positions_max,
+                           .orders_max = limits_.account_orders_max,
+                           .levels_max = limits_.book_levels_max};
+    const auto here = [&] {
+      return Moment{replay_->position(),
+                    replay_->position() == 0 ? summary_->first_time : replay_->time()};
+    };
+    const std::string state =
+        moment_state_json(view, here(), question.symbol, question.account, page);
+    std::vector<std::string> changes;
+    const std::uint64_t end = replay_->position() + limits_.moments_reach;
+    while (changes.size() < question.changes && replay_->position() < end && replay_->next_time()) {
+      replay_->advance();
+      const DayReplay::Changes now = replay_->take_changes();
+      const MarketView::Change* const change = change_of(now, symbol);
+      const MarketView::Account* account =
+          question.account ? view.find_account(*question.account) : nullptr;
+      if (account != nullptr && !is_of(now.rows, view.number_of(*account))) account = nullptr;
+      if (change != nullptr || account != nullptr)
+        changes.push_back(moment_change_json(view, here(), change, account, now.rows));
+      if (replay_->position() % commands_between_calls == 0) go_on_();
+    }
+    return {http::status::ok, moments_json(question.day, question.symbol, state, changes, here(),
+                                           replay_->position() == summary_->commands)};
+  });
+}
+
+void DayDesk::move_to(const MomentQuestion& question) {
+  const bool is_behind = question.time ? replay_->position() > 0 && replay_->time() > *question.time
+                                       : replay_->position() > question.position;
+  if (is_behind) begin_replay();
+  const auto is_there = [&](Timestamp next) {
+    return question.time ? next > *question.time : replay_->position() >= question.position;
+  };
+  for (auto next = replay_->next_time(); next && !is_there(*next); next = replay_->next_time()) {
+    replay_->advance();
+    if (replay_->position() % commands_between_calls == 0) go_on_();
+  }
+  replay_->take_changes();
+}
+
+// Returns false if there is no such day.
+bool DayDesk::open(const std::string& day) {
+  if (day_ == day && summary_) return true;
+  close();
+  if (days_) journal_ = days_->open(day);
+  if (journal_ == nullptr) return false;
+  const DayFacts facts = look_at(*journal_);
+  if (!facts.problem.empty()) throw CannotReplay(facts.problem);
+  begin_replay();
+  summary_ = summarize(*replay_, facts, go_on_);
+  day_ = day;
+  return true;
+}
+
+void DayDesk::begin_replay() {
+  replay_.reset();  // first: two would take the memory of both
+  replay_ = std::make_unique<DayReplay>(*journal_, limits_.replay);
+}
+
+void DayDesk::close() {
+  replay_.reset();
+  summary_.reset();
+  journal_.reset();
+  day_.clear();
+}
+
+}  // namespace exchange

@@ -1,0 +1,225 @@
+#include "gateway/core_client.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace exchange {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view standby_refusal = "this server is a standby; another one is active";
+constexpr std::string_view replaced_refusal =
+    "this server cannot know now whether it is still the active one; ask again later";
+
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
+  const AddressQuota::Share share = executing_.take(pending.keys.address);
+  if (!share)
+    co_return share.refusal() == AddressQuota::Refusal::address
+        ? "too many requests of your address are under way"
+        : "too many requests are under way";
+  const Lease lease = enter();
+  if (!lease) co_return "the server is stopping";
+  co_return co_await execute(pending, lease);
+}
+
+CoreClient::Lease CoreClient::enter() {
+  const bool entered = state_.with([](State& data) { return !data.closed && ++data.executing; });
+  return Lease(entered ? &state_ : nullptr);
+}
+
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, const Lease&) {
+  if (!attached()) co_return standby_refusal;
+  pending.sink = this;
+  pending.executed.clear();
+  Authenticator* const authenticator = pending.needs_no_key ? nullptr : authenticator_;
+  if (authenticator != nullptr) co_await check_keys(pending.keys, pending.proven);
+  if (pending.keys.refused) {
+    pending.refuse(Reason::key_unchecked);
+    co_return "";
+  }
+  if (authenticator != nullptr) pending.commands = pending.keys.accepted();
+  if (pending.commands.empty()) {
+    // A server that was replaced does not know the keys that its successor gave.
+    if (!co_await is_active(std::chrono::milliseconds(HttpLimits().store_answer_ms)))
+      co_return replaced_refusal;
+    pending.refuse(Reason::operator_key);
+  } else {
+    Submission* const submission = &pending;
+    core_->submit({&submission, 1});
+    co_await pending.executed.wait();
+  }
+  if (authenticator != nullptr) authenticator->complete(pending.keys, pending.outcomes);
+  co_return "";
+}
+
+// The authenticator calls back before it ends, and this waits for it.
+asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys, Logins* proven) {
+  const auto has_key = [](const Credential& one) { return !one.key.empty(); };
+  const bool all_have_keys = std::all_of(keys.credentials.begin(), keys.credentials.end(), has_key);
+  if (proven != nullptr && all_have_keys) keys.logins = *proven;
+  if (authenticator_->is_checked(keys)) co_return;
+  Event checked(context_);
+  keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
+  authenticator_->check(keys);
+  co_await checked.wait();
+  // As on the XML port: of several accounts the newest, and none whose key was wrong since.
+  if (proven != nullptr && all_have_keys && !keys.refused) *proven = keys.logins;
+}
+
+asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login, const HttpPeer& peer) {
+  if (authenticator_ == nullptr) co_return true;
+  const AccountId account = login.account;
+  KeyCheck keys(peer.address, peer.socket);
+  keys.begin_batch({&login, 1}, {});
+  co_await check_keys(keys, peer.logins);
+  if (keys.refused) co_return std::nullopt;
+  co_return keys.is_logged_in(account);
+}
+
+asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId account,
+                                                                PeerAddress address) {
+  PendingRequest pending(context_, HttpPeer{address});
+  const Command command = RecordEvents{account};
+  pending.commands = {&command, 1};
+  pending.needs_no_key = true;
+  const std::string_view problem = co_await execute(pending);
+  co_return Recorded{problem,
+                     problem.empty() && std::holds_alternative<Created>(pending.outcomes[0])};
+}
+
+asio::awaitable<CoreClient::Events> CoreClient::read_events(std::vector<EventRange> ranges) {
+  Event read(context_);
+  Events events;
+  const auto on_read = [&](OrderReader::Events rows) {
+    asio::post(context_, [&, rows = std::move(rows)]() mutable {
+      events = std::move(rows);
+      read.set();
+    });
+  };
+  const bool reading = attached() && state_.with([&](State& state) {
+    if (!state.closed) core_->read_events(std::move(ranges), on_read);
+    return !state.closed;
+  });
+  if (reading) co_await read.wait();
+  co_return events;
+}
+
+// Core threads.
+void CoreClient::completed(std::span<Submission* const> submissions) {
+  for (Submission* submission : submissions)
+    asio::post(context_,
+               [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
+}
+
+// begin(on_read) asks the core for a Result, and returns whether it will call on_read with one.
+template <class Result, class Begin>
+asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
+    Begin begin, std::shared_ptr<const AddressQuota::Share> share, std::chrono::milliseconds time) {
+  if (!attached()) co_return std::pair(standby_refusal, Result());
+  struct Answer {
+    explicit Answer(asio::io_context& context) : there(context) {}
+    Event there;
+    Result result;
+  };
+  // shared: the answer may come after the time is over
+  const auto answer = std::make_shared<Answer>(context_);
+  const auto on_read = [this, answer, share](Result found) {
+    asio::post(context_, [answer, found = std::move(found)]() mutable {
+      answer->result = std::move(found);
+      answer->there.set();
+    });
+  };
+  const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
+    if (state.closed) return "the server is stopping";
+    return begin(on_read) ? "" : "too many orders are being read";
+  });
+  if (!refusal.empty()) co_return std::pair(refusal, Result());
+  if (!co_await answer->there.wait_until(Event::Clock::now() + time))
+    co_return std::pair(std::string_view("the store does not answer"), Result());
+  co_return std::pair(std::string_view(), std::move(answer->result));
+}
+
+asio::awaitable<CoreClient::Read> CoreClient::read_order(
+    OrderId order, ExecutionRange range, std::shared_ptr<const AddressQuota::Share> share,
+    std::chrono::milliseconds time, std::size_t waiting_max) {
+  const auto begin = [&](const auto& on_read) {
+    return core_->look_up(order, range, on_read, waiting_max);
+  };
+  auto [problem, found] = co_await read<std::optional<StoredOrder>>(begin, std::move(share), time);
+  co_return Read{problem, std::move(found)};
+}
+
+asio::awaitable<CoreClient::FillsRead> CoreClient::read_fills(
+    FillRange range, std::shared_ptr<const AddressQuota::Share> share,
+    std::chrono::milliseconds time, std::size_t waiting_max) {
+  const auto begin = [&](const auto& on_read) {
+    return core_->read_fills(range, on_read, waiting_max);
+  };
+  auto [problem, fills] = co_await read<Fills>(begin, std::move(share), time);
+  co_return FillsRead{problem, std::move(fills)};
+}
+
+asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view,
+                                           ViewChanges& changes, std::chrono::milliseconds time) {
+  const BatchNumber wanted = health_->committed_batch();
+  const auto is_there = [&] {
+    if (health_->projected_batch() >= wanted && view && view->batch() >= wanted) return true;
+    // the hand-over under way may be an earlier one: asks again after each
+    state_.with([&](const State& state) {
+      if (attached() && !state.closed) core_->await_projection();
+    });
+    return false;
+  };
+  if (wanted == 0) co_return true;
+  co_return co_await changes.wait_for(is_there, Event::Clock::now() + time);
+}
+
+// One that began before the call proves nothing for it.
+asio::awaitable<bool> CoreClient::is_active(std::chrono::milliseconds time) {
+  const auto deadline = Event::Clock::now() + time;
+  const std::uint64_t begun_before = confirmations_begun_;
+  while (monotonic_ns() >= store_.lease_end_ns() && confirmations_ended_ <= begun_before) {
+    if (!health_->store_available()) co_return false;
+    if (confirmations_begun_ == confirmations_ended_ && !begin_confirmation()) co_return false;
+    Event ended(context_);
+    awaiting_confirmation_.insert(&ended);
+    const bool in_time = co_await ended.wait_until(deadline);
+    awaiting_confirmation_.erase(&ended);
+    if (!in_time) co_return false;
+  }
+  co_return attached();
+}
+
+// Returns false if the server stops, or is a standby.
+bool CoreClient::begin_confirmation() {
+  const auto confirmed = [this] {
+    asio::post(context_, [this] {
+      confirmations_ended_ = confirmations_begun_;
+      for (Event* const one : awaiting_confirmation_) one->set();
+    });
+  };
+  return attached() && state_.with([&](State& state) {
+    if (state.closed) return false;
+    ++confirmations_begun_;
+    core_->confirm(confirmed);
+    return true;
+  });
+}
+
+asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
+                                       const HttpLimits& limits) {
+  std::string reason;
+  if (readiness.role() != Readiness::Role::active)
+    reason = readiness.stale(monotonic_ns());
+  else if (!co_await core.is_active(std::chrono::milliseconds(limits.store_answer_ms)))
+    reason = replaced_refusal;
+  co_return reason;
+}
+
+void CoreClient::close() {
+  state_.with([](State& state) { state.closed = true; });
+  state_.when([](const State& state) { return state.executing == 0; }, [](State&) {});
+}
+
+}  // namespace exchange

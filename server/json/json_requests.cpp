@@ -1,0 +1,532 @@
+#include "json/json_requests.hpp"
+
+#include <algorithm>
+
+namespace exchange {
+namespace {
+
+using enum ErrorCode;
+namespace http = boost::beast::http;
+
+// How a member is written. Numbers are strings, or whole numbers that every language has exactly.
+enum class Kind : std::uint8_t { text, decimal, count, truth };
+
+constexpr Kind kind_of(ValueType type) {
+  switch (type) {
+    case ValueType::truth: return Kind::truth;
+    case ValueType::order:
+    case ValueType::count: return Kind::count;
+    case ValueType::shares:
+    case ValueType::positive:
+    case ValueType::cash:
+    case ValueType::shares_change:
+    case ValueType::cash_change: return Kind::decimal;
+    default: return Kind::text;
+  }
+}
+
+// The text that the attribute has in XML; nothing if the value is of another kind.
+std::optional<std::string> text_of(const JsonInput& value, Kind kind) {
+  if (kind == Kind::truth) return value.is_boolean() ? std::optional(value.dump()) : std::nullopt;
+  if (value.is_string()) return value.get<std::string>();
+  if (kind == Kind::text || !value.is_number_integer()) return {};
+  const bool is_exact = value.is_number_unsigned()
+                            ? value.get<std::uint64_t>() <= json_integer_max
+                            : value.get<std::int64_t>() >= -std::int64_t(json_integer_max);
+  return is_exact ? std::optional(value.dump()) : std::nullopt;
+}
+// What is wrong with such a value.
+std::string wrong_kind(const std::string& name, const JsonInput& value, Kind kind) {
+  if (value.is_null()) return name + " is null; leave out what has no value";
+  switch (kind) {
+    case Kind::text: return name + " must be a string";
+    case Kind::decimal: return name + " must be a string, as \"9.5\"";
+    case Kind::count: return name + " must be a whole number, as 9 or \"9\"";
+    case Kind::truth: return name + " must be true or false";
+  }
+  return {};
+}
+// A member into a value, by its kind. `code`: of a value of another kind.
+template <class Value>
+Problem read_member(const JsonInput& given, Value& value, const std::string& name, Kind kind,
+                    ErrorCode code) {
+  const auto text = text_of(given, kind);
+  if (!text) return {code, wrong_kind(name, given, kind)};
+  return read_value(*text, value, name);
+}
+Problem read_account_id(const JsonInput& given, AccountId& account) {
+  return read_member(given, account, "account", Kind::text, malformed_id);
+}
+Problem read_symbol_name(const JsonInput& given, SymbolName& symbol) {
+  return read_member(given, symbol, "symbol", Kind::text, malformed_symbol);
+}
+
+using Names = std::initializer_list<std::string_view>;
+bool has(Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+Problem unexpected(const std::string& name) {
+  return {unexpected_content, "unexpected member '" + name.substr(0, 64) + "'"};
+}
+Problem missing_member(std::string_view name) {
+  return {missing_attribute, "missing member '" + std::string(name) + "'"};
+}
+// Of an object whose members are all among these.
+Problem unexpected_member(const JsonInput& object, Names known) {
+  if (!object.is_object()) return {unexpected_content, "expected an object"};
+  for (const auto& [name, value] : object.items())
+    if (!has(known, name)) return unexpected(name);
+  return {};
+}
+
+// The members of an object, at the places of their attributes in the table.
+template <class AnyCommand>
+struct Members {
+  std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
+
+  // `beside`: members that are no attributes.
+  Problem read(const JsonInput& object, Names beside) {
+    if (!object.is_object()) return {unexpected_content, "expected an object"};
+    for (const auto& [name, value] : object.items()) {
+      if (has(beside, name)) continue;
+      bool known = false;
+      Problem problem;
+      for_each_attribute<AnyCommand>([&](auto at) {
+        constexpr auto& attribute = attributes_of<AnyCommand>[at];
+        if (attribute.member.empty() || attribute.member != name) return;
+        known = true;
+        constexpr Kind kind = kind_of(attribute.value.type);
+        texts[at] = text_of(value, kind);
+        if (texts[at]) return;
+        const bool is_number = kind == Kind::decimal || kind == Kind::count;
+        problem = {is_number                                  ? malformed_number
+                   : kind == Kind::truth && value.is_string() ? unknown_value
+                                                              : unexpected_content,
+                   wrong_kind(name, value, kind)};
+      });
+      if (!known) return unexpected(name);
+      if (problem) return problem;
+    }
+    return {};
+  }
+  Problem missing() const {
+    Problem problem;
+    for_each_attribute<AnyCommand>([&](auto at) {
+      constexpr auto& attribute = attributes_of<AnyCommand>[at];
+      if (!problem && attribute.presence == Presence::required && !texts[at])
+        problem = missing_member(attribute.member);
+    });
+    return problem;
+  }
+  Problem into(AnyCommand& command) const {
+    Problem problem;
+    for_each_attribute<AnyCommand>([&](auto at) {
+      constexpr auto& attribute = attributes_of<AnyCommand>[at];
+      if (problem || attribute.value.read == nullptr || !texts[at]) return;
+      problem = attribute.value.read(*texts[at], command, attribute.member);
+    });
+    return problem;
+  }
+  // The sign of the amount is the side.
+  Problem take_side(const JsonInput& object) {
+    const auto side = object.find("side");
+    if (side == object.end()) return missing_member("side");
+    if (*side != "buy" && *side != "sell") return {unknown_value, "side must be buy or sell"};
+    std::optional<std::string>& amount = texts[place<AnyCommand>("amount")];
+    if (!amount) return missing_member("shares");
+    if (amount->starts_with('-')) return {number_out_of_range, "shares is negative"};
+    if (*side == "sell") amount->insert(0, "-");
+    return {};
+  }
+};
+
+Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usual,
+                   JsonRequest& request) {
+  request.account = usual;
+  if (const auto named = object.find("account"); named != object.end())
+    return read_account_id(*named, request.account.emplace());
+  return usual ? Problem{} : missing_member("account");
+}
+
+// The account is that of the request.
+Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& limits,
+                   PlaceOrder& order) {
+  Members<PlaceOrder> members;
+  if (Problem problem = members.read(object, beside)) return problem;
+  if (Problem problem = members.take_side(object)) return problem;
+  if (Problem problem = members.missing()) return problem;
+  const auto& type = members.texts[place<PlaceOrder>("type")];
+  const Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
+                                    members.texts[place<PlaceOrder>("limit")].has_value());
+  if (problem) return problem.code == missing_attribute ? missing_member("limit") : problem;
+  order.symbol_must_exist = limits.refuse_unknown_symbols;
+  return members.into(order);
+}
+
+// One order, or {"orders": [...]}, each of which succeeds or fails alone.
+Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
+                   std::vector<Command>& commands) {
+  const auto list = object.find("orders");
+  if (list == object.end()) {
+    PlaceOrder order;
+    order.account = *request.account;
+    if (Problem problem =
+            read_order(object, {"side", "account", "cancel_on_disconnect"}, limits, order))
+      return problem;
+    commands.emplace_back(std::move(order));
+    return {};
+  }
+  if (Problem problem = unexpected_member(object, {"orders", "account", "cancel_on_disconnect"}))
+    return problem;
+  if (!list->is_array() || list->empty() || list->size() > limits.elements_max)
+    return {unexpected_content,
+            "orders must be a list of 1 to " + std::to_string(limits.elements_max) + " orders"};
+  std::vector<Problem>& problems = request.problems_of_list.emplace();
+  for (const JsonInput& one : *list) {
+    PlaceOrder order;
+    order.account = *request.account;
+    problems.push_back(read_order(one, {"side"}, limits, order));
+    if (!problems.back()) commands.emplace_back(std::move(order));
+  }
+  return {};
+}
+
+// ReplaceOrder, CancelOrder or QueryOrder.
+template <class AnyCommand>
+Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCommand command,
+                      std::vector<Command>& commands) {
+  Members<AnyCommand> members;
+  constexpr bool has_side = requires { command.side; };
+  const Problem problem = has_side ? members.read(object, {"side", "account", "order"})
+                                   : members.read(object, {"account", "order"});
+  if (problem) return problem;
+  const auto order = object.find("order");
+  if (order == object.end()) return missing_member("order");
+  OrderName name;
+  if (Problem wrong = read_order_name(text_of(*order, Kind::count).value_or(""), name))
+    return wrong;
+  if constexpr (has_side) {
+    if (Problem wrong = members.take_side(object)) return wrong;
+    if (Problem wrong = members.missing()) return wrong;
+  }
+  command.account = *request.account;
+  command.order = name.id;
+  command.reference = std::move(name.reference);
+  if (Problem wrong = members.into(command)) return wrong;
+  commands.emplace_back(std::move(command));
+  return {};
+}
+
+Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
+                        std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "symbol"})) return problem;
+  CancelAll cancel{*request.account, {}};
+  if (const auto symbol = object.find("symbol"); symbol != object.end())
+    if (Problem problem =
+            read_member(*symbol, cancel.symbol, "symbol", Kind::text, malformed_symbol))
+      return problem;
+  commands.emplace_back(std::move(cancel));
+  return {};
+}
+
+// The new key of an account.
+Problem read_key(const JsonInput& key, JsonRequest& request) {
+  if (!key.is_string()) return {malformed_key, wrong_kind("key", key, Kind::text)};
+  request.key = key.get<std::string>();
+  if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
+  return {};
+}
+
+Problem read_account(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
+                     std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
+  CreateAccount create;
+  const auto account = object.find("account"), balance = object.find("balance");
+  if (account == object.end()) return missing_member("account");
+  if (balance == object.end()) return missing_member("balance");
+  if (Problem problem = read_account_id(*account, create.account)) return problem;
+  if (Problem problem =
+          read_member(*balance, create.balance, "balance", Kind::decimal, malformed_number))
+    return problem;
+  if (const auto given = object.find("key"); given != object.end()) {
+    if (Problem problem = read_key(*given, request)) return problem;
+  } else if (limits.keys) {
+    return {missing_attribute, "missing member 'key': this exchange wants one for each account"};
+  }
+  request.done = http::status::created;
+  request.named["account"] = create.account.view();
+  commands.emplace_back(std::move(create));
+  return {};
+}
+
+// Of the account that asks, or, by the operator, of another one.
+Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& usual,
+                     const ProtocolLimits& limits, JsonRequest& request,
+                     std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"account", "key", "revoke"})) return problem;
+  if (Problem problem = read_whose(object, usual, request)) return problem;
+  if (!limits.keys) return {no_keys, "accounts of this exchange have no keys"};
+  const auto key = object.find("key"), revoke = object.find("revoke");
+  if (revoke != object.end() && !revoke->is_boolean())
+    return {unknown_value, "revoke must be true or false"};
+  const bool revokes = revoke != object.end() && revoke->get<bool>();
+  if (revokes && key != object.end())
+    return {conflicting_attributes, "both 'key' and 'revoke' are given"};
+  if (!revokes) {
+    if (key == object.end()) return missing_member("key");
+    if (Problem problem = read_key(*key, request)) return problem;
+  }
+  request.named["account"] = request.account->view();
+  commands.emplace_back(SetKey{*request.account});
+  if (!(request.account == usual)) request.account.reset();
+  return {};
+}
+
+// As many commands as <symbol> has.
+Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
+                    std::vector<Command>& commands) {
+  if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
+  const auto name = object.find("symbol");
+  if (name == object.end()) return missing_member("symbol");
+  SymbolName symbol;
+  if (Problem problem = read_symbol_name(*name, symbol)) return problem;
+  request.done = http::status::created;
+  request.named["symbol"] = symbol.view();
+  const auto holdings = object.find("holdings");
+  const bool has_holdings = holdings != object.end();
+  if (has_holdings && !holdings->is_object())
+    return {unexpected_content, "holdings must be an object"};
+  if (has_holdings && holdings->size() > limits.elements_max)
+    return {too_many_elements,
+            "holdings of more than " + std::to_string(limits.elements_max) + " accounts"};
+  if (!has_holdings || holdings->empty()) {
+    commands.emplace_back(CreateSymbol{symbol});
+    return {};
+  }
+  for (const auto& [account, shares] : holdings->items()) {
+    PlaceShares given{symbol, {}, {}};
+    if (Problem problem = read_value(account, given.account, "account")) return problem;
+    if (Problem problem =
+            read_member(shares, given.shares, "shares", Kind::decimal, malformed_number))
+      return problem;
+    if (holdings->size() > 1) request.holders.push_back(account);
+    commands.emplace_back(std::move(given));
+  }
+  return {};
+}
+
+// Of the operator, with a member for each attribute.
+template <class AnyCommand>
+Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<Command>& commands) {
+  Members<AnyCommand> members;
+  AnyCommand change;
+  if (Problem problem = members.read(object, {})) return problem;
+  if (Problem problem = members.missing()) return problem;
+  if (Problem problem = members.into(change)) return problem;
+  for_each_attribute<AnyCommand>([&](auto at) {
+    constexpr auto& attribute = attributes_of<AnyCommand>[at];
+    if (attribute.repeated == Repeated::before_id && members.texts[at])
+      request.named[std::string(attribute.member)] = *members.texts[at];
+  });
+  commands.emplace_back(std::move(change));
+  return {};
+}
+
+Problem read_ties(const JsonInput& object, const char* tie_problem, JsonRequest& request) {
+  const auto ties = object.find("cancel_on_disconnect");
+  if (ties == object.end()) return {};
+  if (!ties->is_boolean()) return {unknown_value, "cancel_on_disconnect must be true or false"};
+  request.ties_orders = *ties;
+  if (request.ties_orders && tie_problem != nullptr) return {no_cancel_on_disconnect, tie_problem};
+  return {};
+}
+
+struct RequestReader {
+  const JsonInput& object;
+  const std::optional<AccountId>& usual;
+  const ProtocolLimits& limits;
+  const char* tie_problem;
+  JsonRequest& request;
+  std::vector<Command>& commands;
+
+  template <class AnyCommand>
+  Problem operator()(boost::mp11::mp_identity<AnyCommand>) const {
+    if constexpr (request_element<AnyCommand>.message.empty()) {
+      ENSURE(!"no message of JSON asks for it");
+    } else if constexpr (request_element<AnyCommand>.root == Root::create) {
+      request.named = Json::object();
+      return read_creation<AnyCommand>();
+    } else {
+      if (Problem problem = read_whose(object, usual, request)) return problem;
+      if (Problem problem = read_ties(object, tie_problem, request)) return problem;
+      return read_of_account<AnyCommand>();
+    }
+  }
+
+ private:
+  template <class AnyCommand>
+  Problem read_creation() const {
+    if constexpr (std::is_same_v<AnyCommand, CreateAccount>)
+      return read_account(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, CreateSymbol>)
+      return read_symbol(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, SetKey>)
+      return read_set_key(object, usual, limits, request, commands);
+    else
+      return read_change<AnyCommand>(object, request, commands);
+  }
+  template <class AnyCommand>
+  Problem read_of_account() const {
+    if constexpr (std::is_same_v<AnyCommand, PlaceOrder>)
+      return read_place(object, limits, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, CancelAll>)
+      return read_cancel_all(object, request, commands);
+    else if constexpr (std::is_same_v<AnyCommand, QueryOrder>)
+      return read_of_order(object, request, QueryOrder{.of_any_account = limits.open_queries},
+                           commands);
+    else
+      return read_of_order(object, request, AnyCommand{}, commands);
+  }
+};
+
+Json status_json(const Status& status) {
+  constexpr std::size_t listed_max = 1'000;  // each is some 70 bytes
+  Json json{{"order", status.order},
+            {"open", to_string(status.open)},
+            {"canceled", to_string(status.canceled)}};
+  const std::size_t listed = std::min(listed_max, status.executions.size());
+  Json executions = Json::array();
+  for (const Execution& execution : std::span(status.executions).first(listed))
+    executions.push_back({{"shares", to_string(execution.shares)},
+                          {"price", to_string(execution.price)},
+                          {"time_us", execution.time.microseconds}});
+  json["executions"] = std::move(executions);
+  if (listed < status.executions.size())
+    json["next"] = status.skipped + listed + 1;
+  else if (status.next != 0)
+    json["next"] = status.next;
+  return json;
+}
+
+struct OutcomeJson {
+  Json operator()(const Rejected& rejected) const {
+    return error_object(sentence_of(rejected), code_of(rejected.reason));
+  }
+  Json operator()(const Status& status) const { return status_json(status); }
+  Json operator()(const Canceled& canceled) const { return status_json(canceled.status); }
+  Json operator()(const CanceledAll& canceled) const {
+    Json orders = Json::array();
+    for (const Status& status : canceled.orders) orders.push_back(status_json(status));
+    return {{"orders", std::move(orders)}};
+  }
+  Json operator()(const NotInMemory&) const { ENSURE(!"the order reader has replaced it"); }
+  // What is its attributes.
+  template <class AnyOutcome>
+  Json operator()(const AnyOutcome& outcome) const {
+    Json json = Json::object();
+    for_each_outcome_attribute<AnyOutcome>([&](auto place) {
+      constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
+      std::string text;
+      attribute.write(outcome, text);
+      Json& member = json[std::string(attribute.member)];
+      if constexpr (attribute.type == ValueType::order)
+        member = std::stoull(text);
+      else if constexpr (attribute.type == ValueType::truth)
+        member = text == word_of(true);
+      else
+        member = std::move(text);
+    });
+    return json;
+  }
+};
+
+Json outcome_json(const Outcome& outcome) { return std::visit(OutcomeJson{}, outcome); }
+
+http::status status_of(const Outcome& outcome) {
+  if (std::holds_alternative<Opened>(outcome) || std::holds_alternative<Created>(outcome))
+    return http::status::created;
+  const auto* const rejected = std::get_if<Rejected>(&outcome);
+  if (rejected == nullptr) return http::status::ok;
+  switch (rejected->reason) {
+    case Reason::unknown_account:
+    case Reason::unknown_order:
+    case Reason::unknown_symbol: return http::status::not_found;
+    case Reason::operator_key: return http::status::forbidden;
+    case Reason::key_unchecked: return http::status::service_unavailable;
+    default: return http::status::conflict;
+  }
+}
+
+}  // namespace
+
+Problem read_order_name(std::string_view text, OrderName& name) {
+  constexpr std::string_view prefix = "ref:";
+  if (text.starts_with(prefix))
+    return read_value(text.substr(prefix.size()), name.reference, "ref");
+  if (read_value(text, name.id, "order"))
+    return {malformed_id, "order must be a whole number from 1, or ref:REF"};
+  return {};
+}
+
+JsonRequest read_json_request(CommandKind kind, const JsonInput& members,
+                              const std::optional<AccountId>& usual, const ProtocolLimits& limits,
+                              const char* tie_problem, std::vector<Command>& commands) {
+  JsonRequest request;
+  const std::size_t before = commands.size();
+  request.problem =
+      members.is_object()
+          ? with_kind(kind, RequestReader{members, usual, limits, tie_problem, request, commands})
+          : Problem{unexpected_content, "expected an object"};
+  if (request.problem) commands.erase(commands.begin() + std::ptrdiff_t(before), commands.end());
+  request.commands = commands.size() - before;
+  return request;
+}
+
+JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
+  if (problem) return problem_response(problem);
+  if (problems_of_list) {
+    Json results = Json::array();
+    std::size_t executed = 0;
+    for (const Problem& one : *problems_of_list)
+      results.push_back(one ? error_object(one.sentence, code_of(one.code))
+                            : outcome_json(outcomes[executed++]));
+    return {http::status::ok, {{"orders", std::move(results)}}};
+  }
+  const auto is_refused = [](const Outcome& outcome) {
+    return std::holds_alternative<Rejected>(outcome);
+  };
+  const auto refused = std::count_if(outcomes.begin(), outcomes.end(), is_refused);
+  // Of several holdings a part was given: not an error, but a result for each.
+  const bool is_part = refused > 0 && std::size_t(refused) < outcomes.size();
+  if ((refused > 0 && !is_part) || !named.is_object()) return outcome_response(outcomes[0]);
+  Json json = named;
+  if (is_part) {
+    Json results = Json::array();
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      results.push_back({{"account", holders[i]}});
+      results.back().update(outcome_json(outcomes[i]));
+    }
+    json["holdings"] = std::move(results);
+    return {http::status::ok, std::move(json)};
+  }
+  json.update(outcome_json(outcomes[0]));
+  return {done, std::move(json)};
+}
+
+JsonResponse problem_response(const Problem& problem) {
+  return {http::status::bad_request, error_object(problem.sentence, code_of(problem.code))};
+}
+
+JsonResponse outcome_response(const Outcome& outcome) {
+  return {status_of(outcome), outcome_json(outcome)};
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json error_object(std::string_view sentence, std::string_view code) {
+  return {{"error", sentence}, {"code", code}};
+}
+
+}  // namespace exchange

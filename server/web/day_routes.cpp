@@ -1,0 +1,154 @@
+#include "web/day_routes.hpp"
+
+#include <charconv>
+
+#include "auth/basic_credentials.hpp"
+#include "store/store.hpp"
+#include "web/json_orders.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+HttpResponse response_to(const HttpHeader& header, const DayAnswer& answer) {
+  if (answer.status == http::status::ok)
+    return respond(header, answer.status, json_type, answer.text);
+  HttpResponse response = http_error(header, answer.status, answer.text, answer.code);
+  if (answer.status == http::status::service_unavailable)
+    response.set(http::field::retry_after, "1");
+  return response;
+}
+
+// If this server may have been replaced: the days that its successor closed are not known here.
+HttpResponse refused_as_stale(const HttpHeader& header, const std::string& reason) {
+  return http_error(header, http::status::service_unavailable, reason);
+}
+
+HttpResponse unknown_day(const HttpHeader& header, std::string_view day) {
+  return http_error(header, http::status::not_found,
+                    "there is no closed day '" + std::string(day) + "'");
+}
+
+// A parameter that is a whole number from 0; nothing if it is absent or invalid.
+std::optional<std::uint64_t> number_parameter(const HttpHeader& header, std::string_view name) {
+  const std::string_view text = parameter(header, name);
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size() ||
+      number > INT64_MAX)
+    return {};
+  return number;
+}
+
+bool is_given(const HttpHeader& header, std::string_view name) {
+  return parameter(header, name).data() != nullptr;
+}
+
+// The sentence that refuses the request; or the question, but for the account.
+std::string read_question(const HttpHeader& header, const HttpLimits& limits,
+                          MomentQuestion& question) {
+  question.day = parameter(header, "day");
+  const bool has_position = is_given(header, "from"), has_time = is_given(header, "at");
+  const auto position = number_parameter(header, "from"), time = number_parameter(header, "at");
+  if (has_position && !position) return "from is a whole number from 0, of a command of the day";
+  if (has_time && !time) return "at is a time, in microseconds since the Unix epoch";
+  if (position) question.position = *position;
+  if (time && !position) question.time = Timestamp{std::int64_t(*time)};
+  question.changes = count_parameter(header, "limit", 100, limits.moments_max);
+  if (question.changes == 0)
+    return "limit is a whole number from 1 to " + std::to_string(limits.moments_max);
+  return {};
+}
+
+// Whether the account of the question may be shown: with the key that it had at the end of that
+// day, since today it may be another's, or with that of an operator of today. Nothing if its
+// response is there already.
+asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHeader& header,
+                                                    const MomentQuestion& question, HttpPeer peer) {
+  if (!question.account || !at.core.has_keys()) co_return std::nullopt;
+  Credential login = operator_login(header);
+  KeyHash key;
+  if (login.account == *question.account) {
+    login.use = Credential::Use::login;
+    login.hash = &key;
+    const auto found = std::make_shared<KeyHash>();  // the answer may come after this returns
+    Replayer::Question ask = [day = question.day, account = login.account, found](DayDesk& desk) {
+      auto [of_day, answer] = desk.key_of(day, account);
+      *found = of_day;
+      return answer;
+    };
+    const DayAnswer answer = co_await at.replayer.ask(at.context, std::move(ask), peer);
+    if (answer.status != http::status::ok) co_return response_to(header, answer);
+    key = *found;
+  }
+  const std::optional<bool> allowed = co_await at.core.is_good(
+      std::move(login),
+      HttpPeer{.address = peer.address, .socket = peer.socket});  // logins of today
+  if (allowed && *allowed) co_return std::nullopt;
+  const Reason reason = allowed ? Reason::unknown_account : Reason::key_unchecked;
+  co_return http_error(header,
+                       allowed ? http::status::not_found : http::status::service_unavailable,
+                       describe(reason), code_of(reason));
+}
+
+}  // namespace
+
+asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  Replayer::Question question = [](DayDesk& desk) { return desk.list(); };
+  co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
+}
+
+asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  const std::string day(last_segment(request));
+  if (!is_day_name(day)) co_return unknown_day(request, day);
+  const std::string_view text = parameter(request, "sym");
+  std::optional<SymbolName> symbol;
+  if (text.data() != nullptr) {
+    symbol = parse_symbol_name(text);
+    if (!symbol)
+      co_return http_error(request, http::status::not_found,
+                           "unknown symbol '" + std::string(text) + "'",
+                           code_of(Reason::unknown_symbol));
+  }
+  Replayer::Question question = [day, symbol](DayDesk& desk) { return desk.summary(day, symbol); };
+  co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
+}
+
+asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  constexpr auto bad_request = http::status::bad_request;
+  MomentQuestion asked;
+  const std::string problem = read_question(request, at.limits, asked);
+  if (!problem.empty()) co_return http_error(request, bad_request, problem);
+  const std::string reason = co_await at.stale();
+  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  for (const char* name : {"day", "sym"})
+    if (parameter(request, name).empty())
+      co_return http_error(request, bad_request,
+                           "a parameter is missing: /api/moments?day=2026-11-26&sym=SPY");
+  if (!is_day_name(asked.day)) co_return unknown_day(request, asked.day);
+  const auto symbol = parse_symbol_name(parameter(request, "sym"));
+  if (!symbol)
+    co_return http_error(request, http::status::not_found,
+                         "unknown symbol '" + std::string(parameter(request, "sym")) + "'",
+                         code_of(Reason::unknown_symbol));
+  asked.symbol = *symbol;
+  if (is_given(request, "account")) {
+    asked.account = parse_account_id(parameter(request, "account"));
+    if (!asked.account)
+      co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
+                           code_of(ErrorCode::malformed_id));
+    std::optional<HttpResponse> refused = co_await refuse(at, request, asked, peer);
+    if (refused) co_return std::move(*refused);
+  }
+  Replayer::Question question = [asked](DayDesk& desk) { return desk.moments(asked); };
+  co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
+}
+
+}  // namespace exchange

@@ -1,0 +1,149 @@
+#include "web/fill_routes.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "json/api.hpp"
+#include "protocol/error_code.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+// What is asked for: the fills behind `after`, oldest first, or those before `before`, newest
+// first.
+struct Question {
+  ExecutionId after = 0;
+  std::optional<ExecutionId> before;
+  std::size_t executions_max = 0;
+};
+
+// Ids are positive in the tables.
+std::optional<ExecutionId> read_id(std::string_view text) {
+  ExecutionId id = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (problem != std::errc() || end != text.data() + text.size() || id > INT64_MAX) return {};
+  return id;
+}
+
+// The sentence that refuses the request; empty: `question` is complete.
+std::string read_question(const HttpHeader& header, const HttpLimits& limits, Question& question) {
+  const std::string_view after = parameter(header, "after"), before = parameter(header, "before");
+  if (after.data() != nullptr) {
+    const auto id = read_id(after);
+    if (!id) return "after is a whole number from 0, of an execution";
+    question.after = *id;
+  }
+  if (before.data() != nullptr) {
+    if (after.data() != nullptr) return "give after or before, not both";
+    question.before = before == "newest" ? INT64_MAX : read_id(before).value_or(0);
+    if (*question.before == 0) return "before is a whole number from 1, of an execution, or newest";
+  }
+  question.executions_max = count_parameter(header, "limit", limits.fills_max, limits.fills_max);
+  if (question.executions_max == 0)
+    return "limit is a whole number from 1 to " + std::to_string(limits.fills_max);
+  return {};
+}
+
+// Looks through the executions in pieces, so that other reads of the tables come between them.
+class Search {
+ public:
+  Search(const HttpLimits& limits, AccountNumber account, const Question& question,
+         ExecutionId newest)
+      : limits_(limits),
+        account_(account),
+        executions_max_(question.executions_max),
+        newest_first_(question.before.has_value()),
+        above_(std::min(question.after, newest)),
+        up_to_(newest_first_ ? std::min(*question.before - 1, newest) : newest) {}
+
+  // Whether to read next_range().
+  bool goes_on() const {
+    return above_ < up_to_ && executions_ < executions_max_ && looked_at_ < limits_.fills_reach;
+  }
+  FillRange next_range() const {
+    const ExecutionId count = std::min<ExecutionId>(up_to_ - above_, limits_.fills_read_max);
+    FillRange range{account_, above_, above_ + count, executions_max_ - executions_, newest_first_};
+    if (newest_first_) range.after = up_to_ - count, range.through = up_to_;
+    return range;
+  }
+  void take(const FillRange& range, std::vector<Fill> found) {
+    looked_at_ += range.through - range.after;
+    (newest_first_ ? up_to_ : above_) = newest_first_ ? range.after : range.through;
+    if (found.empty()) return;
+    ExecutionId last = 0;
+    for (const Fill& fill : found)
+      if (std::exchange(last, fill.execution) != fill.execution) ++executions_;
+    if (executions_ == executions_max_)  // there may be more in the range
+      (newest_first_ ? up_to_ : above_) = newest_first_ ? last - 1 : last;
+    fills_.insert(fills_.end(), found.begin(), found.end());
+  }
+  const std::vector<Fill>& fills() const { return fills_; }
+  // What the next page begins behind, or ends before; nothing if there is none.
+  std::optional<ExecutionId> next() const {
+    if (above_ == up_to_) return {};
+    return newest_first_ ? up_to_ + 1 : above_;
+  }
+
+ private:
+  const HttpLimits& limits_;
+  const AccountNumber account_;
+  const std::size_t executions_max_;
+  const bool newest_first_;
+  ExecutionId above_, up_to_;  // what is left to look through
+  std::size_t executions_ = 0;
+  std::uint64_t looked_at_ = 0;
+  std::vector<Fill> fills_;
+};
+
+}  // namespace
+
+asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+  const auto refuse = [&](std::string_view sentence) {
+    HttpResponse response = http_error(request, http::status::service_unavailable, sentence);
+    response.set(http::field::retry_after, "1");
+    return response;
+  };
+  const auto id = parse_account_id(HttpRoutes::segment(request));
+  if (!id)
+    co_return http_error(request, http::status::bad_request, "an account id is 1 to 64 digits",
+                         code_of(ErrorCode::malformed_id));
+  Question question;
+  if (const std::string problem = read_question(request, at.limits, question); !problem.empty())
+    co_return http_error(request, http::status::bad_request, problem);
+  if (const std::string reason = co_await at.not_current(); !reason.empty())
+    co_return refuse(reason);
+  const std::optional<bool> allowed = co_await at.may_see(request, *id, peer);
+  if (!allowed) co_return refuse(describe(Reason::key_unchecked));
+  const MarketView::Account* const account = at.view->find_account(*id);
+  if (account == nullptr || !*allowed)
+    co_return http_error(request, http::status::not_found, describe(Reason::unknown_account),
+                         code_of(Reason::unknown_account));
+
+  const auto reading = std::make_shared<const AddressQuota::Share>(at.order_reads.take(peer));
+  if (!*reading) {
+    // in turn, as an answer would come: a client that asks again at once gets no faster
+    const AddressTurns::Turn turn = co_await at.turns.take(peer);
+    co_return refuse("too many orders are being read");
+  }
+  const ExecutionId newest = at.view->newest_execution();
+  Search search(at.limits, at.view->number_of(*account), question, newest);
+  while (search.goes_on()) {
+    const FillRange range = search.next_range();
+    auto [problem, found] = co_await at.core.read_fills(
+        range, reading, std::chrono::milliseconds(at.limits.store_answer_ms),
+        at.limits.order_reads_max);
+    if (!problem.empty()) co_return refuse(problem);
+    if (found.newest < range.through) co_return refuse(HttpRoutes::behind);
+    search.take(range, std::move(found.list));
+  }
+  const AddressTurns::Turn turn = co_await at.turns.take(peer);
+  const Bursts::Work work(at.bursts, std::chrono::milliseconds(20));
+  co_return respond(request, http::status::ok, json_type,
+                    fills_json(*at.view, *id, search.fills(), newest, search.next()));
+}
+
+}  // namespace exchange

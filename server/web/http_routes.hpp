@@ -1,0 +1,100 @@
+#pragma once
+// HttpRoutes makes the response to each request: at once on the thread of connections where state
+// alone decides it, or the core does, else on the thread of answers. The table of paths is in
+// http_routes.cpp. Owner: HttpServer.
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/address_quota.hpp"
+#include "base/bursts.hpp"
+#include "days/replayer.hpp"
+#include "gateway/address_turns.hpp"
+#include "gateway/core_client.hpp"
+#include "gateway/readiness.hpp"
+#include "gateway/view_changes.hpp"
+#include "market_data/market_view.hpp"
+#include "net/certificate.hpp"
+#include "store/new_day.hpp"
+#include "web/http_message.hpp"
+#include "web/limits.hpp"
+#include "web/prometheus.hpp"
+
+namespace exchange {
+
+struct HttpRoutes {
+  const HttpLimits& limits;
+  const ProtocolLimits& protocol;
+  const std::optional<MarketView>& view;  // none: the server has none yet
+  CoreClient& core;                       // of the thread of answers
+  CoreClient& entry;                      // of the thread of connections
+  Readiness& readiness;
+  const Store& store;
+  Metrics& metrics;
+  const Certificate* const certificate;  // null: no TLS
+  const CloseDay close_day;
+  Replayer& replayer;
+  boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
+  AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
+  ViewChanges changes{context};
+  Bursts bursts{};                                                 // of making responses
+  const std::string run = std::to_string(std::random_device{}());  // no other run has its tags
+  struct Kept {
+    std::string tag;
+    std::int64_t made_ns = 0;
+    HttpResponse response;
+  };
+  std::unordered_map<std::string, Kept> leaderboards{};  // by target; thread of answers
+  AddressQuota order_reads{limits.order_reads_max, per_address_max(0, limits.order_reads_max)};
+
+  // The error response to a request whose header is not acceptable; nothing if its body may be
+  // read. Any thread.
+  std::optional<HttpResponse> refuse(const HttpHeader& header) const;
+  // Likewise of a request with its body, before it is answered.
+  std::optional<HttpResponse> refuse_content(const HttpRequest& request) const;
+  std::size_t body_bytes_max(const HttpHeader& header) const;
+  // The response to a request that refuse() accepted, if it needs no more than state: health, and
+  // the files of the dashboard. It never waits. Any thread.
+  std::optional<HttpResponse> answer_at_once(const HttpHeader& header);
+  // Whether the core alone makes the response to another request, so that it need not go to the
+  // thread of answers: small orders in JSON. Any thread.
+  bool executes_at_once(const HttpRequest& request) const;
+  // To such a request, from `peer`. Thread of connections.
+  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, HttpPeer peer);
+  // The response to any other. Thread of answers.
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer);
+  // As why_stale(). Thread of answers.
+  boost::asio::awaitable<std::string> stale() { return why_stale(readiness, core, limits); }
+
+  // Likewise; or why it may lack what was committed when this was called, after a wait.
+  boost::asio::awaitable<std::string> not_current();
+  static constexpr std::string_view behind = "the tables are far behind; ask again later";
+  // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
+  // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
+  boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
+                                                      const AccountId& account, HttpPeer peer);
+
+  // Of each row of the table. A path that ends with a slash is followed by one more segment, and
+  // that by `rest`; those of the dashboard are not among them.
+  struct Path {
+    std::string_view path;
+    std::string_view methods;  // "GET, HEAD"
+    std::string_view parameters;
+    std::string_view rest;
+  };
+  static std::vector<Path> paths();
+
+  // The segment behind a path that ends with a slash.
+  static std::string_view segment(const HttpHeader& header);
+  static bool is_websocket(const HttpHeader& header);
+  // Whether a request may change something.
+  static bool executes(const HttpHeader& header);
+  static bool is_market_data(const HttpHeader& header);
+};
+
+}  // namespace exchange

@@ -1,0 +1,110 @@
+#include "web/json_orders.hpp"
+
+#include <boost/algorithm/string/predicate.hpp>
+
+#include "auth/basic_credentials.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+// Into the member, unless the parameter is absent. If there are both, they must be the same.
+Problem take_parameter(const HttpHeader& header, std::string_view name, const char* member,
+                       JsonInput& members) {
+  const std::string_view text = parameter(header, name);
+  if (text.data() == nullptr) return {};
+  const auto [at, added] = members.emplace(member, text);
+  if (added || *at == Json(text)) return {};
+  return {ErrorCode::conflicting_attributes,
+          "the parameter " + std::string(name) + " is not the member of the body"};
+}
+
+}  // namespace
+
+Credential operator_login(const HttpHeader& header) {
+  constexpr std::string_view bearer = "Bearer ";
+  const std::string_view field = field_of(header, http::field::authorization);
+  Credential login{Credential::Use::operate, operator_id, {}};
+  if (boost::algorithm::istarts_with(field, bearer)) {
+    login.key = field.substr(bearer.size());
+  } else if (auto account = read_basic_credentials(field)) {
+    login.account = account->account;
+    login.key = std::move(account->key);
+  }
+  return login;
+}
+
+HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
+                               const ProtocolLimits& limits) {
+  HttpJsonRequest asked;
+  auto [members, problem_of_body] =
+      path.has_body ? read_json(request.body()) : ReadJson{JsonInput::object(), {}};
+  if (problem_of_body) {
+    asked.request.problem = std::move(problem_of_body);
+    return asked;
+  }
+  if (!members.is_object()) {
+    asked.request.problem = {ErrorCode::malformed_json, "the body is no JSON object"};
+    return asked;
+  }
+  if (const std::string member(path.member); !member.empty()) {
+    if (members.contains(member)) {
+      asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the " + member};
+      return asked;
+    }
+    members[member] = last_segment(request);
+  }
+  Problem& problem = asked.request.problem;
+  if (describe_element(path.kind).root == Root::transactions)
+    problem = take_parameter(request, "account", "account", members);
+  if (!problem && path.kind == command_kind<CancelAll>)
+    problem = take_parameter(request, "sym", "symbol", members);
+  if (problem) return asked;
+  auto given = read_basic_credentials(field_of(request, http::field::authorization));
+  std::optional<AccountId> usual;
+  if (given) usual = given->account;
+  asked.request =
+      read_json_request(path.kind, members, usual, limits,
+                        "cancel_on_disconnect needs a WebSocket, or the XML port", asked.commands);
+  JsonRequest& read = asked.request;
+  if (!read.problem && read.account && usual && !(*read.account == *usual)) {
+    read.problem = {ErrorCode::conflicting_attributes,
+                    "the account is not that of the Authorization field"};
+    asked.commands.clear();
+  }
+  if (!limits.keys || asked.commands.empty()) return asked;
+  Credential login = operator_login(request);
+  if (read.account)
+    login = {Credential::Use::login, *read.account, given ? std::move(given->key) : ""};
+  login.commands = std::uint32_t(asked.commands.size());
+  asked.credentials.push_back(std::move(login));
+  if (!read.key.empty())
+    asked.credentials.push_back({Credential::Use::create, {}, std::move(read.key), 0, 1});
+  return asked;
+}
+
+asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
+                                                const HttpHeader& header, HttpPeer peer,
+                                                HttpJsonRequest asked) {
+  Metrics::add(metrics.requests);
+  if (asked.request.problem) Metrics::add(metrics.client_errors);
+  PendingRequest pending(core.context(), peer);
+  if (!asked.commands.empty()) {
+    pending.commands = asked.commands;
+    pending.keys.begin_batch(asked.credentials, asked.commands);
+    // Requests that wait for the store would take the connections that ask for its state.
+    std::string_view refusal = "the store is unavailable";
+    if (core.health().store_available()) refusal = co_await core.execute(pending);
+    if (!refusal.empty()) co_return http_error(header, http::status::service_unavailable, refusal);
+  }
+  co_return json_response(header, asked.request.response(pending.outcomes));
+}
+
+HttpResponse json_response(const HttpHeader& header, const JsonResponse& response) {
+  return respond(header, response.status, json_type, json_text(response.json));
+}
+
+}  // namespace exchange

@@ -1,0 +1,128 @@
+#pragma once
+// MarketChannel serves WebSockets: it knows the subscribers of each symbol and the messages that
+// each subscriber has not taken yet. Events of accounts come from AccountChannel; requests go to an
+// OrderEntry of the connection.
+// Messages are made on the thread of answers, which has the view; connections and subscribers are
+// those of the thread of connections. What the one posts arrives at the other in that order, so a
+// subscriber gets its snapshot before the updates that follow it. Owner: HttpServer. Thread: that
+// of connections, but where noted.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/address_quota.hpp"
+#include "gateway/account_events.hpp"
+#include "gateway/address_turns.hpp"
+#include "json/api.hpp"
+#include "market_data/market_view.hpp"
+#include "metrics/metrics.hpp"
+#include "net/any_stream.hpp"
+#include "web/limits.hpp"
+#include "websocket/order_entry.hpp"
+
+namespace exchange {
+
+class MarketChannel {
+ public:
+  using Handshake = boost::beast::http::request<boost::beast::http::string_body>;
+  // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
+  // answers, `entry` is that of connections.
+  MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
+                const std::optional<MarketView>& view, AccountChannel& accounts,
+                AddressTurns& turns, CoreClient& entry, Readiness& readiness,
+                const HttpLimits& limits, const ProtocolLimits& protocol, Metrics& metrics)
+      : connections_(connections),
+        answers_(answers),
+        view_(view),
+        accounts_(accounts),
+        turns_(turns),
+        entry_(entry),
+        readiness_(readiness),
+        limits_(limits),
+        protocol_(protocol),
+        metrics_(metrics) {}
+
+  // Room for one more subscriber of this address, or an empty share.
+  AddressQuota::Share take_room(const PeerAddress& address) { return room_.take(address); }
+  // Answers the handshake and serves the subscriber to its end.
+  boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake,
+                                     AddressQuota::Share room);
+  // Closes all subscribers; those that come later too, if the server is `stopping`, which ends
+  // their orders first.
+  void close(boost::beast::websocket::close_reason reason, bool stopping);
+
+  // After both threads have ended.
+  void forget_all() {
+    subscribers_of_.clear();
+    subscribers_.clear();
+  }
+
+  // Sends each change to the subscribers of its symbol. Thread of answers.
+  void publish(const std::vector<MarketView::Change>& changes);
+
+ private:
+  class Subscriber;
+  using SubscriberPointer = std::shared_ptr<Subscriber>;
+  using Message = std::shared_ptr<const std::string>;  // one text for all that it is sent to
+  // What the view has of a symbol that a subscriber named.
+  struct Found {
+    std::optional<SymbolNumber> symbol;
+    Message message;  // for a subscription: the snapshot
+  };
+
+  boost::asio::awaitable<void> listen(Subscriber& subscriber);
+  boost::asio::awaitable<void> handle(Subscriber& subscriber, std::string message);
+  boost::asio::awaitable<void> handle_symbol(Subscriber& subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> handle_account(Subscriber& subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> handle_order(Subscriber& subscriber, OrderMessage message);
+  boost::asio::awaitable<void> execute_orders(SubscriberPointer subscriber);
+  boost::asio::awaitable<void> end_slow_subscribers();
+  // Whether they lack what was committed before this time, which is not long ago.
+  bool are_tables_behind(std::int64_t since_ns) const;
+  // Begins to follow an account, while the connection goes on.
+  boost::asio::awaitable<void> begin(SubscriberPointer subscriber, SubscriberRequest request);
+  boost::asio::awaitable<void> send_events(SubscriberPointer subscriber);
+  // Work of this connection, which ends with it.
+  void spawn(Subscriber& subscriber, boost::asio::awaitable<void> work);
+  void end(const AccountChannel::SubscriptionPointer& account);  // null: does nothing
+  void send(Subscriber& subscriber, std::string text);
+  std::string too_many(std::string_view account) const;  // subscriptions
+  void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
+  void forget(Subscriber& subscriber, SymbolNumber symbol);
+
+  // Thread of answers. A symbol that is looked up for a subscription counts as followed from then
+  // on, until unfollow().
+  boost::asio::awaitable<Found> look_up(std::string symbol, bool follows, PeerAddress address);
+  void unfollow(SymbolNumber symbol);
+  Message snapshot(const MarketView::Symbol& symbol) const;
+
+  boost::asio::io_context& connections_;
+  boost::asio::io_context& answers_;
+  const std::optional<MarketView>& view_;
+  AccountChannel& accounts_;  // thread of answers
+  AddressTurns& turns_;
+  CoreClient& entry_;
+  Readiness& readiness_;
+  const HttpLimits& limits_;
+  const ProtocolLimits& protocol_;
+  Metrics& metrics_;
+  AddressQuota room_{limits_.connections_max / 2, per_address_max(0, limits_.connections_max / 2)};
+  std::optional<boost::beast::websocket::close_reason> closed_;  // the server stops
+  // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
+  // during the turn.
+  std::uint64_t turn_ = 0;
+  std::set<SubscriberPointer> subscribers_;
+  std::map<SymbolNumber, std::set<Subscriber*>> subscribers_of_;
+  std::map<SymbolNumber, std::size_t> followed_;  // subscriptions; thread of answers
+};
+
+}  // namespace exchange

@@ -1,0 +1,297 @@
+#include "websocket/order_entry.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+constexpr std::string_view login = "login";
+
+std::optional<CommandKind> find_kind(std::string_view message) {
+  for (CommandKind kind = 0; kind < command_kinds; ++kind)
+    if (const auto& named = describe_element(kind).message; !named.empty() && message == named)
+      return kind;
+  return {};
+}
+
+bool is_id(const JsonInput& id) {
+  constexpr std::size_t bytes_max = 64;
+  if (id.is_number_integer()) return true;
+  return id.is_string() && !id.get_ref<const std::string&>().empty() &&
+         id.get_ref<const std::string&>().size() <= bytes_max;
+}
+
+std::string expected() {
+  std::string sentence = "expected \"id\", and one of \"login\"";
+  for (CommandKind kind = 0; kind < command_kinds; ++kind)
+    if (const auto& message = describe_element(kind).message; !message.empty())
+      sentence += ", \"" + std::string(message) + "\"";
+  return sentence;
+}
+
+// Without the right key.
+JsonResponse refused_login(bool is_operator) {
+  return outcome_response(Rejected{is_operator ? Reason::operator_key : Reason::unknown_account});
+}
+
+}  // namespace
+
+std::optional<OrderMessage> read_order_message(JsonInput& message) {
+  if (!message.is_object()) return {};
+  OrderMessage read;
+  bool asks = false;
+  for (auto& [name, value] : message.items()) {
+    const auto kind = find_kind(name);
+    if (name != login && !kind) continue;
+    asks = true;
+    read.kind = kind;
+    read.members = std::move(value);
+  }
+  const auto id = message.find("id");
+  if (!asks && id == message.end()) return {};
+  if (id == message.end() || !is_id(*id)) {
+    read.problem = {ErrorCode::malformed_id,
+                    "id must be a whole number, or a string of 1 to 64 bytes"};
+    return read;
+  }
+  read.id = std::move(*id);
+  if (!asks || message.size() != 2)
+    read.problem = {ErrorCode::unexpected_content, expected()};
+  else if (!read.members.is_object())
+    read.problem = {ErrorCode::unexpected_content, "expected an object"};
+  if (read.problem) read.members = {};
+  return read;
+}
+
+asio::awaitable<void> OrderEntry::has_room() {
+  while ((waiting_.size() >= waiting_max_ || waiting_bytes_ >= waiting_bytes_max_) && !over_)
+    co_await changed_.async_wait(use_tuple);
+}
+
+void OrderEntry::take(OrderMessage message) {
+  if (over_) return;
+  waiting_bytes_ += message.bytes;
+  waiting_.push_back(std::move(message));
+  changed_.cancel();
+}
+
+void OrderEntry::end() {
+  over_ = true;
+  changed_.cancel();
+}
+
+asio::awaitable<void> OrderEntry::ended() {
+  while (!ended_) co_await changed_.async_wait(use_tuple);
+}
+
+asio::awaitable<void> OrderEntry::run(Send send) {
+  const auto finish = [](OrderEntry* entry) {
+    entry->ended_ = true;
+    entry->end();
+    entry->lease_ = {};
+  };
+  const std::unique_ptr<OrderEntry, decltype(finish)> at_end(this, finish);
+  std::exception_ptr problem;
+  try {
+    co_await execute_all(std::move(send));
+  } catch (...) {  // no memory
+    problem = std::current_exception();
+  }
+  co_await cancel_tied_orders();
+  if (problem) std::rethrow_exception(problem);
+}
+
+asio::awaitable<void> OrderEntry::execute_all(Send send) {
+  while (!over_ || !waiting_.empty()) {
+    if (waiting_.empty()) {
+      co_await changed_.async_wait(use_tuple);
+      continue;
+    }
+    read_batch();
+    changed_.cancel();  // there is room
+    co_await execute();
+    note_tied();
+    std::vector<std::string> texts = responses();
+    pending_.forget_outcomes();
+    co_await send(std::move(texts));
+    pending_.stamps.end(Stage::write);  // but for the socket
+    if (!commands_.empty() && refusal_.empty()) metrics_.stage_times.record(pending_.stamps);
+  }
+}
+
+void OrderEntry::read_batch() {
+  batch_.clear();
+  commands_.clear();
+  credentials_.clear();
+  pending_.stamps.begin();
+  for (bool alone = false; !alone && !waiting_.empty();) {
+    alone = waiting_.front().is_alone();
+    if (alone && !batch_.empty()) break;
+    read(waiting_.front());
+    waiting_bytes_ -= waiting_.front().bytes;
+    waiting_.pop_front();
+  }
+  pending_.stamps.end(Stage::parse);
+  Metrics::add(metrics_.requests, batch_.size());
+}
+
+void OrderEntry::read(OrderMessage& message) {
+  Read& read = batch_.emplace_back();
+  read.id = std::move(message.id);
+  if (message.problem)
+    read.request.problem = std::move(message.problem);
+  else if (!message.kind)
+    read_login(message.members, read);
+  if (!message.kind || read.request.problem) {
+    if (read.request.problem) Metrics::add(metrics_.client_errors);
+    return;
+  }
+  const char* const tie_problem =
+      tied_.count() < limits_.tied_orders_max
+          ? nullptr
+          : "too many orders of this connection end with it; use another connection";
+  const std::size_t first = commands_.size();
+  const bool names_any_account = *message.kind == command_kind<SetKey> && is_of_operator();
+  read.request =
+      read_json_request(*message.kind, message.members, names_any_account ? std::nullopt : account_,
+                        limits_, tie_problem, commands_);
+  if (read.request.problem) Metrics::add(metrics_.client_errors);
+  if (limits_.keys && read.request.commands > 0) add_credentials(read.request, first);
+}
+
+void OrderEntry::read_login(const JsonInput& members, Read& into) {
+  Problem& problem = into.request.problem;
+  const auto text = [&](std::string_view name) -> std::optional<std::string> {
+    const auto found = members.find(name);
+    if (found == members.end()) return {};
+    return found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const bool is_operator = members.is_object() && members.contains("operator_key");
+  const auto key_member = members.find(is_operator ? "operator_key" : "key");
+  if (!members.is_object() || members.size() > (is_operator ? 1 : 2) ||
+      (key_member != members.end() && !key_member->is_string())) {
+    problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
+    return;
+  }
+  into.login = is_operator ? Credential::Use::operate : Credential::Use::login;
+  AccountId account = operator_id;
+  std::optional<std::string> key = text(is_operator ? "operator_key" : "key");
+  if (!is_operator) {
+    const auto id = text("account");
+    if (!id)
+      problem = {ErrorCode::missing_attribute, "missing member 'account'"};
+    else if (!members["account"].is_string())
+      problem = {ErrorCode::malformed_id, "account must be a string"};
+    else if (!key && members.size() == 2)
+      problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
+    else
+      problem = read_value(*id, account, "account");
+    if (problem) return;
+    account_ = account;
+  }
+  into.request.account = account;
+  // An empty key would stand for the login before.
+  if (limits_.keys && key && is_key(*key))
+    credentials_.push_back(
+        {*into.login, account, std::move(*key), std::uint32_t(commands_.size()), 0});
+  else if (limits_.keys)
+    into.response = refused_login(is_operator);
+}
+
+// Without a key: the login before must be good.
+void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
+  const auto count = std::uint32_t(request.commands);
+  const bool by_account = request.account.has_value();
+  const AccountId account = by_account         ? *request.account
+                            : is_of_operator() ? operator_id
+                                               : account_.value_or(operator_id);
+  if (by_account && !credentials_.empty() && credentials_.back().account == account)
+    credentials_.back().commands += count;
+  else
+    credentials_.push_back({by_account ? Credential::Use::login : Credential::Use::operate,
+                            account,
+                            {},
+                            std::uint32_t(first),
+                            count});
+  if (!request.key.empty())
+    credentials_.push_back(
+        {Credential::Use::create, {}, std::move(request.key), std::uint32_t(first), 1});
+}
+
+asio::awaitable<void> OrderEntry::execute() {
+  refusal_ = {};
+  if (commands_.empty() && credentials_.empty()) co_return;
+  pending_.commands = commands_;
+  pending_.keys.begin_batch(credentials_, commands_);
+  refusal_ = "the store is unavailable";
+  if (core_.health().store_available()) refusal_ = co_await core_.execute(pending_, lease_);
+  pending_.stamps.end(Stage::deliver);
+}
+
+void OrderEntry::note_tied() {
+  if (!refusal_.empty()) return;
+  std::size_t first = 0;
+  for (const Read& read : batch_) {
+    const std::size_t count = read.request.commands;
+    if (count > 0 && (read.request.ties_orders || !tied_.empty()))
+      tied_.note(std::span(commands_).subspan(first, count),
+                 std::span(pending_.outcomes).subspan(first, count), read.request.ties_orders);
+    first += count;
+  }
+}
+
+std::vector<std::string> OrderEntry::responses() const {
+  std::vector<std::string> texts;
+  std::size_t first = 0;
+  for (const Read& read : batch_) {
+    const std::size_t count = read.request.commands;
+    std::span<const Outcome> outcomes;
+    if (refusal_.empty() && count > 0)
+      outcomes = std::span(pending_.outcomes).subspan(first, count);
+    first += count;
+    const JsonResponse response = this->response(read, outcomes);
+    Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};
+    json.update(response.json);
+    texts.push_back(json_text(json));
+  }
+  return texts;
+}
+
+JsonResponse OrderEntry::response(const Read& read, std::span<const Outcome> outcomes) const {
+  if (read.response) return *read.response;
+  if (read.request.problem) return problem_response(read.request.problem);
+  if (!refusal_.empty())
+    return {http::status::service_unavailable, error_object(refusal_, "service_unavailable")};
+  if (!read.login) return read.request.response(outcomes);
+  const AccountId& account = *read.request.account;
+  const bool is_operator = *read.login == Credential::Use::operate;
+  if (limits_.keys && pending_.keys.refused)
+    return outcome_response(Rejected{Reason::key_unchecked});
+  if (limits_.keys && !pending_.keys.is_logged_in(account)) return refused_login(is_operator);
+  Json json = Json::object();
+  if (!is_operator) json["account"] = account.view();
+  return {http::status::ok, std::move(json)};
+}
+
+// As the core is needed for it, it waits while the store is unavailable.
+asio::awaitable<void> OrderEntry::cancel_tied_orders() {
+  constexpr std::size_t at_once_max = 1'000;
+  pending_.of_disconnect = pending_.needs_no_key = true;
+  std::string_view problem;
+  while (!tied_.empty() && problem.empty()) {
+    commands_.clear();
+    tied_.take(commands_, at_once_max);
+    pending_.commands = commands_;
+    pending_.keys.begin_batch({}, commands_);
+    problem = co_await core_.execute(pending_, lease_);
+    pending_.forget_outcomes();
+  }
+}
+
+}  // namespace exchange

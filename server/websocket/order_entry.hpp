@@ -1,0 +1,104 @@
+#pragma once
+// OrderEntry executes the requests in JSON that come on one WebSocket (docs/http-api.md), in the
+// order in which they came: those that wait while a batch is committed are the next batch. It knows
+// the accounts that the connection is logged in to, and cancels the orders that end with it.
+// Owner: the connection. Thread: that of connections.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/core_client.hpp"
+#include "gateway/tied_orders.hpp"
+#include "json/json_requests.hpp"
+
+namespace exchange {
+
+// A message as a request: {"id": ..., "MESSAGE": {...}}.
+struct OrderMessage {
+  JsonInput id;                     // a number or a string
+  std::optional<CommandKind> kind;  // none: a login
+  JsonInput members;                // an object
+  Problem problem;                  // without an id, it refuses the whole message
+  std::size_t bytes = 0;
+  // Is a batch of its own: it waits for a key or counts for the requests behind it, or its reply
+  // may be long (R13).
+  bool is_alone() const {
+    return !kind || describe_element(*kind).root == Root::create || may_be_too_long(*kind);
+  }
+};
+// Nothing if the message has neither an id nor the name of a request.
+std::optional<OrderMessage> read_order_message(JsonInput& message);
+
+class OrderEntry {
+ public:
+  // The texts of some responses; returns when there is room for more.
+  using Send = std::function<boost::asio::awaitable<void>(std::vector<std::string>)>;
+
+  // `lease` is one of `core`. The limits and metrics outlive it.
+  OrderEntry(CoreClient& core, CoreClient::Lease lease, const ProtocolLimits& limits,
+             Metrics& metrics, const PeerAddress& address)
+      : core_(core),
+        lease_(std::move(lease)),
+        limits_(limits),
+        metrics_(metrics),
+        pending_(core.context(), HttpPeer{address}) {}
+
+  // Until few requests wait.
+  boost::asio::awaitable<void> has_room();
+  void take(OrderMessage message);
+  // Executes what is taken until end(), and then cancels the orders that end with the connection.
+  boost::asio::awaitable<void> run(Send send);
+  // Takes no more.
+  void end();
+  bool has_ended() const { return ended_; }
+  // Until run() has returned.
+  boost::asio::awaitable<void> ended();
+
+ private:
+  // A request of the batch.
+  struct Read {
+    JsonInput id;
+    JsonRequest request;
+    std::optional<JsonResponse> response;  // not by the core
+    std::optional<Credential::Use> login;  // the connection logs in, or the operator does
+  };
+  void read_batch();
+  void read(OrderMessage& message);
+  void read_login(const JsonInput& members, Read& into);
+  void add_credentials(JsonRequest& request, std::size_t first);
+  bool is_of_operator() const { return pending_.keys.is_logged_in(operator_id); }
+  boost::asio::awaitable<void> execute();
+  void note_tied();
+  std::vector<std::string> responses() const;
+  boost::asio::awaitable<void> execute_all(Send send);
+  JsonResponse response(const Read& read, std::span<const Outcome> outcomes) const;
+  boost::asio::awaitable<void> cancel_tied_orders();
+
+  // Requests, and bytes of their texts: parsed, these take some twenty times as much.
+  static constexpr std::size_t waiting_max_ = 256, waiting_bytes_max_ = 65'536;
+
+  CoreClient& core_;
+  CoreClient::Lease lease_;  // until run() returns
+  const ProtocolLimits& limits_;
+  Metrics& metrics_;
+  PendingRequest pending_;
+  std::deque<OrderMessage> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::optional<AccountId> account_;  // of the last login
+  TiedOrders tied_;
+  bool over_ = false, ended_ = false;
+  // The batch.
+  std::vector<Read> batch_;
+  std::vector<Command> commands_;
+  std::vector<Credential> credentials_;
+  std::string_view refusal_;  // of the whole batch
+  boost::asio::steady_timer changed_{
+      core_.context(), boost::asio::steady_timer::time_point::max()};  // canceled then
+};
+
+}  // namespace exchange
