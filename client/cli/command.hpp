@@ -26,7 +26,7 @@ struct NewSymbol {
   std::string symbol;
   std::vector<Holding> holdings;
 };
-// An attribute of <instrument> or <set-account>.
+// An attribute of an element, as typed.
 struct Rule {
   std::string name, value;
 };
@@ -85,10 +85,8 @@ struct Adjustment {
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;  // limit: or market_price
-  std::string reference = {};         // empty: none, as the next one
-  std::string tif = {};
-  bool post_only = false;
-  std::string stp = {};  // self-trade prevention; empty: none
+  std::string reference = {};         // empty: none
+  std::vector<Rule> terms = {};       // further attributes
 };
 inline constexpr const char* market_price = "market";
 struct Replacement {

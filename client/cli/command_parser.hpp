@@ -6,10 +6,9 @@
 #include <boost/mp11.hpp>
 #include <functional>
 #include <map>
-#include <span>
 
 #include "client/cli/command.hpp"
-#include "protocol/words.hpp"
+#include "protocol/description.hpp"
 
 namespace exchange::cli {
 
@@ -66,11 +65,18 @@ class CommandParser {
   CLI::App* command_of_account(const std::string& name, const std::string& words, const char* text,
                                std::function<Command()> make);
   void add_key_file(CLI::App* app, const char* text);
-  // Options that are rules, such as --tick P.
-  struct RuleOption {
-    const char *name, *type, *text;
-  };
-  void add_rules(CLI::App* app, std::span<const RuleOption> options);
+  // An option for each attribute of an element that the description explains, such as --tick P;
+  // with `numbers_only` those that are numbers. What is typed goes to rules_.
+  template <class AnyCommand>
+  void add_attributes(CLI::App* app, bool numbers_only = false) {
+    for (const auto& attribute : attributes_of<AnyCommand>)
+      if (!attribute.meaning.empty() && attribute.name != "ref" &&
+          (!numbers_only || is_number(attribute.value.type)))
+        add_attribute(app, std::string(attribute.name), attribute.value.type, attribute.value.words,
+                      std::string(attribute.meaning));
+  }
+  void add_attribute(CLI::App* app, const std::string& name, ValueType type, AllowedWords words,
+                     const std::string& meaning);
 
   // Of a class.
   void add(Of<InitClass>);
@@ -114,9 +120,8 @@ class CommandParser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[3], reference_, tif_, stp_, at_band_, key_file_, reason_, scenario_, folder_,
-      round_, to_, column_;
-  bool post_ = false, all_ = false, cancel_orders_ = false;
+  std::string words_[3], reference_, key_file_, reason_, scenario_, folder_, round_, to_, column_;
+  bool all_ = false, cancel_orders_ = false;
   std::vector<Rule> rules_;
   std::vector<std::string> list_;
   ShowBook book_;

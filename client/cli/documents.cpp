@@ -185,15 +185,13 @@ std::vector<exchange::Command> commands_of(const std::string& document) { return
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
   const bool market = placed.limit == market_price;
-  const std::vector<Rule> typed{
-      {"sym", placed.symbol},
-      amount(placed.side, placed.shares),
-      market ? Rule{"type", std::string(word_of(OrderType::market))} : Rule{"limit", placed.limit}};
-  return transaction(element_of<PlaceOrder>(given(typed, {{"ref", placed.reference},
-                                                          {"tif", placed.tif},
-                                                          {"post", placed.post_only ? "true" : ""},
-                                                          {"stp", placed.stp}})),
-                     account, key);
+  std::vector<Rule> typed = placed.terms;
+  typed.push_back({"sym", placed.symbol});
+  typed.push_back(amount(placed.side, placed.shares));
+  typed.push_back(market ? Rule{"type", std::string(word_of(OrderType::market))}
+                         : Rule{"limit", placed.limit});
+  return transaction(element_of<PlaceOrder>(given(typed, {{"ref", placed.reference}})), account,
+                     key);
 }
 
 std::string document_of(const Replacement& replacement, const std::string& account,

@@ -53,23 +53,12 @@ void CommandParser::add(Of<NewSymbol>) {
 }
 
 void CommandParser::add(Of<SetRules>) {
-  static constexpr RuleOption options[] = {
-      {"tick", "P", "limits are multiples of it"},
-      {"lot", "N", "the shares of orders are multiples of it"},
-      {"order-max", "N", "shares of one order"},
-      {"price-min", "P", "the lowest limit"},
-      {"price-max", "P", "the highest limit"},
-      {"band", "P", "a limit may be so far above the last price, of a sell below"}};
   CLI::App* const app = command_of_symbols(
       "instrument", "SYM|--all --tick P …", "rules for the orders of a symbol; 0 ends one", [this] {
-        if (!at_band_.empty()) rules_.push_back({"at-band", at_band_});
         if (rules_.empty()) throw CLI::RequiredError("a rule, such as --tick 0.01,");
         return SetRules{{}, rules_};
       });
-  add_rules(app, options);
-  takes_words<AtBand>(app->add_option("--at-band", at_band_,
-                                      "what a limit beyond the band does: refuse: the order is "
-                                      "refused; auction: it starts an auction"));
+  add_attributes<SetInstrument>(app);
   add_trading("halt", {"halted"}, "refuse orders of a symbol, until 'resume'");
   add_trading("auction", {"auction"}, "collect orders of a symbol, and execute none");
   add_trading("resume", {"open"}, "execute an auction, and take orders again");
@@ -80,17 +69,6 @@ void CommandParser::add(Of<SetRules>) {
 void CommandParser::add_trading(const char* name, std::vector<std::string> trading,
                                 const char* text) {
   command_of_symbols(name, "SYM|--all", text, [trading] { return SetRules{{}, {}, trading}; });
-}
-
-void CommandParser::add_rules(CLI::App* app, std::span<const RuleOption> options) {
-  for (const auto& [name, type, text] : options)
-    app->add_option_function<std::string>(
-           "--" + std::string(name),
-           [this, name](const std::string& value) {
-             rules_.push_back({name, value});
-           },
-           text)
-        ->type_name(type);
 }
 
 CLI::App* CommandParser::command_of_account(const std::string& name, const std::string& words,
@@ -147,18 +125,14 @@ void CommandParser::add(Of<AccountChange>) {
   command_of_account("admin unfreeze", "ID", "take orders of an account again", [this] {
     return AccountChange{words_[0], {{"access", "active"}}};
   });
-  static constexpr RuleOption limits[] = {
-      {"orders-max", "N", "orders that are open"},
-      {"orders-per-second-max", "N", "orders and replaces in one second"},
-      {"position-max", "N", "shares of one symbol, with what open buys may add"}};
-  add_rules(
+  add_attributes<SetAccount>(
       command_of_account("admin limits", "ID --orders-max N …", "limits of an account; 0 ends one",
                          [this] {
                            if (rules_.empty())
                              throw CLI::RequiredError("a limit, such as --orders-max 100,");
                            return AccountChange{words_[0], rules_};
                          }),
-      limits);
+      true);
   command_of_account("admin name", "ID NAME",
                      "what leaderboards show of an account in place of its id; '' ends it",
                      [this] {

@@ -241,6 +241,30 @@ void CommandParser::add_shares_and_price(CLI::App* app, const std::string& text)
       ->expected(1, 3);
 }
 
+void CommandParser::add_attribute(CLI::App* app, const std::string& name, ValueType type,
+                                  AllowedWords words, const std::string& meaning) {
+  if (type == ValueType::truth) {
+    app->add_flag_callback(
+        "--" + name,
+        [this, name] {
+          rules_.push_back({name, "true"});
+        },
+        meaning);
+    return;
+  }
+  CLI::Option* const option = app->add_option_function<std::string>(
+      "--" + name,
+      [this, name](const std::string& value) {
+        rules_.push_back({name, value});
+      },
+      meaning);
+  const std::vector<std::string> known(words.begin(), words.end());
+  if (known.empty())
+    option->type_name(type == ValueType::price ? "P" : "N");
+  else
+    option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
+}
+
 void CommandParser::add(Of<NewOrder>) {
   add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
   add_order(Side::sell, "sell", "an order to sell, at PRICE or higher");
@@ -251,21 +275,12 @@ void CommandParser::add_order(Side side, const char* name, const char* text) {
       command_of_symbol(name, "SYM SHARES PRICE|market", "Trade", text, [this, side, name] {
         auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
         check_order_of_words(name, words_[0], shares, limit);
-        return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
-                        post_, stp_};
+        return NewOrder{side, words_[0], std::move(shares), std::move(limit), reference_, rules_};
       });
   app->add_option("--ref", reference_,
                   "your name for the order: if it is sent again, it is executed once")
       ->type_name("REF");
-  takes_words<Lifetime>(
-      app->add_option("--tif", tif_,
-                      "ioc: cancel at once what is not executed at once; fok: execute in full at "
-                      "once, or refuse it"));
-  app->add_flag("--post", post_, "refuse it if it would be executed at once");
-  takes_words<SelfTrade>(
-      app->add_option("--stp", stp_,
-                      "where it would meet an order of your own: cancel-resting: cancel that one; "
-                      "cancel-taking: cancel what is open of this one; none: execute both"));
+  add_attributes<PlaceOrder>(app);
   add_shares_and_price(app, "market: at the best prices there are, at once");
 }
 

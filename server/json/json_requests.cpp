@@ -12,17 +12,10 @@ namespace http = boost::beast::http;
 enum class Kind : std::uint8_t { text, decimal, count, truth };
 
 constexpr Kind kind_of(ValueType type) {
-  switch (type) {
-    case ValueType::truth: return Kind::truth;
-    case ValueType::order:
-    case ValueType::count: return Kind::count;
-    case ValueType::shares:
-    case ValueType::positive:
-    case ValueType::cash:
-    case ValueType::shares_change:
-    case ValueType::cash_change: return Kind::decimal;
-    default: return Kind::text;
-  }
+  return type == ValueType::truth ? Kind::truth
+         : is_count(type)         ? Kind::count
+         : is_decimal(type)       ? Kind::decimal
+                                  : Kind::text;
 }
 
 // The text that the attribute has in XML; nothing if the value is of another kind.

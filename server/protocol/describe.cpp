@@ -72,7 +72,8 @@ Json schema_of(const Described& attribute, const std::string& schemas) {
     case ValueType::key: schema = reference("Key"); break;
     case ValueType::order: schema = reference("OrderId"); break;
     case ValueType::count: schema = reference("NewCount"); break;
-    case ValueType::shares: schema = reference("NewHolding"); break;
+    case ValueType::shares:
+    case ValueType::price: schema = reference("NewHolding"); break;
     case ValueType::positive: schema = reference("NewShares"); break;
     case ValueType::cash: schema = reference("NewCash"); break;
     case ValueType::shares_change: schema = reference("SharesChange"); break;
@@ -171,18 +172,11 @@ void write_description(const std::string& path) {
 // --- the tables of the Python client ---
 
 std::string kind_in_python(ValueType type) {
-  switch (type) {
-    case ValueType::account: return "account";
-    case ValueType::truth: return "truth";
-    case ValueType::order:
-    case ValueType::count: return "count";
-    case ValueType::shares:
-    case ValueType::positive:
-    case ValueType::cash:
-    case ValueType::shares_change:
-    case ValueType::cash_change: return "decimal";
-    default: return "text";
-  }
+  return type == ValueType::account ? "account"
+         : type == ValueType::truth ? "truth"
+         : is_count(type)           ? "count"
+         : is_decimal(type)         ? "decimal"
+                                    : "text";
 }
 std::string type_in_python(const Described& attribute) {
   if (attribute.type == ValueType::word) return camel_case(attribute.name, '-');

@@ -3,45 +3,12 @@
 // each command its element in XML, its message in JSON and a table of its attributes; for each
 // outcome likewise. Readers and writers of both formats follow from it (request.cpp,
 // request_writer.cpp, reply.cpp, json/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
-// and the tables of the Python client (describe.cpp). So an attribute is one line here, with a
-// read_value() and a write_value() if its type is new.
+// and the tables of the Python client (describe.cpp). So an attribute is one line here.
 
-#include <array>
-#include <span>
-#include <string>
-
-#include "engine/commands.hpp"
-#include "protocol/error_code.hpp"
-#include "protocol/words.hpp"
+#include "protocol/values.hpp"
 
 namespace exchange {
 
-// An error: its code, and its sentence, which is empty if there is none.
-struct Problem {
-  ErrorCode code{};
-  std::string sentence;
-  explicit operator bool() const { return !sentence.empty(); }
-};
-
-// What a value is; how it is written in JSON, and its schema, follow from it.
-enum class ValueType : std::uint8_t {
-  account,
-  symbol,
-  reference,
-  name,
-  key,
-  word,           // one of words<>
-  truth,          // in JSON: true or false
-  order,          // a whole number from 1
-  count,          // a whole number from 0
-  shares,         // from 0; also a price
-  positive,       // shares or a price above 0
-  cash,           // from 0
-  shares_change,  // below 0: so many are taken
-  cash_change
-};
-
-using AllowedWords = std::span<const std::string_view>;
 template <class Command>
 struct Value {
   ValueType type;
@@ -94,101 +61,6 @@ consteval Attribute<Command> attribute(std::string_view name, const Value<Comman
   return {name, value};
 }
 
-// --- values ---
-
-Problem read_value(std::string_view text, AccountId& value, std::string_view name);
-Problem read_value(std::string_view text, SymbolName& value, std::string_view name);
-Problem read_value(std::string_view text, OrderReference& value, std::string_view name);
-Problem read_value(std::string_view text, AccountName& value, std::string_view name);
-Problem read_value(std::string_view text, std::uint64_t& value, std::string_view name);  // from 1
-Problem read_value(std::string_view text, Cash& value, std::string_view name);           // from 0
-Problem read_value(std::string_view text, Shares& value, std::string_view name);         // from 0
-Problem read_value(std::string_view text, Price& value, std::string_view name);          // from 0
-template <class Value>
-requires(!words<Value>.empty()) Problem
-    read_value(std::string_view text, Value& value, std::string_view name) {
-  for (const auto& known : words<Value>)
-    if (text == known.word) {
-      value = known.value;
-      return {};
-    }
-  return {ErrorCode::unknown_value, std::string(name) + " must be " + all_words<Value>()};
-}
-Problem read_value(std::string_view text, std::optional<std::uint64_t>& value,
-                   std::string_view name);  // from 0
-template <class Value>
-Problem read_value(std::string_view text, std::optional<Value>& value, std::string_view name) {
-  return read_value(text, value.emplace(), name);
-}
-template <class Text>
-Problem read_value(std::string_view text, OptionalText<Text>& value, std::string_view name) {
-  Text given;
-  Problem problem = read_value(text, given, name);
-  if (!problem) value = given;
-  return problem;
-}
-template <class Number>
-Problem read_value(std::string_view text, OptionalNumber<Number>& value, std::string_view name) {
-  return read_value(text, value.emplace(), name);
-}
-
-// Appends the value as XML and JSON have it; false: there is none.
-inline bool write_value(std::uint64_t value, std::string& text) {
-  return text += std::to_string(value), true;
-}
-template <class Value>
-requires(!words<Value>.empty()) bool write_value(Value value, std::string& text) {
-  return text += word_of(value), true;
-}
-template <class Value>
-requires requires(const Value& value) { value.view(); }
-bool write_value(const Value& value, std::string& text) { return text += value.view(), true; }
-template <class Number>
-requires requires(const Number& number) { append_decimal(std::declval<std::string&>(), number); }
-bool write_value(const Number& number, std::string& text) {
-  return append_decimal(text, number), true;
-}
-template <class Optional>
-requires requires(const Optional& value) { *value; }
-bool write_value(const Optional& value, std::string& text) {
-  return value && write_value(*value, text);
-}
-
-template <class Value>
-inline constexpr auto word_list = [] {
-  std::array<std::string_view, words<Value>.size()> list;
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = words<Value>[i].word;
-  return list;
-}();
-
-// The type of the values of a field.
-template <class Field>
-consteval ValueType value_type() {
-  if constexpr (requires(Field field) { *field; })
-    if constexpr (std::is_same_v<Field, std::optional<std::uint64_t>>)
-      return ValueType::count;
-    else
-      return value_type<std::remove_cvref_t<decltype(*std::declval<Field>())>>();
-  else if constexpr (std::is_same_v<Field, AccountId>)
-    return ValueType::account;
-  else if constexpr (std::is_same_v<Field, SymbolName>)
-    return ValueType::symbol;
-  else if constexpr (std::is_same_v<Field, OrderReference>)
-    return ValueType::reference;
-  else if constexpr (std::is_same_v<Field, AccountName>)
-    return ValueType::name;
-  else if constexpr (std::is_same_v<Field, bool>)
-    return ValueType::truth;
-  else if constexpr (std::is_same_v<Field, std::uint64_t>)
-    return ValueType::order;
-  else if constexpr (std::is_same_v<Field, Cash>)
-    return ValueType::cash;
-  else if constexpr (std::is_same_v<Field, Shares> || std::is_same_v<Field, Price>)
-    return ValueType::shares;
-  else
-    return ValueType::word;
-}
-
 template <class Pointer>
 struct FieldOf;
 template <class Struct, class Field>
@@ -196,16 +68,6 @@ struct FieldOf<Field Struct::*> {
   using Owner = Struct;
   using Type = Field;
 };
-template <class Field>
-constexpr AllowedWords list_words() {
-  if constexpr (requires(Field field) { *field; })
-    return list_words<std::remove_cvref_t<decltype(*std::declval<Field>())>>();
-  else if constexpr (value_type<Field>() == ValueType::word)
-    return word_list<Field>;
-  else
-    return {};
-}
-
 template <auto pointer>
 Problem into(std::string_view text, typename FieldOf<decltype(pointer)>::Owner& command,
              std::string_view name) {
@@ -370,7 +232,7 @@ inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
     attribute("cancel-orders", field<&SetAccount::cancel_orders>)
         .json("cancel_orders")
         .usually("false")
-        .means("all that are open"),
+        .means("cancels all orders that are open"),
     attribute("orders-max", field<&SetAccount::orders_max>)
         .json("orders_max")
         .means("orders that are open"),

@@ -113,10 +113,15 @@ void check_document(std::string_view text, const Judgement& judgement, const Xml
 
 using Echo = std::map<std::string, std::string>;
 
-Echo echo_of(const Element& element, std::initializer_list<const char*> names) {
+// What the tables of the description have of it.
+Echo echo_of(const Element& element, CommandKind kind) {
   Echo echo;
-  for (const char* name : names)
-    if (const std::string* value = element.attribute(name)) echo[name] = *value;
+  with_kind(kind, [&](auto type) {
+    for (const auto& attribute : attributes_of<typename decltype(type)::type>)
+      if (attribute.repeated != Repeated::never)
+        if (const std::string* value = element.attribute(std::string(attribute.name).c_str()))
+          echo[std::string(attribute.name)] = *value;
+  });
   return echo;
 }
 
@@ -127,29 +132,33 @@ bool is_cancel_of_all(const Element& element) {
                      [](const auto& one) { return one.first == "all" || one.first == "sym"; });
 }
 
-// The tables of docs/protocol.md: for each element of the reply, the attributes that it repeats.
+Echo echo_of(const Element& element, Root root) {
+  if (is_cancel_of_all(element) && root == Root::transactions)
+    return echo_of(element, command_kind<CancelAll>);
+  for (CommandKind kind = 0; kind < command_kinds; ++kind)
+    if (const auto& described = describe_element(kind);
+        described.name == element.name &&
+        (described.root == root || (kind == command_kind<SetKey> && root == Root::transactions)))
+      return echo_of(element, kind);
+  return {};
+}
+
+// For each element of the reply, the attributes that it repeats.
 std::vector<Echo> what_is_repeated(const Element& root) {
   std::vector<Echo> asked;
+  const Root kind = root.name == "create" ? Root::create : Root::transactions;
   for (const Element& child : root.children) {
-    if (root.name == "create" && child.name == "symbol") {
-      if (child.children.empty()) asked.push_back(echo_of(child, {"sym"}));
-      for (const Element& placement : child.children) {
-        Echo echo = placement.name == "account" ? echo_of(child, {"sym"}) : Echo();
-        if (placement.name == "account") echo.merge(echo_of(placement, {"id"}));
-        asked.push_back(std::move(echo));
+    const bool has_placements =
+        kind == Root::create && child.name == "symbol" && !child.children.empty();
+    if (!has_placements) asked.push_back(echo_of(child, kind));
+    if (!has_placements) continue;
+    for (const Element& placement : child.children) {
+      Echo echo;
+      if (placement.name == "account") {
+        echo = echo_of(child, command_kind<CreateSymbol>);
+        echo.merge(echo_of(placement, command_kind<PlaceShares>));
       }
-    } else if (root.name == "create") {
-      asked.push_back(child.name == "account" ? echo_of(child, {"id"}) : Echo());
-    } else if (child.name == "order") {
-      asked.push_back(
-          echo_of(child, {"sym", "amount", "limit", "ref", "tif", "post", "type", "stp"}));
-    } else if (is_cancel_of_all(child)) {
-      asked.push_back(echo_of(child, {"sym"}));
-    } else if (child.name == "replace") {
-      asked.push_back(echo_of(child, {"id", "ref", "amount", "limit"}));
-    } else {
-      asked.push_back(
-          child.name == "query" || child.name == "cancel" ? echo_of(child, {"id", "ref"}) : Echo());
+      asked.push_back(std::move(echo));
     }
   }
   return asked;

@@ -54,7 +54,7 @@ class Rules(TypedDict, total=False):
 class AccountSettings(TypedDict, total=False):
     """What the operator sets of an account: keywords of set_account().
 
-    cancel_orders: all that are open.
+    cancel_orders: cancels all orders that are open.
     orders_max: orders that are open.
     orders_per_second_max: orders and replaces in one second.
     position_max: shares of one symbol, with what open buys may add.

@@ -96,13 +96,14 @@ TEST_CASE("an account that is an operator sends what is the operator's, with its
 }
 
 TEST_CASE("the terms of an order are attributes") {
-  const NewOrder sell{Side::sell, "S", "5", "market", "R", "ioc", false, "cancel-resting"};
+  const NewOrder sell{Side::sell, "S", "5",
+                      "market",   "R", {{"tif", "ioc"}, {"stp", "cancel-resting"}}};
   CHECK(document_of(sell, "1") ==
         R"(<transactions id="1"><order sym="S" amount="-5" ref="R" tif="ioc" type="market")"
         R"( stp="cancel-resting"/></transactions>)");
-  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", "fok"}, "1") ==
+  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", {{"tif", "fok"}}}, "1") ==
         "a market order cannot have tif gtc or fok");
-  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", "", true}, "1") ==
+  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", {{"post", "true"}}}, "1") ==
         "a market order cannot have post");
   CHECK(error(NewOrder{Side::buy, "S", "1", ""}, "1") != "");
 }

@@ -108,7 +108,7 @@ TEST_CASE("every command is read with its words") {
   std::string all;
   for (const auto& [name, value] : rules.rules) all += name + "=" + value + " ";
   CHECK((rules.symbol == "SPY" && rules.trading.empty() &&
-         all == "tick=0.05 lot=10 order-max=100 price-min=5 price-max=20 band=1 at-band=auction "));
+         all == "tick=0.05 price-min=5 price-max=20 band=1 at-band=auction lot=10 order-max=100 "));
   CHECK(!command<SetRules>("instrument --all --tick 1").symbol);
   for (const auto& [name, words] : {std::pair<const char*, Words>{"halt", {"halted"}},
                                     {"auction", {"auction"}},
@@ -154,8 +154,11 @@ TEST_CASE("every command is read with its words") {
   for (const char* text :
        {"sell SPY 5 market", "sell SPY 5@market", "sell SPY 5 @ market", "sell SPY 5 MARKET"})
     CHECK(command<NewOrder>(text).limit == "market");
-  CHECK(command<NewOrder>("buy SPY 1 2").stp == "");
-  CHECK(command<NewOrder>("buy SPY 1 2 --stp cancel-taking").stp == "cancel-taking");
+  CHECK(command<NewOrder>("buy SPY 1 2").terms.empty());
+  const NewOrder sent = command<NewOrder>("buy SPY 1 2 --stp cancel-taking --post");
+  REQUIRE(sent.terms.size() == 2);
+  CHECK((sent.terms[0].name == "post" && sent.terms[0].value == "true"));
+  CHECK((sent.terms[1].name == "stp" && sent.terms[1].value == "cancel-taking"));
   // refused later, with a sentence
   const auto sell = command<NewOrder>("sell SPY -5 3");
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
