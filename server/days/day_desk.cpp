@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "json/api.hpp"
+#include "days/day_json.hpp"
 
 namespace exchange {
 
@@ -112,9 +112,9 @@ DayAnswer DayDesk::moments(const MomentQuestion& question) {
     move_to(question);
 
     const MarketView& view = replay_->view();
-    const AccountPage page{.positions_max = limits_.positions_max,
-                           .orders_max = limits_.account_orders_max,
-                           .levels_max = limits_.book_levels_max};
+    const AccountPage page{.positions_max = limits_.page_lines_max,
+                           .orders_max = limits_.page_lines_max,
+                           .levels_max = limits_.page_lines_max};
     const auto here = [&] {
       return Moment{replay_->position(),
                     replay_->position() == 0 ? summary_->first_time : replay_->time()};
@@ -122,7 +122,7 @@ DayAnswer DayDesk::moments(const MomentQuestion& question) {
     const std::string state =
         moment_state_json(view, here(), question.symbol, question.account, page);
     std::vector<std::string> changes;
-    const std::uint64_t end = replay_->position() + limits_.moments_reach;
+    const std::uint64_t end = replay_->position() + limits_.reach;
     while (changes.size() < question.changes && replay_->position() < end && replay_->next_time()) {
       replay_->advance();
       const DayReplay::Changes now = replay_->take_changes();
@@ -169,7 +169,7 @@ bool DayDesk::open(const std::string& day) {
 
 void DayDesk::begin_replay() {
   replay_.reset();  // first: two would take the memory of both
-  replay_ = std::make_unique<DayReplay>(*journal_, limits_.replay);
+  replay_ = std::make_unique<DayReplay>(*journal_, limits_);
 }
 
 void DayDesk::close() {

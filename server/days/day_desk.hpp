@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "days/day_replay.hpp"
 #include "days/day_summary.hpp"
 #include "engine/key_hash.hpp"
 #include "store/kept_days.hpp"
-#include "web/limits.hpp"
 
 namespace exchange {
 
@@ -37,7 +37,7 @@ class DayDesk {
  public:
   // `days` null: the store keeps none. `go_on` is called now and then during a replay; it ends the
   // replay if it throws.
-  DayDesk(std::unique_ptr<KeptDays> days, const HttpLimits& limits, std::function<void()> go_on)
+  DayDesk(std::unique_ptr<KeptDays> days, const ReplayLimits& limits, std::function<void()> go_on)
       : days_(std::move(days)), limits_(limits), go_on_(std::move(go_on)) {}
 
   DayAnswer list();
@@ -60,7 +60,7 @@ class DayDesk {
   void move_to(const MomentQuestion& question);
 
   const std::unique_ptr<KeptDays> days_;
-  const HttpLimits& limits_;
+  const ReplayLimits& limits_;
   const std::function<void()> go_on_;
   std::string day_;  // what follows is of it; empty: of none
   std::unique_ptr<DayJournal> journal_;

@@ -1,5 +1,5 @@
 #pragma once
-// The limits of a replay.
+// The limits of replays of closed days.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +13,17 @@ struct ReplayLimits {
   std::size_t bytes_max = 256u << 20;
   std::size_t trades_kept_max = 500;        // newest trades of each symbol
   std::size_t trades_in_all_max = 500'000;  // of all symbols: 50 MB
+  // lines of an account, and levels of a side, in one answer
+  std::size_t page_lines_max = 1'000;
+  // commands that one answer goes on by at most, though they change nothing of what was asked
+  std::uint64_t reach = 100'000;
+  // What waits for the one thread that replays, three quarters of it of one address; more is
+  // refused.
+  std::size_t requests_max = 16;
+  // time for an answer before the request is refused, while the replay goes on
+  std::uint32_t answer_ms = 10'000;
+  // a replay that was not asked for so long is dropped, with its memory
+  std::uint32_t idle_ms = 120'000;
 };
 
 }  // namespace exchange

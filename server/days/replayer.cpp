@@ -25,10 +25,10 @@ DayAnswer unavailable(std::string sentence) {
 
 }  // namespace
 
-Replayer::Replayer(MakeDays make_days, const HttpLimits& limits)
+Replayer::Replayer(MakeDays make_days, const ReplayLimits& limits)
     : make_days_(std::move(make_days)),
       limits_(limits),
-      waiting_(limits.replay_requests_max, per_address_max(0, limits.replay_requests_max)),
+      waiting_(limits.requests_max, per_address_max(0, limits.requests_max)),
       on_fatal_([](const std::string& problem) {
         spdlog::error("closed days cannot be replayed until a restart: {}", problem);
       }),
@@ -69,7 +69,7 @@ asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question que
   });
   if (!queued) co_return unavailable(stopping_sentence);
   queue_.notify();
-  const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.replay_answer_ms);
+  const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.answer_ms);
   if (co_await pending->done.wait_until(deadline)) co_return std::move(pending->answer);
   *pending->abandoned = true;
   co_return unavailable("the day is being replayed up to there; ask again");
@@ -78,7 +78,7 @@ asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question que
 void Replayer::run() {
   while (true) {
     const auto is_due = [](const Queue& queue) { return !queue.jobs.empty() || queue.stopping; };
-    const std::chrono::milliseconds idle(limits_.replay_idle_ms);
+    const std::chrono::milliseconds idle(limits_.idle_ms);
     if (!queue_.wait_for(idle, is_due)) desk_.reset();
     std::optional<Job> job = queue_.when(is_due, [](Queue& queue) -> std::optional<Job> {
       if (queue.jobs.empty()) return {};

@@ -25,7 +25,7 @@ class Replayer {
   using Question = std::function<DayAnswer(DayDesk&)>;
 
   // `make_days` is called on the thread, when it is needed. `limits` outlive it.
-  Replayer(MakeDays make_days, const HttpLimits& limits);
+  Replayer(MakeDays make_days, const ReplayLimits& limits);
   ~Replayer() { stop(); }
 
   // The answer; or why there is none now, with the status 503: then the replay goes on, so that the
@@ -52,7 +52,7 @@ class Replayer {
   void go_on() const;
 
   const MakeDays make_days_;
-  const HttpLimits& limits_;
+  const ReplayLimits& limits_;
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_
   std::atomic<bool> stopping_ = false;

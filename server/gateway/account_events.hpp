@@ -1,30 +1,58 @@
 #pragma once
-// AccountChannel gives connections the events of accounts that they follow
-// (docs/account-stream.md). It keeps none: a connection gets its next message once it has taken the
-// one before, made of rows of the tables. So a slow client costs no memory, and what it missed is
-// still there when it comes back.
-// Owner: HttpServer. Thread: that of answers.
+// AccountEvents gives connections the events of accounts that they follow
+// (docs/account-stream.md), whatever the format of their door. A connection gets its next message
+// once it has taken the one before. A live follower gets the rows of the last projections, which
+// are in hand; one that is slow, or comes back, gets rows of the tables. So a slow client costs
+// little memory, and what it missed is still there.
+// Invariants:
+// 1. A follower gets each event once, in the order of their numbers, without a gap.
+// 2. What it gets was committed and is in the tables.
+// 3. Rows in hand follow each other without a gap, events_max of them at most for a subscription;
+//    beyond that they are forgotten, and read.
+// Owner: HttpServer. Thread: that of the market view.
 
 #include <boost/asio/awaitable.hpp>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/bursts.hpp"
 #include "gateway/address_turns.hpp"
 #include "gateway/core_client.hpp"
+#include "gateway/limits.hpp"
 #include "gateway/view_changes.hpp"
-#include "json/api.hpp"
 #include "market_data/market_view.hpp"
-#include "web/limits.hpp"
 
 namespace exchange {
 
-class AccountChannel {
+class AccountEvents {
  public:
+  // What a client asks for, as it wrote it.
+  struct Request {
+    std::string account;
+    std::string key = {};
+    std::optional<EventNumber> from = {};  // the first event; none: a snapshot, and what follows it
+  };
+  // What a follower gets, for its door to write.
+  struct Update {
+    // snapshot: the account as it is, with the number of its newest event. subscribed: events from
+    // `from` on follow. rules: the operator changed what the account may do, or its name. events:
+    // at least one. key_changed: the subscription is over.
+    enum class Kind : std::uint8_t { snapshot, subscribed, rules, events, key_changed };
+    BOOST_DESCRIBE_NESTED_ENUM(Kind, snapshot, subscribed, rules, events, key_changed)
+    Kind kind;
+    const AccountId& account;
+    const MarketView::Account& state;
+    EventNumber from = 0;
+    std::span<const EventRow> events = {};
+  };
+  using Write = std::string (*)(const MarketView& view, const Update& update,
+                                const GatewayLimits& limits);
+
   struct Connection;
   // One connection that follows one account.
   struct Subscription {
@@ -35,13 +63,19 @@ class AccountChannel {
     const std::uint64_t key_version;        // of the account, before its key was checked
     bool begun = false;                     // its first message was made
     EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
+    std::deque<EventRow> in_hand = {};      // some may be in a message already
     bool rules_changed = false;             // since its newest message
     bool ready = false, over = false;
+    // The next event is in hand.
+    bool is_live() const {
+      return !in_hand.empty() && in_hand.front().number <= sent + 1 && in_hand.back().number > sent;
+    }
   };
   using SubscriptionPointer = std::shared_ptr<Subscription>;
   struct Connection {
-    explicit Connection(const PeerAddress& peer) : address(peer) {}
+    Connection(const PeerAddress& peer, Write write_) : address(peer), write(write_) {}
     const PeerAddress address;
+    const Write write;
     std::deque<SubscriptionPointer> ready;  // with something to send
     bool over = false;
     Event* waiting = nullptr;  // of next()
@@ -49,9 +83,9 @@ class AccountChannel {
   using ConnectionPointer = std::shared_ptr<Connection>;
 
   // `view`, `changes` and `turns` are those of the thread.
-  AccountChannel(boost::asio::io_context& context, const std::optional<MarketView>& view,
-                 ViewChanges& changes, CoreClient& core, AddressTurns& turns,
-                 const HttpLimits& limits)
+  AccountEvents(boost::asio::io_context& context, const std::optional<MarketView>& view,
+                ViewChanges& changes, CoreClient& core, AddressTurns& turns,
+                const GatewayLimits& limits)
       : context_(context),
         view_(view),
         changes_(changes),
@@ -61,11 +95,12 @@ class AccountChannel {
 
   struct Begun {
     SubscriptionPointer subscription;  // null: refused
-    std::string refusal;               // a message
+    std::string refusal;               // a sentence
+    std::string_view code = {};        // of the refusal
   };
   // Checks the key; has the events recorded, if they are not yet, and waits until the view has
   // them. Then next() has something for the connection.
-  boost::asio::awaitable<Begun> begin(ConnectionPointer connection, SubscriberRequest request);
+  boost::asio::awaitable<Begun> begin(ConnectionPointer connection, Request request);
   // The next messages of the connection, once there are any, and whose they are; about `events_max`
   // events in all. None: there will be none any more.
   struct Message {
@@ -78,6 +113,9 @@ class AccountChannel {
   void end(const SubscriptionPointer& subscription);
   void end(Connection& connection);
 
+  // Before the view gets the rows: fills in what the accounts that are followed call the orders of
+  // their events.
+  void add_references(Rows& rows) const;
   // For the followers of these accounts. The view has the rows.
   void publish(const Rows& rows);
   // Ends the subscriptions whose key is no more that of their account; also those without events.
@@ -94,10 +132,13 @@ class AccountChannel {
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
   bool has_right_key(const Subscription& subscription) const;
-  // What needs no reading of events: its first message, rules, or that it is over.
+  // What needs no reading of tables.
   bool has_message(const Subscription& subscription) const;
   Message message(const SubscriptionPointer& subscription);
-  std::string first_message(Subscription& subscription);
+  Message events_in_hand(const SubscriptionPointer& subscription);
+  std::string write(const Subscription& subscription, Update::Kind kind,
+                    std::span<const EventRow> events = {}) const;
+  void take_row(Subscription& subscription, const EventRow& row) const;
   // Take what is ready off the connection: such a message, or ranges of events to read.
   void take_message(Connection& connection, std::vector<Message>& messages);
   std::vector<SubscriptionPointer> take_ready(Connection& connection,
@@ -108,7 +149,7 @@ class AccountChannel {
   ViewChanges& changes_;
   CoreClient& core_;
   AddressTurns& turns_;
-  const HttpLimits& limits_;
+  const GatewayLimits& limits_;
   AddressTurns reads_{context_, limits_.event_reads_max};
   AddressTurns begins_{context_, limits_.event_reads_max};
   Bursts bursts_;

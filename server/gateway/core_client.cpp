@@ -1,6 +1,5 @@
 #include "gateway/core_client.hpp"
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -12,15 +11,17 @@ constexpr std::string_view standby_refusal = "this server is a standby; another 
 constexpr std::string_view replaced_refusal =
     "this server cannot know now whether it is still the active one; ask again later";
 
-asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
-  const AddressQuota::Share share = executing_.take(pending.keys.address);
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
+                                                      std::span<Command> commands,
+                                                      std::span<Credential> credentials) {
+  const AddressQuota::Share share = executing_.take(pending.peer);
   if (!share)
     co_return share.refusal() == AddressQuota::Refusal::address
         ? "too many requests of your address are under way"
         : "too many requests are under way";
   const Lease lease = enter();
   if (!lease) co_return "the server is stopping";
-  co_return co_await execute(pending, lease);
+  co_return co_await execute(pending, commands, credentials, lease);
 }
 
 CoreClient::Lease CoreClient::enter() {
@@ -28,62 +29,64 @@ CoreClient::Lease CoreClient::enter() {
   return Lease(entered ? &state_ : nullptr);
 }
 
-asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending, const Lease&) {
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
+                                                      std::span<Command> commands,
+                                                      std::span<Credential> credentials,
+                                                      const Lease&) {
+  using Step = ClientSession::Step;
   if (!attached()) co_return standby_refusal;
-  pending.sink = this;
-  pending.executed.clear();
-  Authenticator* const authenticator = pending.needs_no_key ? nullptr : authenticator_;
-  if (authenticator != nullptr) co_await check_keys(pending.keys, pending.proven);
-  if (pending.keys.refused) {
-    pending.refuse(Reason::key_unchecked);
-    co_return "";
+  // Requests that wait for the store would take the connections that ask for its state.
+  if (!health_->store_available()) co_return "the store is unavailable";
+  ClientSession& session = pending.session;
+  Step step = session.begin_batch(commands, credentials);
+  if (step == Step::check_keys) {
+    // The authenticator calls back before it ends, and this waits for it.
+    Event checked(context_);
+    session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
+    co_await checked.wait();
+    step = session.keys_checked();
   }
-  if (authenticator != nullptr) pending.commands = pending.keys.accepted();
-  if (pending.commands.empty()) {
-    // A server that was replaced does not know the keys that its successor gave.
-    if (!co_await is_active(std::chrono::milliseconds(HttpLimits().store_answer_ms)))
-      co_return replaced_refusal;
-    pending.refuse(Reason::operator_key);
-  } else {
-    Submission* const submission = &pending;
-    core_->submit({&submission, 1});
-    co_await pending.executed.wait();
-  }
-  if (authenticator != nullptr) authenticator->complete(pending.keys, pending.outcomes);
+  if (step == Step::execute) co_await submit(pending);
+  session.end_batch();
   co_return "";
 }
 
-// The authenticator calls back before it ends, and this waits for it.
-asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys, Logins* proven) {
-  const auto has_key = [](const Credential& one) { return !one.key.empty(); };
-  const bool all_have_keys = std::all_of(keys.credentials.begin(), keys.credentials.end(), has_key);
-  if (proven != nullptr && all_have_keys) keys.logins = *proven;
-  if (authenticator_->is_checked(keys)) co_return;
-  Event checked(context_);
-  keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
-  authenticator_->check(keys);
-  co_await checked.wait();
-  // As on the XML port: of several accounts the newest, and none whose key was wrong since.
-  if (proven != nullptr && all_have_keys && !keys.refused) *proven = keys.logins;
+asio::awaitable<void> CoreClient::submit(PendingRequest& pending) {
+  pending.sink = this;
+  pending.executed.clear();
+  Submission* const submission = &pending;
+  core_->submit({&submission, 1});
+  co_await pending.executed.wait();
 }
 
-asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login, const HttpPeer& peer) {
+asio::awaitable<void> CoreClient::cancel_tied_orders(PendingRequest& pending, const Lease&) {
+  while (attached() && pending.session.begin_tied_cancels()) {
+    co_await submit(pending);
+    pending.session.end_batch();
+    pending.session.forget_outcomes();
+  }
+}
+
+asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login, const Peer& peer) {
   if (authenticator_ == nullptr) co_return true;
   const AccountId account = login.account;
-  KeyCheck keys(peer.address, peer.socket);
-  keys.begin_batch({&login, 1}, {});
-  co_await check_keys(keys, peer.logins);
-  if (keys.refused) co_return std::nullopt;
-  co_return keys.is_logged_in(account);
+  PendingRequest pending = this->pending(peer);
+  ClientSession& session = pending.session;
+  if (session.begin_batch({}, {&login, 1}) == ClientSession::Step::check_keys) {
+    Event checked(context_);
+    session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
+    co_await checked.wait();
+    session.keys_checked();
+  }
+  if (session.keys_unchecked()) co_return std::nullopt;
+  co_return session.is_logged_in(account);
 }
 
 asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId account,
                                                                 PeerAddress address) {
-  PendingRequest pending(context_, HttpPeer{address});
-  const Command command = RecordEvents{account};
-  pending.commands = {&command, 1};
-  pending.needs_no_key = true;
-  const std::string_view problem = co_await execute(pending);
+  PendingRequest pending(context_, nullptr, metrics_, Peer{address});
+  Command command = RecordEvents{account};
+  const std::string_view problem = co_await execute(pending, {&command, 1}, {});
   co_return Recorded{problem,
                      problem.empty() && std::holds_alternative<Created>(pending.outcomes[0])};
 }
@@ -208,7 +211,7 @@ bool CoreClient::begin_confirmation() {
 }
 
 asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
-                                       const HttpLimits& limits) {
+                                       const GatewayLimits& limits) {
   std::string reason;
   if (readiness.role() != Readiness::Role::active)
     reason = readiness.stale(monotonic_ns());

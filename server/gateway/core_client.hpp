@@ -1,7 +1,7 @@
 #pragma once
-// CoreClient is HTTP's way to the core, from one of its threads: executes requests and reads
-// orders, until close(), before the core ends. Owner: HttpServer. Thread: that of the context, but
-// where noted.
+// CoreClient is the way to the core for doors that are coroutines: it drives the steps of their
+// client sessions, and reads orders, fills and events, until close(), before the core ends.
+// Owner: HttpServer. Thread: that of the context, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -12,37 +12,25 @@
 #include <string>
 #include <vector>
 
-#include "auth/authenticator.hpp"
 #include "base/address_quota.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
+#include "gateway/client_session.hpp"
 #include "gateway/event.hpp"
+#include "gateway/limits.hpp"
 #include "gateway/readiness.hpp"
 #include "gateway/view_changes.hpp"
 #include "market_data/market_view.hpp"
-#include "web/limits.hpp"
 
 namespace exchange {
 
-using Logins = std::vector<KeyCheck::Login>;
-
-// The other end of a connection, with the logins that its requests have proven: a later request
-// that carries the same key needs no hash. Each carries one still, so it may come from another user
-// of a proxy.
-struct HttpPeer {
-  PeerAddress address;
-  Logins* logins = nullptr;  // the connection's; null: none are kept
-  int socket = -1;           // as in KeyCheck
-  operator const PeerAddress&() const { return address; }
-};
-
-// One request in the core. Owner: the coroutine that executes it.
+// One client's request batch in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
-  PendingRequest(boost::asio::io_context& context, const HttpPeer& peer)
-      : keys(peer.address, peer.socket), proven(peer.logins), executed(context) {}
-  KeyCheck keys;
-  Logins* const proven;  // as HttpPeer::logins
-  bool needs_no_key = false;
+  PendingRequest(boost::asio::io_context& context, Authenticator* authenticator, Metrics& metrics,
+                 const Peer& peer_)
+      : peer(peer_), session(*this, authenticator, metrics, peer_), executed(context) {}
+  const Peer peer;
+  ClientSession session;
   Event executed;
 };
 
@@ -51,10 +39,11 @@ class CoreClient final : public CompletionSink {
   // Coroutines run on `context`, on one thread, which must outlive it.
   // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
   // keys, whose check may take long, half as many of one address.
-  CoreClient(boost::asio::io_context& context, const Store& store, Authenticator* authenticator,
-             std::size_t executing_max)
+  CoreClient(boost::asio::io_context& context, const Store& store, Metrics& metrics,
+             Authenticator* authenticator, std::size_t executing_max)
       : context_(context),
         store_(store),
+        metrics_(metrics),
         authenticator_(authenticator),
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
@@ -68,23 +57,33 @@ class CoreClient final : public CompletionSink {
   }
   bool attached() const { return core_ != nullptr; }
 
-  // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
-  // sentence: the server stops or is a standby, or too many requests are under way.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending);
+  PendingRequest pending(const Peer& peer) { return {context_, authenticator_, metrics_, peer}; }
+  // Executes a batch, and returns once its outcomes are committed. If nothing was executed, returns
+  // the reason as a sentence: the store is unavailable, the server stops or is a standby, or too
+  // many requests are under way.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
+                                                   std::span<Command> commands,
+                                                   std::span<Credential> credentials);
   // Until it is released, close() waits.
   class Lease;
   // Empty: the server stops.
   Lease enter();
   // The same for the holder of a lease, with no limit: it executes one request at a time, and also
   // while close() waits.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending, const Lease& lease);
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
+                                                   std::span<Command> commands,
+                                                   std::span<Credential> credentials,
+                                                   const Lease& lease);
+  // Cancels the orders that end with the connection. As the core is needed for it, it waits while
+  // the store is unavailable.
+  boost::asio::awaitable<void> cancel_tied_orders(PendingRequest& pending, const Lease& lease);
 
   bool has_keys() const { return authenticator_ != nullptr; }
   // Null if accounts have no keys.
   KeyRing* keys() const { return has_keys() ? &authenticator_->keys() : nullptr; }
   // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
   // checked, since the server stops or has too much to check.
-  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const HttpPeer& peer);
+  boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const Peer& peer);
 
   // From the return on, the events of this account are recorded, if it exists.
   struct Recorded {
@@ -145,7 +144,7 @@ class CoreClient final : public CompletionSink {
     bool closed = false;
     std::size_t executing = 0;  // leases
   };
-  boost::asio::awaitable<void> check_keys(KeyCheck& keys, Logins* proven);
+  boost::asio::awaitable<void> submit(PendingRequest& pending);
   void completed(std::span<Submission* const> submissions) override;
 
   bool begin_confirmation();
@@ -156,6 +155,7 @@ class CoreClient final : public CompletionSink {
 
   boost::asio::io_context& context_;
   const Store& store_;
+  Metrics& metrics_;
   Core* core_ = nullptr;
   Authenticator* const authenticator_;
   std::shared_ptr<const Health> health_ = std::make_shared<Health>();
@@ -169,7 +169,7 @@ class CoreClient final : public CompletionSink {
 // Why what this server would show, or say that there is not, may be outdated; empty if it is not.
 // Thread: that of `core`.
 boost::asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
-                                              const HttpLimits& limits);
+                                              const GatewayLimits& limits);
 
 class CoreClient::Lease {
  public:

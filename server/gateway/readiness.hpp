@@ -9,8 +9,8 @@
 
 #include "base/guarded.hpp"
 #include "core/health.hpp"
+#include "gateway/limits.hpp"
 #include "store/store.hpp"
-#include "web/limits.hpp"
 
 namespace exchange {
 
@@ -20,7 +20,7 @@ class Readiness {
   enum class Role { starting, standby, active, stopping };
 
   // Both must outlive it.
-  Readiness(const HttpLimits& limits, const Store& store) : limits_(limits), store_(store) {}
+  Readiness(const GatewayLimits& limits, const Store& store) : limits_(limits), store_(store) {}
 
   // How long the threads of clients have not gone on, by now.
   using Silence = std::function<std::int64_t(std::int64_t now_ns)>;
@@ -57,7 +57,7 @@ class Readiness {
   }
   std::string stale(const State& state, std::int64_t now_ns) const;
 
-  const HttpLimits& limits_;
+  const GatewayLimits& limits_;
   const Store& store_;
   Guarded<State> state_;
 };

@@ -15,13 +15,11 @@ Conversation::Conversation(ConnectionLease lease, Submission& submission,
                            const ProtocolLimits& limits, Metrics& metrics,
                            Authenticator* authenticator, bool secure)
     : lease_(std::move(lease)),
-      submission_(submission),
       session_(limits),
+      client_(submission, authenticator, metrics, {lease_.address(), lease_.descriptor()}),
+      limits_(limits),
       metrics_(metrics),
-      authenticator_(authenticator),
-      secure_(secure) {
-  if (authenticator_ != nullptr) keys_.emplace(lease_.address(), lease_.descriptor());
-}
+      secure_(secure) {}
 
 Conversation::Step Conversation::start() {
   if (secure_) lease_.receiving(0);
@@ -35,8 +33,9 @@ Conversation::Step Conversation::next(const Error& error, std::size_t bytes) {
       if (error) Metrics::add(metrics_.tls_failures);
       return step_ = error ? Step::close : take_requests();
     case Step::receive: return step_ = received(error, bytes);
-    case Step::check_keys: return step_ = keys_checked();
-    case Step::execute: return step_ = reply();
+    case Step::check_keys: return step_ = do_next(client_.keys_checked());
+    case Step::execute:
+      return step_ = client_.is_disconnecting() ? tied_orders_canceled() : reply();
     case Step::send_now: return step_ = sent_now(error, bytes);
     case Step::send: return step_ = error ? lost() : sent();
     case Step::shut_down_tls: return step_ = linger();
@@ -50,8 +49,8 @@ Conversation::Step Conversation::next(const Error& error, std::size_t bytes) {
 // Executes the requests that are complete, or receives more.
 Conversation::Step Conversation::take_requests() {
   if (session_.finished()) return end();
-  submission_.stamps.begin();
-  if (session_.take_requests()) return begin_batch();
+  client_.begin_reading();
+  if (session_.take_requests(client_.tie_problem(limits_.tied_orders_max))) return begin_batch();
   if (session_.finished()) return end();
   if (session_.has_partial_request())
     lease_.receiving(session_.memory_bytes(), session_.document_is_complete());
@@ -69,47 +68,33 @@ Conversation::Step Conversation::received(const Error& error, std::size_t bytes)
 }
 
 Conversation::Step Conversation::begin_batch() {
-  submission_.stamps.end(Stage::parse);
-  Metrics::add(metrics_.requests, session_.requests());
-  if (const std::size_t errors = session_.errors(); errors > 0)
-    Metrics::add(metrics_.client_errors, errors);
+  client_.count_requests(session_.requests(), session_.errors());
   const std::size_t bytes = session_.memory_bytes();
-  const bool has_memory = lease_.executing(bytes > small_batch_bytes_max ? bytes : 0);
-  if (!has_memory && session_.requests() > 0)
+  if (!lease_.executing(bytes > small_batch_bytes_max ? bytes : 0))
     session_.refuse_requests(
         "the server has no memory for so large a request now; nothing of it was executed");
-  submission_.commands = session_.commands();
-  executed_ = !session_.commands().empty();
-  if (!executed_) return reply();
-  if (keys_) {
-    keys_->begin_batch(session_.credentials(), session_.commands());
-    return authenticator_->is_checked(*keys_) ? keys_checked() : Step::check_keys;
+  return do_next(client_.begin_batch(session_.commands(), session_.credentials()));
+}
+
+Conversation::Step Conversation::do_next(ClientSession::Step step) {
+  switch (step) {
+    case ClientSession::Step::check_keys: return Step::check_keys;
+    case ClientSession::Step::execute: return Step::execute;
+    case ClientSession::Step::reply: break;
   }
-  return Step::execute;
+  return reply();
 }
 
 void Conversation::check_keys(std::function<void()> on_done) {
-  keys_->on_done = std::move(on_done);
-  authenticator_->check(*keys_);
-}
-
-Conversation::Step Conversation::keys_checked() {
-  if (keys_->refused) {
-    submission_.refuse(Reason::key_unchecked);
-    return reply();
-  }
-  // Also if nothing is left: a refusal too waits until this server knows that it is the active one,
-  // since one that was replaced does not know the keys that its successor gave.
-  submission_.commands = keys_->accepted();
-  return Step::execute;
+  client_.check_keys(std::move(on_done));
 }
 
 Conversation::Step Conversation::reply() {
-  submission_.stamps.end(Stage::deliver);
-  // before the client learns that its accounts exist
-  if (keys_ && executed_) authenticator_->complete(*keys_, submission_.outcomes);
-  session_.reply(submission_.outcomes);
-  submission_.forget_outcomes();
+  client_.end_batch();
+  session_.reply(client_.outcomes(), [this](std::size_t commands, bool ties_orders) {
+    client_.note_request(commands, ties_orders);
+  });
+  client_.forget_outcomes();
   // The batch's memory is free before its reply is sent: the client may ask for as much again.
   lease_.idle();
   fail_point("reply.before_send");
@@ -131,8 +116,7 @@ Conversation::Step Conversation::sent_now(const Error& error, std::size_t bytes)
 
 Conversation::Step Conversation::sent() {
   fail_point("reply.after_send");
-  submission_.stamps.end(Stage::write);
-  if (executed_ && !submission_.of_disconnect) metrics_.stage_times.record(submission_.stamps);
+  client_.replied();
   session_.output().clear();
   sent_ = 0;
   lease_.idle();
@@ -140,7 +124,11 @@ Conversation::Step Conversation::sent() {
 }
 
 Conversation::Step Conversation::end() {
-  if (session_.take_tied_orders()) return cancel_tied_orders();
+  if (client_.begin_tied_cancels()) {
+    lease_.executing(0);
+    return Step::execute;
+  }
+  if (is_lost_) return Step::close;
   if (session_.refused()) Metrics::add(metrics_.bad_frames);
   if (!secure_) return linger();
   lease_.closing();
@@ -149,13 +137,14 @@ Conversation::Step Conversation::end() {
 
 Conversation::Step Conversation::lost() {
   session_.connection_lost();
-  return session_.take_tied_orders() ? cancel_tied_orders() : Step::close;
+  is_lost_ = true;
+  return end();
 }
 
-Conversation::Step Conversation::cancel_tied_orders() {
-  submission_.stamps.begin();
-  submission_.of_disconnect = true;
-  return begin_batch();
+Conversation::Step Conversation::tied_orders_canceled() {
+  client_.end_batch();
+  client_.forget_outcomes();
+  return end();
 }
 
 // If the server ends the connection, it discards what the client still sends: closing with unread

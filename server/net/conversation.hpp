@@ -11,18 +11,16 @@
 //     ... do `step` ...
 //     step = conversation.next(error, bytes);
 //   }
-// It keeps the connection's lease in the state that fits, counts, and takes the time of each stage.
+// Requests are those of a Session; they go through a ClientSession. It keeps the connection's lease
+// in the state that fits.
 // Owner: the connection. Thread: one at a time. No sockets.
 
 #include <boost/system/error_code.hpp>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 
-#include "auth/authenticator.hpp"
-#include "core/service.hpp"
-#include "metrics/metrics.hpp"
+#include "gateway/client_session.hpp"
 #include "net/connection_table.hpp"
 #include "protocol/session.hpp"
 
@@ -64,24 +62,23 @@ class Conversation {
   Step take_requests();
   Step begin_batch();
   Step received(const Error& error, std::size_t bytes);
-  Step keys_checked();
+  Step do_next(ClientSession::Step step);
   Step reply();
   Step sent_now(const Error& error, std::size_t bytes);
   Step sent();
   Step end();
   Step lost();
-  Step cancel_tied_orders();
+  Step tied_orders_canceled();
   Step linger();
 
   ConnectionLease lease_;
-  Submission& submission_;
   Session session_;
+  ClientSession client_;
+  const ProtocolLimits& limits_;
   Metrics& metrics_;
-  Authenticator* const authenticator_;
-  std::optional<KeyCheck> keys_;
   const bool secure_;
-  bool executed_ = false;  // the batch has commands
-  std::size_t sent_ = 0;   // of session_.output()
+  bool is_lost_ = false;  // the socket is: nothing can be sent any more
+  std::size_t sent_ = 0;  // of session_.output()
   Step step_ = Step::close;
 };
 

@@ -95,14 +95,14 @@ void Session::received(std::size_t bytes) {
   read_was_small_ = bytes * 8 < space();
 }
 
-bool Session::take_requests() {
+bool Session::take_requests(const char* tie_problem) {
   while (!refused_ && elements_.size() + requests_.size() < limits_.elements_max) {
     Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
     begin_ += frame.skip;
     if (frame.skip > 0) after_nul_ = buffer_[begin_ - 1] == '\0';
     if (limits_.lenient_framing) find_lenient_end(frame);
     if (frame.state == Frame::State::complete) {
-      read_frame(frame);
+      read_frame(frame, tie_problem);
       // A key counts once it is committed, so a login in the next request waits for this batch.
       if (!credentials_.empty() && (credentials_.back().use != Credential::Use::login ||
                                     credentials_.size() >= keys_per_batch_max))
@@ -158,31 +158,19 @@ void Session::connection_lost() {
   output_.clear();
 }
 
-bool Session::take_tied_orders() {
-  constexpr std::size_t at_once_max = 1'000;
-  ENSURE(finished_ && requests_.empty() && commands_.empty());
-  tied_orders_.take(commands_, at_once_max);
-  return !commands_.empty();
-}
-
 std::size_t Session::errors() const {
-  if (requests_.empty()) return 0;  // a batch of take_tied_orders()
   const auto documents =
       std::count_if(requests_.begin(), requests_.end(),
                     [](const Request& request) { return !request.error.empty(); });
   return std::size_t(documents) + elements_.size() - commands_.size();
 }
 
-void Session::read_frame(const Frame& frame) {
+void Session::read_frame(const Frame& frame, const char* tie_problem) {
   bytes_wanted_ = 0;
   partial_ = {};
   after_nul_ = false;
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
-  const char* const tie_problem =
-      tied_orders_.count() < limits_.tied_orders_max
-          ? nullptr
-          : "too many orders of this connection end with it; use another connection";
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
                                    thread_document(), elements_, commands_,
                                    limits_.keys ? &credentials_ : nullptr, tie_problem));
@@ -205,6 +193,7 @@ void Session::refuse_requests(std::string_view sentence) {
   }
   elements_.clear();
   commands_.clear();
+  credentials_.clear();
 }
 
 std::size_t Session::memory_bytes() const {
@@ -250,17 +239,14 @@ void Session::close_after_error(std::string_view problem) {
   refused_ = true;
 }
 
-void Session::reply(std::span<const Outcome> outcomes) {
+void Session::reply(std::span<const Outcome> outcomes, const Note& note) {
   ENSURE(outcomes.size() == commands_.size());
   std::span<const RequestElement> elements = elements_;
-  std::span<const Command> commands = commands_;
   for (const Request& request : requests_) {
     const std::size_t used = append_results(output_, request, elements.first(request.elements),
                                             outcomes, limits_.length_before_reply);
-    if (request.ties_orders || !tied_orders_.empty())
-      tied_orders_.note(commands.first(used), outcomes, request.ties_orders);
+    if (note) note(used, request.ties_orders);
     elements = elements.subspan(request.elements);
-    commands = commands.subspan(used);
     outcomes = outcomes.subspan(used);
   }
   requests_.clear();

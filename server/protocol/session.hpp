@@ -1,8 +1,8 @@
 #pragma once
-// Session is one client's conversation, without its socket: bytes in, commands out, outcomes in,
-// bytes out. It goes in request batches. A request batch is all requests that are complete in the
-// bytes received so far; while one is being executed nothing is read, so that a connection never
-// holds more than one batch.
+// Session is one client's conversation in XML, without its socket: bytes in, commands out, outcomes
+// in, bytes out. It reads requests in batches. A request batch is all requests that are complete in
+// the bytes received so far; while one is being executed nothing is read, so that a connection
+// never holds more than one batch.
 //   while (!session.finished()) {
 //     if (session.take_requests()) { run session.commands(); session.reply(outcomes); send
 //     session.output(); } else { n = receive into session.read_space(); session.received(n) or
@@ -11,11 +11,11 @@
 // Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in
 // the output; nothing is thrown but std::bad_alloc.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "gateway/tied_orders.hpp"
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
 
@@ -34,7 +34,8 @@ class Session {
   void end_of_stream() { stream_ended_ = true; }
 
   // Reads the next batch. True where there is one; it may hold errors only and thus no command.
-  bool take_requests();
+  // `tie_problem`: why no more orders can end with the connection (E23); null: they can.
+  bool take_requests(const char* tie_problem = nullptr);
   // Requests in the batch.
   std::size_t requests() const { return requests_.size(); }
   // What of them is refused without asking the engine: whole documents, and elements.
@@ -44,21 +45,19 @@ class Session {
   // reply() comes next.
   void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
-  // Orders that end with the connection are not: they have a limit of their own (E23).
   std::size_t memory_bytes() const;
   // The request batch's commands, for the engine. reply() takes one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // The keys that came with them; none if accounts have no keys.
   std::vector<Credential>& credentials() { return credentials_; }
-  // Ends the request batch: writes the replies of all its requests to output().
-  void reply(std::span<const Outcome> outcomes);
+  // Ends the request batch: writes the replies of all its requests to output(). Calls
+  // `note`, unless it is empty, for each request, in order.
+  using Note = std::function<void(std::size_t commands, bool ties_orders)>;
+  void reply(std::span<const Outcome> outcomes, const Note& note = {});
 
   // The connection cannot be read or written any more. What was not executed never will be, and
   // output() is lost.
   void connection_lost();
-  // Begins a batch of no request, which cancels orders that end with the connection (E20). Call it
-  // when the connection is over, finished() or connection_lost(), until it returns false.
-  bool take_tied_orders();
 
   // Bytes for the client; empty them with output().clear() once sent.
   std::string& output() { return output_; }
@@ -78,7 +77,7 @@ class Session {
 
  private:
   void find_lenient_end(Frame& frame);
-  void read_frame(const Frame& frame);
+  void read_frame(const Frame& frame, const char* tie_problem);
   void close_after_error(std::string_view problem);
   std::string short_frame_problem() const;
   // What has come of the document that is under way; empty where its length is not known yet.
@@ -114,7 +113,6 @@ class Session {
   std::vector<RequestElement> elements_;  // views into buffer_
   std::vector<Command> commands_;
   std::vector<Credential> credentials_;
-  TiedOrders tied_orders_;
   std::string output_;
 };
 

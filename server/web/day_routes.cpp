@@ -67,7 +67,7 @@ std::string read_question(const HttpHeader& header, const HttpLimits& limits,
 // day, since today it may be another's, or with that of an operator of today. Nothing if its
 // response is there already.
 asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHeader& header,
-                                                    const MomentQuestion& question, HttpPeer peer) {
+                                                    const MomentQuestion& question, Peer peer) {
   if (!question.account || !at.core.has_keys()) co_return std::nullopt;
   Credential login = operator_login(header);
   KeyHash key;
@@ -85,8 +85,7 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
     key = *found;
   }
   const std::optional<bool> allowed = co_await at.core.is_good(
-      std::move(login),
-      HttpPeer{.address = peer.address, .socket = peer.socket});  // logins of today
+      std::move(login), Peer{.address = peer.address, .socket = peer.socket});  // logins of today
   if (allowed && *allowed) co_return std::nullopt;
   const Reason reason = allowed ? Reason::unknown_account : Reason::key_unchecked;
   co_return http_error(header,
@@ -96,14 +95,14 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
 
 }  // namespace
 
-asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return refused_as_stale(request, reason);
   Replayer::Question question = [](DayDesk& desk) { return desk.list(); };
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
-asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return refused_as_stale(request, reason);
   const std::string day(last_segment(request));
@@ -121,7 +120,7 @@ asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, H
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
-asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer peer) {
   constexpr auto bad_request = http::status::bad_request;
   MomentQuestion asked;
   const std::string problem = read_question(request, at.limits, asked);

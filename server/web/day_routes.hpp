@@ -6,10 +6,8 @@
 
 namespace exchange {
 
-boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request,
-                                                 HttpPeer peer);
-boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request,
-                                                HttpPeer peer);
-boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, HttpPeer peer);
+boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer peer);
 
 }  // namespace exchange

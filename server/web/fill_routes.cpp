@@ -101,7 +101,7 @@ class Search {
 
 }  // namespace
 
-asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto refuse = [&](std::string_view sentence) {
     HttpResponse response = http_error(request, http::status::service_unavailable, sentence);
     response.set(http::field::retry_after, "1");

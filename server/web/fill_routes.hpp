@@ -6,6 +6,6 @@
 
 namespace exchange {
 
-boost::asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, HttpPeer peer);
+boost::asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer);
 
 }  // namespace exchange

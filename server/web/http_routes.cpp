@@ -243,7 +243,7 @@ HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool w
 
 // --- what may wait ---
 
-Answer metrics(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer metrics(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const bool active =
       co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
@@ -255,7 +255,7 @@ Answer metrics(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
 }
 
 // Ids of accounts that have a name are the operator's to see.
-Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string_view ids = parameter(request, "ids");
   const bool with_ids = ids == "true";
   if (ids.data() != nullptr && !with_ids)
@@ -272,7 +272,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   co_return shared_leaderboard(at, request, with_ids);
 }
 
-Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto id = parse_account_id(last_segment(request));
   if (!id)
     co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
@@ -306,12 +306,11 @@ Answer account(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
 
 // The number of the order that the account calls so; 0 with the response that refuses it.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
-    HttpRoutes& at, const HttpRequest& request, HttpPeer peer) {
+    HttpRoutes& at, const HttpRequest& request, Peer peer) {
   HttpJsonRequest asked = read_http_json(request, {command_kind<QueryOrder>, "order"}, at.protocol);
   if (!asked.request.problem)  // only its number is wanted
     std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
-  HttpResponse response =
-      co_await execute_http_json(at.core, at.metrics, request, peer, std::move(asked));
+  HttpResponse response = co_await execute_http_json(at.core, request, peer, std::move(asked));
   if (response.result() != http::status::ok) co_return std::pair(0, std::move(response));
   co_return std::pair(Json::parse(response.body())["order"].get<OrderId>(), std::nullopt);
 }
@@ -325,7 +324,7 @@ bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
 // The key is checked after the order's row is read, which names the account, but before its
 // executions are. The tables are ahead of the view by a moment: what is not in both is not shown
 // yet, but an order that was opened before the request is in both.
-Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer order(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto refuse = [&](std::string_view sentence) {
     return http_error(request, unavailable, sentence);
   };
@@ -387,15 +386,15 @@ Answer order(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   co_return json(request, order_json(*at.view, *found.order, range));
 }
 
-Answer execute(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer execute(HttpRoutes& at, HttpRequest& request, Peer peer) {
   AddressTurns::Turn parsing = co_await at.turns.take(peer);
-  StageStamps stamps;
-  stamps.begin();
+  PendingRequest pending = at.core.pending(peer);
+  ClientSession& session = pending.session;
+  session.begin_reading();
   std::string& body = request.body();
   const std::size_t bytes = body.size();
-  Metrics::add(at.metrics.requests);
   if (bytes == 0) {
-    Metrics::add(at.metrics.client_errors);
+    session.count_requests(1, 1);
     co_return http_error(
         request, bad_request,
         "the body is empty; it must be the XML of a request, without the length line");
@@ -408,35 +407,24 @@ Answer execute(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
   const Request parsed = read_request(body.data(), bytes, at.protocol, document, elements, commands,
                                       at.protocol.keys ? &credentials : nullptr,
                                       "cancel-on-disconnect needs a connection to the XML port");
-  Metrics::add(at.metrics.client_errors,
-               (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
-
-  PendingRequest pending(at.context, peer);
-  pending.commands = commands;
-  pending.keys.begin_batch(credentials, commands);
-  pending.stamps = stamps;
-  pending.stamps.end(Stage::parse);
+  session.count_requests(1, (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
   parsing.end();  // the core may have to wait for its store
   if (!commands.empty()) {
-    // Requests that wait for the store would take the connections that ask for its state.
-    std::string_view refusal = "the store is unavailable";
-    if (at.core.health().store_available()) refusal = co_await at.core.execute(pending);
+    const std::string_view refusal = co_await at.core.execute(pending, commands, credentials);
     if (!refusal.empty()) co_return http_error(request, unavailable, refusal);
-    pending.stamps.end(Stage::deliver);
   }
   const AddressTurns::Turn replying = co_await at.turns.take(peer);
   const http::status status = parsed.error.empty() ? http::status::ok : bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
   append_results(response.body(), parsed, elements, pending.outcomes, false);
-  pending.forget_outcomes();
-  pending.stamps.end(Stage::write);  // but for the socket
-  if (!commands.empty()) at.metrics.stage_times.record(pending.stamps);
+  session.forget_outcomes();
+  session.replied();  // but for the socket
   co_return response;
 }
 
 // Closes the store as a day, or says what has become of that: the client asks again until it is
 // closed.
-Answer new_day(HttpRoutes& at, HttpRequest& request, HttpPeer peer) {
+Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!at.core.has_keys())
     co_return http_error(request, http::status::forbidden,
                          "this server has no operator: start it with --auth and "
@@ -493,7 +481,7 @@ struct Route {
   HttpResponse (*at_once)(HttpRoutes&, const HttpHeader&) = nullptr;
   // From a view that is up to date, by a caller who has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
-  Answer (*answer)(HttpRoutes&, HttpRequest&, HttpPeer) = nullptr;
+  Answer (*answer)(HttpRoutes&, HttpRequest&, Peer) = nullptr;
   std::optional<CommandKind> json = {};
   std::string_view parameters = {};  // of the query, with a space between them
   std::string_view rest = {};        // of the path, behind that segment
@@ -677,7 +665,7 @@ asio::awaitable<std::string> HttpRoutes::not_current() {
 }
 
 asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
-                                                         const AccountId& account, HttpPeer peer) {
+                                                         const AccountId& account, Peer peer) {
   if (!core.has_keys()) co_return true;
   Credential login = operator_login(header);
   if (login.account == account) login.use = Credential::Use::login;
@@ -699,18 +687,18 @@ bool HttpRoutes::executes_at_once(const HttpRequest& request) const {
   return find_route(request)->json && request.body().size() <= small_bytes_max;
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, HttpPeer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::execute_at_once(HttpRequest request, Peer peer) {
   HttpJsonRequest asked = read_http_json(request, find_route(request)->command(), protocol);
-  co_return co_await execute_http_json(entry, metrics, request, peer, std::move(asked));
+  co_return co_await execute_http_json(entry, request, peer, std::move(asked));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, HttpPeer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, Peer peer) {
   const Route& route = *find_route(request);
   if (route.json) {
     AddressTurns::Turn parsing = co_await turns.take(peer);
     HttpJsonRequest asked = read_http_json(request, route.command(), protocol);
     parsing.end();  // the core may have to wait for its store
-    co_return co_await execute_http_json(core, metrics, request, peer, std::move(asked));
+    co_return co_await execute_http_json(core, request, peer, std::move(asked));
   }
   if (route.of_market == nullptr) co_return co_await route.answer(*this, request, peer);
   const std::string reason = co_await stale();

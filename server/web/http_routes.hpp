@@ -65,9 +65,9 @@ struct HttpRoutes {
   // thread of answers: small orders in JSON. Any thread.
   bool executes_at_once(const HttpRequest& request) const;
   // To such a request, from `peer`. Thread of connections.
-  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, HttpPeer peer);
+  boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, Peer peer);
   // The response to any other. Thread of answers.
-  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer);
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer);
   // As why_stale(). Thread of answers.
   boost::asio::awaitable<std::string> stale() { return why_stale(readiness, core, limits); }
 
@@ -77,7 +77,7 @@ struct HttpRoutes {
   // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
   // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
-                                                      const AccountId& account, HttpPeer peer);
+                                                      const AccountId& account, Peer peer);
 
   // Of each row of the table. A path that ends with a slash is followed by one more segment, and
   // that by `rest`; those of the dashboard are not among them.

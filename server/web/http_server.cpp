@@ -127,9 +127,9 @@ class HttpServer::State {
         certificate_(certificate),
         feed_(feed),
         readiness_(options.limits, store),
-        core_client_(answers_, store, authenticator, options.limits.connections_max / 2),
-        entry_(context_, store, authenticator, options.limits.connections_max / 2),
-        replayer_(std::move(make_days), options.limits),
+        core_client_(answers_, store, metrics, authenticator, options.limits.connections_max / 2),
+        entry_(context_, store, metrics, authenticator, options.limits.connections_max / 2),
+        replayer_(std::move(make_days), options.limits.replay),
         routes_{.limits = options.limits,
                 .protocol = options.protocol,
                 .view = view_,
@@ -144,7 +144,7 @@ class HttpServer::State {
                 .context = answers_},
         accounts_(answers_, view_, routes_.changes, core_client_, routes_.turns, options.limits),
         channel_(context_, answers_, view_, accounts_, routes_.turns, entry_, readiness_,
-                 options.limits, options.protocol, metrics),
+                 options.limits, options.limits.connections_max / 2, options.protocol, metrics),
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port", "--http-bind"})) {
@@ -223,11 +223,12 @@ class HttpServer::State {
   // readers cannot delay the view, and with it the projector.
   void apply() try {
     if (!view_) return;
-    const std::vector<MarketFeed::Projected> unread = feed_.take();
+    std::vector<MarketFeed::Projected> unread = feed_.take();
     if (unread.empty()) return;
     // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
-    for (const MarketFeed::Projected& projected : unread) {
+    for (MarketFeed::Projected& projected : unread) {
+      accounts_.add_references(projected.rows);
       channel_.publish(view_->apply(projected.rows, projected.batch));
       accounts_.publish(projected.rows);
     }
@@ -279,7 +280,7 @@ class HttpServer::State {
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
     Logins logins;
-    const HttpPeer with_logins{peer, &logins, stream.socket().native_handle()};
+    const Peer with_logins{peer, stream.socket().native_handle(), &logins};
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
@@ -474,7 +475,7 @@ class HttpServer::State {
   }
 
   // Thread of answers.
-  asio::awaitable<HttpResponse> answer(HttpRequest request, HttpPeer peer) {
+  asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
     apply();
     if (view_lost_ && HttpRoutes::is_market_data(request))
       co_return http_error(request, http::status::service_unavailable,
@@ -505,7 +506,7 @@ class HttpServer::State {
   CoreClient entry_;        // of the thread of connections
   Replayer replayer_;
   HttpRoutes routes_;
-  AccountChannel accounts_;
+  AccountEvents accounts_;
   MarketChannel channel_;
   // Of connections, and of answers. Their destructors end the coroutines, which release their
   // shares and turns: of what is declared above.

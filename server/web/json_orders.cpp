@@ -86,21 +86,20 @@ HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& pa
   return asked;
 }
 
-asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
-                                                const HttpHeader& header, HttpPeer peer,
-                                                HttpJsonRequest asked) {
-  Metrics::add(metrics.requests);
-  if (asked.request.problem) Metrics::add(metrics.client_errors);
-  PendingRequest pending(core.context(), peer);
+asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHeader& header,
+                                                Peer peer, HttpJsonRequest asked) {
+  PendingRequest pending = core.pending(peer);
+  pending.session.begin_reading();
+  pending.session.count_requests(1, asked.request.problem ? 1 : 0);
   if (!asked.commands.empty()) {
-    pending.commands = asked.commands;
-    pending.keys.begin_batch(asked.credentials, asked.commands);
-    // Requests that wait for the store would take the connections that ask for its state.
-    std::string_view refusal = "the store is unavailable";
-    if (core.health().store_available()) refusal = co_await core.execute(pending);
+    const std::string_view refusal =
+        co_await core.execute(pending, asked.commands, asked.credentials);
     if (!refusal.empty()) co_return http_error(header, http::status::service_unavailable, refusal);
   }
-  co_return json_response(header, asked.request.response(pending.outcomes));
+  HttpResponse response = json_response(header, asked.request.response(pending.outcomes));
+  pending.session.forget_outcomes();
+  pending.session.replied();  // but for the socket
+  co_return response;
 }
 
 HttpResponse json_response(const HttpHeader& header, const JsonResponse& response) {

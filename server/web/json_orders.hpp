@@ -7,7 +7,6 @@
 
 #include "gateway/core_client.hpp"
 #include "json/json_requests.hpp"
-#include "metrics/metrics.hpp"
 #include "web/http_message.hpp"
 
 namespace exchange {
@@ -29,9 +28,8 @@ struct CommandPath {
 HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
                                const ProtocolLimits& limits);
 // Executes it and makes the response. Thread: that of `core`.
-boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, Metrics& metrics,
-                                                       const HttpHeader& header, HttpPeer peer,
-                                                       HttpJsonRequest asked);
+boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHeader& header,
+                                                       Peer peer, HttpJsonRequest asked);
 // Of `Authorization`: the operator's key (Bearer), or an account that is an operator (Basic).
 Credential operator_login(const HttpHeader& header);
 HttpResponse json_response(const HttpHeader& header, const JsonResponse& response);

@@ -45,7 +45,7 @@ class ReportingStream : public AnyStream {
 // One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
 class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
-  Subscriber(AnyStream stream, const PeerAddress& address_, const HttpLimits& limits,
+  Subscriber(AnyStream stream, const PeerAddress& address_, const WebSocketLimits& limits,
              Metrics& metrics, const std::uint64_t& turn)
       : address(address_),
         socket_(ReportingStream(std::move(stream))),
@@ -145,9 +145,9 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
 
   const PeerAddress address;
   std::set<SymbolNumber> symbols;
-  std::map<std::string, AccountChannel::SubscriptionPointer> accounts;  // null: none has begun yet
-  AccountChannel::ConnectionPointer events;                             // of the accounts
-  std::optional<OrderEntry> orders;                                     // from the first request on
+  std::map<std::string, AccountEvents::SubscriptionPointer> accounts;  // null: none has begun yet
+  AccountEvents::ConnectionPointer events;                             // of the accounts
+  std::optional<OrderEntry> orders;                                    // from the first request on
   bool may_subscribe() const {
     return symbols.size() + accounts.size() < limits_.websocket_subscriptions_max;
   }
@@ -197,7 +197,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   }
 
   websocket::stream<ReportingStream, false> socket_;  // without compression
-  const HttpLimits& limits_;
+  const WebSocketLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
   std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
@@ -299,7 +299,7 @@ asio::awaitable<void> MarketChannel::handle_order(Subscriber& subscriber, OrderM
   if (!subscriber.orders) {
     CoreClient::Lease lease = entry_.enter();
     if (!lease) co_return;  // the server stops, and closes the connection
-    subscriber.orders.emplace(entry_, std::move(lease), protocol_, metrics_, subscriber.address);
+    subscriber.orders.emplace(entry_, std::move(lease), protocol_, subscriber.address);
     spawn(subscriber, execute_orders(subscriber.shared_from_this()));
   }
   co_await subscriber.orders->has_room();
@@ -345,7 +345,8 @@ asio::awaitable<void> MarketChannel::handle_account(Subscriber& subscriber,
   }
   subscriber.note_beginning(request.name);
   if (!subscriber.events) {
-    subscriber.events = std::make_shared<AccountChannel::Connection>(subscriber.address);
+    subscriber.events =
+        std::make_shared<AccountEvents::Connection>(subscriber.address, write_update);
     spawn(subscriber, send_events(subscriber.shared_from_this()));
   }
   spawn(subscriber, begin(subscriber.shared_from_this(), std::move(request)));
@@ -363,8 +364,9 @@ void MarketChannel::spawn(Subscriber& subscriber, asio::awaitable<void> work) {
 asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
                                            SubscriberRequest request) {
   const std::string account = request.name;
-  auto [begun, refusal] = co_await asio::co_spawn(
-      answers_, accounts_.begin(subscriber->events, std::move(request)), asio::use_awaitable);
+  AccountEvents::Request asked{std::move(request.name), std::move(request.key), request.from};
+  auto [begun, refusal, code] = co_await asio::co_spawn(
+      answers_, accounts_.begin(subscriber->events, std::move(asked)), asio::use_awaitable);
   if (subscriber->is_over()) {
     if (begun) end(begun);
     co_return;
@@ -373,7 +375,7 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
     end(std::exchange(subscriber->accounts[account], std::move(begun)));
     co_return;
   }
-  send(*subscriber, std::move(refusal));
+  send(*subscriber, error_message(refusal, code, account));
   subscriber->note_answered(account);
 }
 
@@ -382,7 +384,7 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
 asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
   while (true) {
     co_await subscriber->has_room();
-    const std::vector<AccountChannel::Message> messages =
+    const std::vector<AccountEvents::Message> messages =
         co_await asio::co_spawn(answers_, accounts_.next(subscriber->events), asio::use_awaitable);
     co_await subscriber->has_room();
     if (messages.empty() || subscriber->is_over()) co_return;
@@ -398,7 +400,7 @@ asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
   }
 }
 
-void MarketChannel::end(const AccountChannel::SubscriptionPointer& account) {
+void MarketChannel::end(const AccountEvents::SubscriptionPointer& account) {
   if (account) asio::post(answers_, [this, account] { accounts_.end(account); });
 }
 

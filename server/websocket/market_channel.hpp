@@ -1,6 +1,6 @@
 #pragma once
 // MarketChannel serves WebSockets: it knows the subscribers of each symbol and the messages that
-// each subscriber has not taken yet. Events of accounts come from AccountChannel; requests go to an
+// each subscriber has not taken yet. Events of accounts come from AccountEvents; requests go to an
 // OrderEntry of the connection.
 // Messages are made on the thread of answers, which has the view; connections and subscribers are
 // those of the thread of connections. What the one posts arrives at the other in that order, so a
@@ -22,11 +22,11 @@
 #include "base/address_quota.hpp"
 #include "gateway/account_events.hpp"
 #include "gateway/address_turns.hpp"
-#include "json/api.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
 #include "net/any_stream.hpp"
-#include "web/limits.hpp"
+#include "websocket/limits.hpp"
+#include "websocket/messages.hpp"
 #include "websocket/order_entry.hpp"
 
 namespace exchange {
@@ -35,11 +35,11 @@ class MarketChannel {
  public:
   using Handshake = boost::beast::http::request<boost::beast::http::string_body>;
   // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
-  // answers, `entry` is that of connections.
+  // answers, `entry` is that of connections. `connections_max`: WebSockets at once.
   MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
-                const std::optional<MarketView>& view, AccountChannel& accounts,
-                AddressTurns& turns, CoreClient& entry, Readiness& readiness,
-                const HttpLimits& limits, const ProtocolLimits& protocol, Metrics& metrics)
+                const std::optional<MarketView>& view, AccountEvents& accounts, AddressTurns& turns,
+                CoreClient& entry, Readiness& readiness, const WebSocketLimits& limits,
+                std::size_t connections_max, const ProtocolLimits& protocol, Metrics& metrics)
       : connections_(connections),
         answers_(answers),
         view_(view),
@@ -49,7 +49,8 @@ class MarketChannel {
         readiness_(readiness),
         limits_(limits),
         protocol_(protocol),
-        metrics_(metrics) {}
+        metrics_(metrics),
+        room_(connections_max, per_address_max(0, connections_max)) {}
 
   // Room for one more subscriber of this address, or an empty share.
   AddressQuota::Share take_room(const PeerAddress& address) { return room_.take(address); }
@@ -93,7 +94,7 @@ class MarketChannel {
   boost::asio::awaitable<void> send_events(SubscriberPointer subscriber);
   // Work of this connection, which ends with it.
   void spawn(Subscriber& subscriber, boost::asio::awaitable<void> work);
-  void end(const AccountChannel::SubscriptionPointer& account);  // null: does nothing
+  void end(const AccountEvents::SubscriptionPointer& account);  // null: does nothing
   void send(Subscriber& subscriber, std::string text);
   std::string too_many(std::string_view account) const;  // subscriptions
   void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
@@ -108,14 +109,14 @@ class MarketChannel {
   boost::asio::io_context& connections_;
   boost::asio::io_context& answers_;
   const std::optional<MarketView>& view_;
-  AccountChannel& accounts_;  // thread of answers
+  AccountEvents& accounts_;  // thread of answers
   AddressTurns& turns_;
   CoreClient& entry_;
   Readiness& readiness_;
-  const HttpLimits& limits_;
+  const WebSocketLimits& limits_;
   const ProtocolLimits& protocol_;
   Metrics& metrics_;
-  AddressQuota room_{limits_.connections_max / 2, per_address_max(0, limits_.connections_max / 2)};
+  AddressQuota room_;
   std::optional<boost::beast::websocket::close_reason> closed_;  // the server stops
   // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
   // during the turn.

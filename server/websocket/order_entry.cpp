@@ -1,5 +1,6 @@
 #include "websocket/order_entry.hpp"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -103,7 +104,7 @@ asio::awaitable<void> OrderEntry::run(Send send) {
   } catch (...) {  // no memory
     problem = std::current_exception();
   }
-  co_await cancel_tied_orders();
+  co_await core_.cancel_tied_orders(pending_, lease_);
   if (problem) std::rethrow_exception(problem);
 }
 
@@ -118,10 +119,9 @@ asio::awaitable<void> OrderEntry::execute_all(Send send) {
     co_await execute();
     note_tied();
     std::vector<std::string> texts = responses();
-    pending_.forget_outcomes();
+    session_.forget_outcomes();
     co_await send(std::move(texts));
-    pending_.stamps.end(Stage::write);  // but for the socket
-    if (!commands_.empty() && refusal_.empty()) metrics_.stage_times.record(pending_.stamps);
+    if (refusal_.empty()) session_.replied();  // but for the socket
   }
 }
 
@@ -129,7 +129,7 @@ void OrderEntry::read_batch() {
   batch_.clear();
   commands_.clear();
   credentials_.clear();
-  pending_.stamps.begin();
+  session_.begin_reading();
   for (bool alone = false; !alone && !waiting_.empty();) {
     alone = waiting_.front().is_alone();
     if (alone && !batch_.empty()) break;
@@ -137,8 +137,9 @@ void OrderEntry::read_batch() {
     waiting_bytes_ -= waiting_.front().bytes;
     waiting_.pop_front();
   }
-  pending_.stamps.end(Stage::parse);
-  Metrics::add(metrics_.requests, batch_.size());
+  session_.count_requests(
+      batch_.size(), std::size_t(std::ranges::count_if(
+                         batch_, [](const Read& read) { return bool(read.request.problem); })));
 }
 
 void OrderEntry::read(OrderMessage& message) {
@@ -148,20 +149,12 @@ void OrderEntry::read(OrderMessage& message) {
     read.request.problem = std::move(message.problem);
   else if (!message.kind)
     read_login(message.members, read);
-  if (!message.kind || read.request.problem) {
-    if (read.request.problem) Metrics::add(metrics_.client_errors);
-    return;
-  }
-  const char* const tie_problem =
-      tied_.count() < limits_.tied_orders_max
-          ? nullptr
-          : "too many orders of this connection end with it; use another connection";
+  if (!message.kind || read.request.problem) return;
   const std::size_t first = commands_.size();
-  const bool names_any_account = *message.kind == command_kind<SetKey> && is_of_operator();
+  const bool names_any_account = *message.kind == command_kind<SetKey> && session_.is_operator();
   read.request =
       read_json_request(*message.kind, message.members, names_any_account ? std::nullopt : account_,
-                        limits_, tie_problem, commands_);
-  if (read.request.problem) Metrics::add(metrics_.client_errors);
+                        limits_, session_.tie_problem(limits_.tied_orders_max), commands_);
   if (limits_.keys && read.request.commands > 0) add_credentials(read.request, first);
 }
 
@@ -208,9 +201,9 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
 void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
   const auto count = std::uint32_t(request.commands);
   const bool by_account = request.account.has_value();
-  const AccountId account = by_account         ? *request.account
-                            : is_of_operator() ? operator_id
-                                               : account_.value_or(operator_id);
+  const AccountId account = by_account               ? *request.account
+                            : session_.is_operator() ? operator_id
+                                                     : account_.value_or(operator_id);
   if (by_account && !credentials_.empty() && credentials_.back().account == account)
     credentials_.back().commands += count;
   else
@@ -227,23 +220,14 @@ void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
 asio::awaitable<void> OrderEntry::execute() {
   refusal_ = {};
   if (commands_.empty() && credentials_.empty()) co_return;
-  pending_.commands = commands_;
-  pending_.keys.begin_batch(credentials_, commands_);
-  refusal_ = "the store is unavailable";
-  if (core_.health().store_available()) refusal_ = co_await core_.execute(pending_, lease_);
-  pending_.stamps.end(Stage::deliver);
+  refusal_ = co_await core_.execute(pending_, commands_, credentials_, lease_);
 }
 
 void OrderEntry::note_tied() {
   if (!refusal_.empty()) return;
-  std::size_t first = 0;
-  for (const Read& read : batch_) {
-    const std::size_t count = read.request.commands;
-    if (count > 0 && (read.request.ties_orders || !tied_.empty()))
-      tied_.note(std::span(commands_).subspan(first, count),
-                 std::span(pending_.outcomes).subspan(first, count), read.request.ties_orders);
-    first += count;
-  }
+  for (const Read& read : batch_)
+    if (read.request.commands > 0)
+      session_.note_request(read.request.commands, read.request.ties_orders);
 }
 
 std::vector<std::string> OrderEntry::responses() const {
@@ -252,8 +236,7 @@ std::vector<std::string> OrderEntry::responses() const {
   for (const Read& read : batch_) {
     const std::size_t count = read.request.commands;
     std::span<const Outcome> outcomes;
-    if (refusal_.empty() && count > 0)
-      outcomes = std::span(pending_.outcomes).subspan(first, count);
+    if (refusal_.empty() && count > 0) outcomes = session_.outcomes().subspan(first, count);
     first += count;
     const JsonResponse response = this->response(read, outcomes);
     Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};
@@ -271,27 +254,11 @@ JsonResponse OrderEntry::response(const Read& read, std::span<const Outcome> out
   if (!read.login) return read.request.response(outcomes);
   const AccountId& account = *read.request.account;
   const bool is_operator = *read.login == Credential::Use::operate;
-  if (limits_.keys && pending_.keys.refused)
-    return outcome_response(Rejected{Reason::key_unchecked});
-  if (limits_.keys && !pending_.keys.is_logged_in(account)) return refused_login(is_operator);
+  if (session_.keys_unchecked()) return outcome_response(Rejected{Reason::key_unchecked});
+  if (session_.has_keys() && !session_.is_logged_in(account)) return refused_login(is_operator);
   Json json = Json::object();
   if (!is_operator) json["account"] = account.view();
   return {http::status::ok, std::move(json)};
-}
-
-// As the core is needed for it, it waits while the store is unavailable.
-asio::awaitable<void> OrderEntry::cancel_tied_orders() {
-  constexpr std::size_t at_once_max = 1'000;
-  pending_.of_disconnect = pending_.needs_no_key = true;
-  std::string_view problem;
-  while (!tied_.empty() && problem.empty()) {
-    commands_.clear();
-    tied_.take(commands_, at_once_max);
-    pending_.commands = commands_;
-    pending_.keys.begin_batch({}, commands_);
-    problem = co_await core_.execute(pending_, lease_);
-    pending_.forget_outcomes();
-  }
 }
 
 }  // namespace exchange

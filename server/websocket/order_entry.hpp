@@ -1,7 +1,6 @@
 #pragma once
 // OrderEntry executes the requests in JSON that come on one WebSocket (docs/http-api.md), in the
-// order in which they came: those that wait while a batch is committed are the next batch. It knows
-// the accounts that the connection is logged in to, and cancels the orders that end with it.
+// order in which they came: those that wait while a batch is committed are the next batch.
 // Owner: the connection. Thread: that of connections.
 
 #include <boost/asio/awaitable.hpp>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "gateway/core_client.hpp"
-#include "gateway/tied_orders.hpp"
 #include "json/json_requests.hpp"
 
 namespace exchange {
@@ -39,14 +37,13 @@ class OrderEntry {
   // The texts of some responses; returns when there is room for more.
   using Send = std::function<boost::asio::awaitable<void>(std::vector<std::string>)>;
 
-  // `lease` is one of `core`. The limits and metrics outlive it.
+  // `lease` is one of `core`. The limits outlive it.
   OrderEntry(CoreClient& core, CoreClient::Lease lease, const ProtocolLimits& limits,
-             Metrics& metrics, const PeerAddress& address)
+             const PeerAddress& address)
       : core_(core),
         lease_(std::move(lease)),
         limits_(limits),
-        metrics_(metrics),
-        pending_(core.context(), HttpPeer{address}) {}
+        pending_(core.pending(Peer{address})) {}
 
   // Until few requests wait.
   boost::asio::awaitable<void> has_room();
@@ -71,13 +68,11 @@ class OrderEntry {
   void read(OrderMessage& message);
   void read_login(const JsonInput& members, Read& into);
   void add_credentials(JsonRequest& request, std::size_t first);
-  bool is_of_operator() const { return pending_.keys.is_logged_in(operator_id); }
   boost::asio::awaitable<void> execute();
   void note_tied();
   std::vector<std::string> responses() const;
   boost::asio::awaitable<void> execute_all(Send send);
   JsonResponse response(const Read& read, std::span<const Outcome> outcomes) const;
-  boost::asio::awaitable<void> cancel_tied_orders();
 
   // Requests, and bytes of their texts: parsed, these take some twenty times as much.
   static constexpr std::size_t waiting_max_ = 256, waiting_bytes_max_ = 65'536;
@@ -85,12 +80,11 @@ class OrderEntry {
   CoreClient& core_;
   CoreClient::Lease lease_;  // until run() returns
   const ProtocolLimits& limits_;
-  Metrics& metrics_;
   PendingRequest pending_;
+  ClientSession& session_ = pending_.session;
   std::deque<OrderMessage> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::optional<AccountId> account_;  // of the last login
-  TiedOrders tied_;
   bool over_ = false, ended_ = false;
   // The batch.
   std::vector<Read> batch_;

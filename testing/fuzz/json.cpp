@@ -13,8 +13,8 @@
 #include "fuzz/fuzz.hpp"
 #include "fuzz/written_command.hpp"
 #include "journal/journal_record.hpp"
-#include "json/api.hpp"
 #include "web/json_orders.hpp"
+#include "websocket/messages.hpp"
 #include "websocket/order_entry.hpp"
 
 namespace exchange::fuzz {

@@ -42,6 +42,10 @@ class FaultyStore : public MemoryStore {
         throw StoreUnavailable("reply to append lost");
     }
   }
+  void confirm_epoch() override {
+    ++confirmations;
+    MemoryStore::confirm_epoch();
+  }
   bool resolve_in_doubt(BatchNumber batch) override {
     ++resolves;
     if (next(resolve_faults) != Fault::none) throw StoreUnavailable("resolve failed");
@@ -86,7 +90,7 @@ class FaultyStore : public MemoryStore {
   }
   Faults append_faults, resolve_faults, project_faults, read_faults;
   Hold hold_appends, hold_projections, hold_reads;
-  std::atomic<int> appends{0}, resolves{0}, projections{0};
+  std::atomic<int> appends{0}, confirmations{0}, resolves{0}, projections{0};
   std::atomic<int> executions_read{0};  // reads of orders that asked for executions
   std::atomic<std::int64_t> lease_end{INT64_MAX};
 

@@ -12,6 +12,7 @@
 #include "core/committer.hpp"
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
+#include "gateway/client_session.hpp"
 #include "protocol/session.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/clocks.hpp"
@@ -44,19 +45,25 @@ class LocalService {
   LocalService()
       : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
 
-  // Executes the session's request batch and writes its replies.
+  // Executes the session's request batch and writes its replies, of a client without orders that
+  // end with its connection.
   void answer(Session& session) {
     Submission submission{.commands = session.commands()};
+    if (!submission.commands.empty()) execute(submission);
+    session.reply(submission.outcomes);
+  }
+  // Executes what a client session asks for.
+  void execute(Submission& submission) {
     Submission* const one = &submission;
-    if (!submission.commands.empty()) committer_.commit({&one, 1});
+    committer_.commit({&one, 1});
     // the number of a replacement is the id of no order
     for (std::size_t i = 0; i < submission.outcomes.size(); ++i)
       if (const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[i]))
         submission.outcomes[i] = outcome_from_tables(
             submission.commands[i], missing->account,
             store_.read_order(missing->order, executions_to_read(submission.commands[i])));
-    session.reply(submission.outcomes);
   }
+  Metrics& metrics() { return metrics_; }
   Exchange& exchange() { return committer_.exchange(); }
 
  private:
@@ -71,7 +78,10 @@ class LocalService {
 class LocalClient {
  public:
   LocalClient(LocalService& service, const ProtocolLimits& limits)
-      : service_(service), session_(limits) {}
+      : service_(service),
+        limits_(limits),
+        session_(limits),
+        client_(submission_, nullptr, service.metrics(), {}) {}
   // a session keeps the reference
   LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;
 
@@ -93,16 +103,25 @@ class LocalClient {
 
  private:
   void answer() {
-    while (!session_.finished() && session_.take_requests()) {
-      service_.answer(session_);
+    while (!session_.finished() &&
+           session_.take_requests(client_.tie_problem(limits_.tied_orders_max))) {
+      submission_.outcomes.clear();
+      if (client_.begin_batch(session_.commands(), {}) == ClientSession::Step::execute)
+        service_.execute(submission_);
+      session_.reply(client_.outcomes(), [this](std::size_t commands, bool ties_orders) {
+        client_.note_request(commands, ties_orders);
+      });
       replies_ += session_.output();
       session_.output().clear();
     }
-    while (session_.finished() && session_.take_tied_orders()) service_.answer(session_);
+    while (session_.finished() && client_.begin_tied_cancels()) service_.execute(submission_);
   }
 
   LocalService& service_;
+  const ProtocolLimits& limits_;
   Session session_;
+  Submission submission_;
+  ClientSession client_;
   std::string replies_;
 };
 

@@ -125,6 +125,38 @@ TEST_CASE_METHOD(FollowAccount,
                                                 {"batch", batch}}});
 }
 
+TEST_CASE_METHOD(FollowAccount, "a live follower gets its events without a read of the tables") {
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  store.hold_reads.begin();
+  transact(1, "<order sym='SPY' amount='2' limit='7' ref='mine'/>");
+  transact(1, "<cancel ref='mine'/>");
+  const std::vector<Json> live = events(socket, 2);
+  store.hold_reads.end();
+  CHECK(numbers(live) == std::vector{2, 3});
+  Socket again = follow_account("1", 2);
+  CHECK(receive(again)["type"] == "subscribed");
+  CHECK(events(again, 2) == live);
+}
+
+TEST_CASE_METHOD(FollowAccount, "a follower that is behind gets the rest from the tables") {
+  options.http.events_max = 2;  // in hand
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  std::vector<int> all;
+  for (int round = 0; round < 5; ++round) {
+    std::string orders;
+    for (int i = 0; i < 7; ++i) orders += "<order sym='SPY' amount='1' limit='7'/>";
+    transact(1, orders);
+    for (int i = 0; i < 7; ++i) all.push_back(2 + int(all.size()));
+  }
+  CHECK(numbers(events(socket, all.size())) == all);
+}
+
 TEST_CASE_METHOD(FollowAccount, "a client that comes back gets exactly what it missed") {
   options.http.events_max = 3;
   start();

@@ -17,9 +17,10 @@ const SymbolName symbol = RandomCommands::symbol(0);
 const AccountId account = RandomCommands::account(1);
 
 struct Desk : DayDesk {
-  explicit Desk(std::vector<JournalRow> rows, BatchNumber newest = 0, const HttpLimits& limits = {})
-      : Desk(std::make_unique<HttpLimits>(limits), std::move(rows), newest) {}
-  Desk(std::unique_ptr<HttpLimits> limits, std::vector<JournalRow> rows, BatchNumber newest)
+  explicit Desk(std::vector<JournalRow> rows, BatchNumber newest = 0,
+                const ReplayLimits& limits = {})
+      : Desk(std::make_unique<ReplayLimits>(limits), std::move(rows), newest) {}
+  Desk(std::unique_ptr<ReplayLimits> limits, std::vector<JournalRow> rows, BatchNumber newest)
       : DayDesk(std::make_unique<DaysInMemory>(std::move(rows), newest), *limits, [] {}),
         limits_(std::move(limits)) {}
 
@@ -39,7 +40,7 @@ struct Desk : DayDesk {
   }
 
  private:
-  const std::unique_ptr<HttpLimits> limits_;
+  const std::unique_ptr<ReplayLimits> limits_;
 };
 
 std::string refusal(const DayAnswer& answer) {
@@ -159,8 +160,8 @@ TEST_CASE("changes lead from each moment to the next ones, and a seek back finds
   const std::uint64_t seed = test_seed() + std::uint64_t(GENERATE(range(0, 5)));
   INFO("seed " << seed);
   const RecordedDay day = RecordedDay::random(seed, 800);
-  HttpLimits limits;
-  limits.replay.trades_kept_max = 1'000;
+  ReplayLimits limits;
+  limits.trades_kept_max = 1'000;
   Desk desk(day.rows, 0, limits);
   std::vector<std::string> forwards;
   Follower follower{desk.at(0)["state"]};
@@ -273,12 +274,12 @@ TEST_CASE("a day that cannot be replayed says why, and names the batch") {
   CHECK(refusal_of_summary(Desk(day.rows, day.rows.size() + 2)) ==
         monday + "is damaged: journal batch " + std::to_string(day.rows.size() + 2) +
             " is missing, and was acknowledged");
-  HttpLimits few;
-  few.replay.commands_max = 199;
+  ReplayLimits few;
+  few.commands_max = 199;
   CHECK_THAT(refusal_of_summary(Desk(day.rows, 0, few)),
              contains_text(monday + "cannot be replayed: it has more than 199 commands"));
-  HttpLimits small;
-  small.replay.bytes_max = 1;
+  ReplayLimits small;
+  small.bytes_max = 1;
   CHECK_THAT(refusal_of_summary(Desk(day.rows, 0, small)),
              contains_text(monday + "cannot be replayed: its open orders and accounts take more"));
   Desk broken(edited([](Rows& rows) { rows[8].payload.pop_back(); }));

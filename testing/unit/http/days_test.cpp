@@ -153,7 +153,7 @@ namespace {
 
 // A replayer whose reads of the day wait until they are let go.
 struct Waiting {
-  explicit Waiting(HttpLimits limits = {}) : limits_(limits) {
+  explicit Waiting(ReplayLimits limits = {}) : limits_(limits) {
     context_.restart();
     thread_ = std::thread([this] {
       const auto work = asio::make_work_guard(context_);
@@ -184,7 +184,7 @@ struct Waiting {
   }
 
  private:
-  const HttpLimits limits_;
+  const ReplayLimits limits_;
   asio::io_context context_;
   std::promise<void> release_;
   std::shared_future<void> released_ = release_.get_future().share();
@@ -200,8 +200,8 @@ struct Waiting {
 }  // namespace
 
 TEST_CASE("questions for closed days wait in a queue that is bounded, and fair to addresses") {
-  HttpLimits limits;
-  limits.replay_requests_max = 4;
+  ReplayLimits limits;
+  limits.requests_max = 4;
   Waiting waiting(limits);
   std::vector<std::future<DayAnswer>> asked;
   for (int i = 0; i < 3; ++i) asked.push_back(waiting.ask());
@@ -219,8 +219,8 @@ TEST_CASE("questions for closed days wait in a queue that is bounded, and fair t
 }
 
 TEST_CASE("a replay that takes long goes on after its request was refused") {
-  HttpLimits limits;
-  limits.replay_answer_ms = 20;
+  ReplayLimits limits;
+  limits.answer_ms = 20;
   Waiting waiting(limits);
   const DayAnswer late = waiting.ask().get();
   CHECK((unsigned(late.status) == 503 && late.text.ends_with("ask again")));

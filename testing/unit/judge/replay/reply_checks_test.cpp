@@ -50,7 +50,7 @@ std::string executed(const std::string& price, const std::string& time = "170000
 }
 
 using Kind = Observation::Kind;
-const std::string open = "<open shares=\"10\"/>",
+const std::string still_open = "<open shares=\"10\"/>",
                   canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
 const OrderDigest is_open{.open = 10}, is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
 
@@ -105,7 +105,9 @@ TEST_CASE("replies that cannot be true are found") {
     std::vector<Observation> observations;
     const char* found;
   } rows[] = {
-      {open, {{Kind::cancel_refused, 1, 50, 60, {}}}, "it was refused, but the order is open"},
+      {still_open,
+       {{Kind::cancel_refused, 1, 50, 60, {}}},
+       "it was refused, but the order is open"},
       {canceled, {cancel, {Kind::canceled, 1, 70, 80, is_canceled}}, "was successful twice"},
       {canceled, {{Kind::cancel_refused, 1, 30, 40, {}}, cancel}, "was refused, and later done"},
       {canceled,
@@ -235,10 +237,10 @@ TEST_CASE("a cancel of all left out what was certainly open") {
     CancelAllRecord cancel;
     std::string found;  // empty: nothing about a cancel of all
   } rows[] = {
-      {open, {}, cancel(30, 35, {2}), left_out},
+      {still_open, {}, cancel(30, 35, {2}), left_out},
       {canceled, {}, cancel(30, 35, {1, 2}), ""},
-      {open, {}, cancel(14, 35, {2}), ""},  // it may have come later than the cancel
-      {open,
+      {still_open, {}, cancel(14, 35, {2}), ""},  // it may have come later than the cancel
+      {still_open,
        {},
        cancel(30, 35, {}),
        "was refused, but order 1 (buy 10 of SYM1 at 100) was open (E19)"},
@@ -246,12 +248,12 @@ TEST_CASE("a cancel of all left out what was certainly open") {
       {canceled, {later}, cancel(30, 35, {2}), left_out},
       {canceled, {at_once}, cancel(30, 35, {2}), ""},
       {canceled, {at_once, seen}, cancel(30, 35, {2}), left_out},
-      {open, {}, cancel(30, 35, {2}, 2), "which is another's or of another symbol (E17)"},
+      {still_open, {}, cancel(30, 35, {2}, 2), "which is another's or of another symbol (E17)"},
       {canceled,
        {},
        cancel(30, 35, {2, 1}),
        "listed order 1 (buy 10 of SYM1 at 100) behind a younger order"},
-      {open, {}, cancel(30, 35, {2, 3}), "canceled order 3, which no request opened (E17)"},
+      {still_open, {}, cancel(30, 35, {2, 3}), "canceled order 3, which no request opened (E17)"},
   };
   const auto check = [](const Reported& run, const std::string& found) {
     if (found.empty())
