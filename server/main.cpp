@@ -275,7 +275,7 @@ bool serve(Options& options, const sigset_t& signals,
   const bool active = open_store(*store, options, is_first);
   if (store_kind(options.store) == StoreKind::memory)
     spdlog::warn("memory store: everything is lost when this process ends");
-  if (!active) store->keep_journal_from(store->projected_batch());
+  if (!active) store->journal().keep_from(store->tables().projected_batch());
   server.load();
   if (!active) {
     check_port(options.net);

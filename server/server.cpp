@@ -73,16 +73,19 @@ void Server::load() {
   if (http_) {
     view_ = std::make_unique<MarketView>(options_.http.trades_kept_max,
                                          options_.http.trades_in_all_max, std::random_device()());
-    std::vector<ExecutionRow> trades = store_.newest_executions(options_.http.trades_loaded_max);
+    std::vector<ExecutionRow> trades =
+        store_.tables().newest_executions(options_.http.trades_loaded_max);
     // An active server may have projected more since the tables were loaded: they come as changes.
     std::erase_if(trades, [&](const ExecutionRow& row) {
       return row.id > recovered.tables.totals.executions;
     });
     view_->load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
     if (const std::vector<RoundRow>& rounds = recovered.tables.rounds; !rounds.empty()) {
-      store_.read_trades(rounds.front().executions_before, [&](const Leaderboard::Trade& trade) {
-        if (trade.id <= recovered.tables.totals.executions) view_->leaderboard().add(trade);
-      });
+      store_.tables().read_trades(rounds.front().executions_before,
+                                  [&](const Leaderboard::Trade& trade) {
+                                    if (trade.id <= recovered.tables.totals.executions)
+                                      view_->leaderboard().add(trade);
+                                  });
       view_->leaderboard().update();
     }
     view_->take_pages_from(spare_pages_);

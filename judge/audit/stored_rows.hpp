@@ -1,13 +1,13 @@
 #pragma once
 // Reads rows of the tables from a Source without trusting them: of each type of engine/rows.hpp, as
-// store/tables.hpp describes its table. Used by all checks of the audit. No state.
+// store/table_traits.hpp describes its table. Used by all checks of the audit. No state.
 
 #include <concepts>
 #include <functional>
 #include <utility>
 
 #include "judge/audit/source.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange::audit {
 

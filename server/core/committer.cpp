@@ -118,11 +118,11 @@ void Committer::commit_until_certain(std::string_view payload) {
     health_->begin_store_call();
     try {
       // A failed append may have been committed. Look it up by its batch number before a retry.
-      if (in_doubt && store_.resolve_in_doubt(batch)) break;
+      if (in_doubt && journal_.resolve_in_doubt(batch)) break;
       if (payload.empty())
-        store_.confirm_epoch();
+        journal_.confirm_epoch();
       else
-        store_.append(batch, payload);
+        journal_.append(batch, payload);
       break;
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);

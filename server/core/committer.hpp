@@ -12,19 +12,19 @@
 #include "core/limits.hpp"
 #include "core/service.hpp"
 #include "engine/exchange.hpp"
+#include "journal/journal.hpp"
 #include "journal/journal_record.hpp"
 #include "metrics/metrics.hpp"
-#include "store/store.hpp"
 
 namespace exchange {
 
 class Committer {
  public:
-  Committer(Exchange exchange, BatchNumber last_batch, Store& store, Clock& clock,
+  Committer(Exchange exchange, BatchNumber last_batch, Journal& journal, Clock& clock,
             const CoreLimits& limits, Metrics& metrics)
       : exchange_(std::move(exchange)),
         last_batch_(last_batch),
-        store_(store),
+        journal_(journal),
         clock_(clock),
         limits_(limits),
         metrics_(metrics) {}
@@ -57,7 +57,7 @@ class Committer {
 
   Exchange exchange_;
   BatchNumber last_batch_;
-  Store& store_;
+  Journal& journal_;
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;

@@ -18,13 +18,14 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       clock_(clock),
       has_standbys_(store.allows_standby()),
       on_fatal_(std::move(on_fatal)),
-      committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
-                 metrics),
+      committer_(std::move(recovered.exchange), recovered.last_batch, store.journal(), clock,
+                 limits, metrics),
       health_(committer_.health()),
-      order_reader_(store, clock, limits, metrics, *health_, committer_.executions_held(),
+      order_reader_(store.tables(), clock, limits, metrics, *health_, committer_.executions_held(),
                     on_fatal_),
       projector_(
-          store, clock, limits, metrics, *health_, std::move(on_projected),
+          store.tables(), store.journal(), clock, limits, metrics, *health_,
+          std::move(on_projected),
           [this] {
             inbox_.with([](Inbox& inbox) { inbox.projector_idle = true; });
             inbox_.notify();

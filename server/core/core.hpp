@@ -17,6 +17,7 @@
 #include "core/projector.hpp"
 #include "core/recovery.hpp"
 #include "core/service.hpp"
+#include "store/store.hpp"
 
 namespace exchange {
 

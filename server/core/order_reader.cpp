@@ -37,10 +37,10 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
   return status;
 }
 
-OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+OrderReader::OrderReader(Tables& tables, Clock& clock, const CoreLimits& limits, Metrics& metrics,
                          Health& health, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
                          OnFatal on_fatal)
-    : store_(store),
+    : tables_(tables),
       clock_(clock),
       limits_(limits),
       metrics_(metrics),
@@ -135,7 +135,7 @@ bool OrderReader::run(const EventsLookup& lookup) {
     Events events;
     for (const EventRange& range : lookup.ranges)
       events.push_back(with_retries("events of an account", [&] {
-        return store_.read_events(range.account, range.first, range.last);
+        return tables_.read_events(range.account, range.first, range.last);
       }));
     lookup.on_read(std::move(events));
     return true;
@@ -148,7 +148,7 @@ bool OrderReader::run(const FillsLookup& lookup) {
   try {
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     lookup.on_read(
-        with_retries("fills of an account", [&] { return store_.read_fills(lookup.range); }));
+        with_retries("fills of an account", [&] { return tables_.read_fills(lookup.range); }));
     return true;
   } catch (const StoreUnavailable&) {
     return false;
@@ -210,7 +210,7 @@ auto OrderReader::with_retries(const char* what, Read read) -> decltype(read()) 
 }
 
 std::optional<StoredOrder> OrderReader::read_order(OrderId order, const ExecutionRange& range) {
-  return with_retries("an order", [&] { return store_.read_order(order, range); });
+  return with_retries("an order", [&] { return tables_.read_order(order, range); });
 }
 
 }  // namespace exchange

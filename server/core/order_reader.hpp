@@ -18,7 +18,7 @@
 #include "core/limits.hpp"
 #include "core/service.hpp"
 #include "metrics/metrics.hpp"
-#include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 
@@ -26,7 +26,7 @@ class OrderReader {
  public:
   // `executions_held` counts the executions in outcomes (service.hpp). `on_fatal` is called if the
   // store fails in a way that is not retryable.
-  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+  OrderReader(Tables& tables, Clock& clock, const CoreLimits& limits, Metrics& metrics,
               Health& health, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
               OnFatal on_fatal);
   // Answers what is queued, then stops. If the store is unavailable, the rest stays unanswered.
@@ -84,7 +84,7 @@ class OrderReader {
   auto with_retries(const char* what, Read read) -> decltype(read());
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range);
 
-  Store& store_;
+  Tables& tables_;
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;

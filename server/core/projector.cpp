@@ -16,10 +16,11 @@ constexpr double spread_intervals = 2.5;
 
 }  // namespace
 
-Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-                     Health& health, OnProjected on_projected, std::function<void()> on_idle,
-                     OnFatal on_fatal)
-    : store_(store),
+Projector::Projector(Tables& tables, Journal& journal, Clock& clock, const CoreLimits& limits,
+                     Metrics& metrics, Health& health, OnProjected on_projected,
+                     std::function<void()> on_idle, OnFatal on_fatal)
+    : tables_(tables),
+      journal_(journal),
       clock_(clock),
       limits_(limits),
       metrics_(metrics),
@@ -141,7 +142,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
   for (OutageReasons reasons;;) {
     try {
       fail_point<StoreUnavailable>("projection.before");
-      store_.project(rows, batch);
+      tables_.project(rows, batch);
       break;
     } catch (const StoreUnavailable& error) {  // a projection is idempotent
       Metrics::add(metrics_.store_failures);
@@ -150,6 +151,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
       clock_.pause(limits_.store_retry_ms);
     }
   }
+  journal_.prepare();
   Metrics::set(metrics_.projected_batch, batch);
   health_.note_projected(batch);
   if (on_projected_) on_projected_(rows, batch);
@@ -162,7 +164,7 @@ void Projector::prune(BatchNumber batch) {
   if (through < pruned_ + limits_.journal_prune_step) return;
   try {
     fail_point<StoreUnavailable>("prune.before");
-    store_.prune(through);
+    journal_.prune(std::min(through, tables_.secure()));
     fail_point<StoreUnavailable>("prune.after");
     pruned_ = through;
   } catch (const StoreUnavailable& error) {  // the next pruning deletes them

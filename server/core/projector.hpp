@@ -14,8 +14,9 @@
 #include "core/health.hpp"
 #include "core/limits.hpp"
 #include "engine/exchange.hpp"
+#include "journal/journal.hpp"
 #include "metrics/metrics.hpp"
-#include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 
@@ -27,8 +28,9 @@ class Projector {
  public:
   // `on_idle` is called when a hand-over has ended; `on_fatal` if the store fails in a way that is
   // not retryable.
-  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, Health& health,
-            OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal);
+  Projector(Tables& tables, Journal& journal, Clock& clock, const CoreLimits& limits,
+            Metrics& metrics, Health& health, OnProjected on_projected,
+            std::function<void()> on_idle, OnFatal on_fatal);
   // Finishes the current hand-over, then stops; waits while the store is unavailable.
   ~Projector();
 
@@ -68,7 +70,8 @@ class Projector {
   void project(const Rows& rows, BatchNumber batch);
   void prune(BatchNumber batch);
 
-  Store& store_;
+  Tables& tables_;
+  Journal& journal_;
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;

@@ -67,7 +67,7 @@ bool is_newest(const Recovered& recovered, const JournalRow& row) {
 }
 
 Recovered recover(Store& store, std::uint64_t hash_seed) {
-  TablesImage image = store.load();
+  TablesImage image = store.tables().load();
   Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}, {}};
   for (const AccountKeyRow& row : image.rows.account_keys)
     recovered.logins.push_back({image.rows.accounts[row.account].id, row.key});
@@ -77,7 +77,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   // Starts with the batch that the tables are at: its record holds the totals that they must have.
   const BatchNumber projected = image.projected_batch;
   bool reaches_tables = projected == 0;
-  store.read_journal(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {
+  store.journal().read(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {
     reaches_tables = true;
     if (row.batch == projected) {
       if (!leads_to(decode(row), image.rows.totals))

@@ -42,12 +42,12 @@ bool Standby::turn() {
   if (hands_out) {
     next_changes_ns_ = now_ns + std::int64_t(limits_.projection_interval_ms) * 1'000'000;
     hand_out_changes();
-    store_.keep_journal_from(recovered_.last_batch);
-    note_projected(store_.projected_batch());
+    store_.journal().keep_from(recovered_.last_batch);
+    note_projected(store_.tables().projected_batch());
   }
   if (!may_take_over(now_ns) || !store_.try_open()) return false;
   read_journal(true);  // the rest: nobody appends any more
-  note_projected(store_.projected_batch());
+  note_projected(store_.tables().projected_batch());
   for (auto changes = unprojected_.rbegin(); changes != unprojected_.rend(); ++changes)
     recovered_.exchange.restore_changes(changes->rows);
   unprojected_.clear();
@@ -75,7 +75,7 @@ void Standby::read_journal(bool verify) {
     return left_behind("the journal no longer has batch " + std::to_string(newest) +
                        " as it was read");
   };
-  store_.read_journal(same ? newest : newest - 1, [&](const JournalRow& row) {
+  store_.journal().read(same ? newest : newest - 1, [&](const JournalRow& row) {
     if (!same) {
       if (!is_newest(recovered_, row)) throw lost();
       same = true;

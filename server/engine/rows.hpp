@@ -1,7 +1,7 @@
 #pragma once
 // Rows: the state of the engine as tables hold it. The same structs carry what changed since the
 // last hand-over to the projection and, at start, the whole image that recovery loads. Each is
-// described; the columns of the tables follow from that (store/tables.hpp).
+// described; the columns of the tables follow from that (store/table_traits.hpp).
 
 #include <cstdint>
 #include <optional>

@@ -182,7 +182,7 @@ asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view
 asio::awaitable<bool> CoreClient::is_active(std::chrono::milliseconds time) {
   const auto deadline = Event::Clock::now() + time;
   const std::uint64_t begun_before = confirmations_begun_;
-  while (monotonic_ns() >= store_.lease_end_ns() && confirmations_ended_ <= begun_before) {
+  while (monotonic_ns() >= journal_.lease_end_ns() && confirmations_ended_ <= begun_before) {
     if (!health_->store_available()) co_return false;
     if (confirmations_begun_ == confirmations_ended_ && !begin_confirmation()) co_return false;
     Event ended(context_);

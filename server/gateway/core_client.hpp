@@ -39,10 +39,10 @@ class CoreClient final : public CompletionSink {
   // Coroutines run on `context`, on one thread, which must outlive it.
   // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
   // keys, whose check may take long, half as many of one address.
-  CoreClient(boost::asio::io_context& context, const Store& store, Metrics& metrics,
+  CoreClient(boost::asio::io_context& context, const Journal& journal, Metrics& metrics,
              Authenticator* authenticator, std::size_t executing_max)
       : context_(context),
-        store_(store),
+        journal_(journal),
         metrics_(metrics),
         authenticator_(authenticator),
         executing_(executing_max,
@@ -154,7 +154,7 @@ class CoreClient final : public CompletionSink {
       std::chrono::milliseconds time);
 
   boost::asio::io_context& context_;
-  const Store& store_;
+  const Journal& journal_;
   Metrics& metrics_;
   Core* core_ = nullptr;
   Authenticator* const authenticator_;

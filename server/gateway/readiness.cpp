@@ -73,7 +73,7 @@ std::string Readiness::stale(const State& now, std::int64_t now_ns) const {
     const std::int64_t age_ns = now.health->journal_age_ns(now_ns);
     return age_ns <= stale_ns ? "" : "this standby has not read the journal for " + seconds(age_ns);
   }
-  const std::int64_t lease_end_ns = store_.lease_end_ns();
+  const std::int64_t lease_end_ns = journal_.lease_end_ns();
   const std::int64_t confirmed_ns =
       lease_end_ns < 0 ? now.since_ns : std::max(now.since_ns, lease_end_ns - Lease::length_ns);
   return now_ns - confirmed_ns <= stale_ns

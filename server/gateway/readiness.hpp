@@ -10,7 +10,7 @@
 #include "base/guarded.hpp"
 #include "core/health.hpp"
 #include "gateway/limits.hpp"
-#include "store/store.hpp"
+#include "journal/journal.hpp"
 
 namespace exchange {
 
@@ -20,7 +20,8 @@ class Readiness {
   enum class Role { starting, standby, active, stopping };
 
   // Both must outlive it.
-  Readiness(const GatewayLimits& limits, const Store& store) : limits_(limits), store_(store) {}
+  Readiness(const GatewayLimits& limits, const Journal& journal)
+      : limits_(limits), journal_(journal) {}
 
   // How long the threads of clients have not gone on, by now.
   using Silence = std::function<std::int64_t(std::int64_t now_ns)>;
@@ -58,7 +59,7 @@ class Readiness {
   std::string stale(const State& state, std::int64_t now_ns) const;
 
   const GatewayLimits& limits_;
-  const Store& store_;
+  const Journal& journal_;
   Guarded<State> state_;
 };
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::size_t journal_rows(Store& store) {
   std::size_t rows = 0;
-  store.read_journal(0, [&](const JournalRow&) { ++rows; });
+  store.journal().read(0, [&](const JournalRow&) { ++rows; });
   return rows;
 }
 
@@ -24,25 +24,25 @@ std::size_t journal_rows(Store& store) {
 TEST_CASE("a store that is closed as a day leaves an empty one") {
   const std::unique_ptr<SqlPlace> place = any_sql_place();
   Store& store = place->reopen();
-  store.append(1, "payload");
-  store.project(one_account(), 1);
+  store.journal().append(1, "payload");
+  store.tables().project(one_account(), 1);
   CHECK_FALSE(store.check_day("monday").closed);
   CHECK(store.check_day("monday").problem == "");
   store.close_day("monday");
 
   Store& next = place->reopen();
-  CHECK(next.load().rows.accounts.empty());
+  CHECK(next.tables().load().rows.accounts.empty());
   CHECK(journal_rows(next) == 0);
   CHECK_FALSE(next.check_day("tuesday").closed);
   const std::optional<std::string> closed = next.check_day("monday").closed;
   REQUIRE(closed);
-  next.append(1, "of the next day");
+  next.journal().append(1, "of the next day");
   CHECK_THROWS_AS(next.close_day("monday"), std::runtime_error);
   CHECK(journal_rows(place->reopen()) == 1);
   if (!closed->starts_with("sqlite:")) return;  // system_tests read those of PostgreSQL
   SqliteStore day(sqlite_path(*closed));
   day.open();
-  CHECK(day.load().rows.accounts.size() == 1);
+  CHECK(day.tables().load().rows.accounts.size() == 1);
   CHECK(journal_rows(day) == 1);
 }
 
@@ -60,10 +60,10 @@ TEST_CASE("the journal of a closed day is read in portions, while the next day i
   };
   Store& store = place.reopen();
   CHECK(days->names().empty());
-  for (const BatchNumber batch : {1, 2, 3}) store.append(batch, "abc");
+  for (const BatchNumber batch : {1, 2, 3}) store.journal().append(batch, "abc");
   store.close_day("x-2026-11-26");
   Store& next = place.reopen();
-  next.append(1, "of the next day");
+  next.journal().append(1, "of the next day");
   CHECK(days->names() == std::vector<std::string>{"x-2026-11-26"});
   const std::unique_ptr<DayJournal> day = days->open("x-2026-11-26");
   REQUIRE(day);
@@ -79,7 +79,7 @@ TEST_CASE(
     "the end of a closed journal that was lost is noticed, and damage names the batch alone") {
   SqlitePlace place;
   Store& store = place.reopen();
-  for (const BatchNumber batch : {1, 2, 3}) store.append(batch, "payload");
+  for (const BatchNumber batch : {1, 2, 3}) store.journal().append(batch, "payload");
   store.close_day("monday");
   place.close();
   const std::string journal = place.path() + ".days/monday/x.db.journal";
@@ -103,13 +103,13 @@ TEST_CASE("a server that was replaced on a closed day does not append to the nex
   {
     PostgresStore successor(url);
     successor.open();
-    successor.append(1, "payload");
+    successor.journal().append(1, "payload");
     successor.close_day("monday");
   }
   PostgresStore next(url);
   next.open();
-  CHECK_THROWS_AS(fenced.append(1, "of the fenced server"), StoreUnavailable);
-  CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
+  CHECK_THROWS_AS(fenced.journal().append(1, "of the fenced server"), StoreUnavailable);
+  CHECK_THROWS_AS(fenced.journal().resolve_in_doubt(1), StoreFenced);
   CHECK_THROWS_AS(fenced.close_day("tuesday"), StoreFenced);
   CHECK(journal_rows(next) == 0);
 }
@@ -145,8 +145,8 @@ TEST_CASE("a day that cannot be closed says why, and one that fails changes noth
 TEST_CASE("who reads a SQLite store while it is closed reads on, and leaves the next day alone") {
   SqlitePlace place;
   Store& store = place.reopen();
-  store.append(1, "payload");
-  store.project(one_account(), 1);
+  store.journal().append(1, "payload");
+  store.tables().project(one_account(), 1);
   auto reader = std::make_unique<SqliteDatabase>(place.path(), SqliteDatabase::Use::read);
   const auto accounts = [&] {
     SqliteStatement count(*reader, "SELECT count(*) FROM accounts");
@@ -155,8 +155,8 @@ TEST_CASE("who reads a SQLite store while it is closed reads on, and leaves the 
   CHECK(accounts() == 1);
   store.close_day("monday");
   Store& next = place.reopen();
-  next.append(1, "of the next day");
-  next.project(Rows{}, 1);
+  next.journal().append(1, "of the next day");
+  next.tables().project(Rows{}, 1);
   CHECK(accounts() == 1);
   reader.reset();
   CHECK(fs::exists(place.path() + "-wal"));
@@ -164,7 +164,7 @@ TEST_CASE("who reads a SQLite store while it is closed reads on, and leaves the 
   const fs::path day = place.path() + ".days/monday/x.db";
   SqliteStore closed(day.string());
   closed.open();
-  CHECK(closed.load().rows.accounts.size() == 1);
+  CHECK(closed.tables().load().rows.accounts.size() == 1);
 }
 
 TEST_CASE("names of days are plain") {

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "contract/places.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -22,7 +23,7 @@ TEST_CASE("a second server on the same store refuses to start, until the first i
   CHECK_THROWS_AS(second->open(), StoreFenced);
   first.reset();
   second->open();
-  second->append(1, "payload");
+  second->journal().append(1, "payload");
 }
 
 TEST_CASE("SQLite refuses files of different stores, and files that are not a database") {
@@ -30,7 +31,7 @@ TEST_CASE("SQLite refuses files of different stores, and files that are not a da
   const auto make = [&](const std::string& name) {
     SqliteStore store(folder.path() + "/" + name);
     store.open();
-    store.append(1, "payload");
+    store.journal().append(1, "payload");
   };
   make("a.db");
   make("b.db");
@@ -79,52 +80,52 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
   const std::string url = shared_cluster().create_database();
   PostgresStore fenced(url);
   fenced.open();
-  fenced.append(1, "payload");
+  fenced.journal().append(1, "payload");
   run_postgres(url,
                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
                "WHERE datname = current_database() AND pid <> pg_backend_pid()");
   PostgresStore successor(url);
   successor.open();
-  successor.append(2, "of the successor");
+  successor.journal().append(2, "of the successor");
 
-  CHECK_THROWS_AS(fenced.append(2, "of the fenced server"), StoreUnavailable);
-  CHECK_THROWS_AS(fenced.resolve_in_doubt(2), StoreFenced);
-  CHECK_THROWS_AS(fenced.project(Rows{}, 1), StoreFenced);
-  successor.append(3, "goes on");
+  CHECK_THROWS_AS(fenced.journal().append(2, "of the fenced server"), StoreUnavailable);
+  CHECK_THROWS_AS(fenced.journal().resolve_in_doubt(2), StoreFenced);
+  CHECK_THROWS_AS(fenced.tables().project(Rows{}, 1), StoreFenced);
+  successor.journal().append(3, "goes on");
 }
 
 TEST_CASE("after a restart of PostgreSQL a failed append is resolved by its number") {
   PostgresCluster& cluster = shared_cluster();
   PostgresStore store(cluster.create_database());
   store.open();
-  store.append(1, "before");
+  store.journal().append(1, "before");
   cluster.kill();
-  CHECK_THROWS_AS(store.append(2, "lost"), StoreUnavailable);
-  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().append(2, "lost"), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreUnavailable);
   cluster.start();
-  CHECK(store.resolve_in_doubt(1));
-  CHECK_FALSE(store.resolve_in_doubt(2));
-  store.append(2, "again");
-  CHECK(store.resolve_in_doubt(2));
+  CHECK(store.journal().resolve_in_doubt(1));
+  CHECK_FALSE(store.journal().resolve_in_doubt(2));
+  store.journal().append(2, "again");
+  CHECK(store.journal().resolve_in_doubt(2));
 }
 
 TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url), other(url);
   store.open();
-  store.append(1, "payload");
+  store.journal().append(1, "payload");
   run_postgres(url,
                "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
                " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
                "CREATE TRIGGER fail BEFORE INSERT ON journal EXECUTE FUNCTION fail()");
   for (int attempt = 0; attempt < 3; ++attempt) {
-    CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
+    CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
     CHECK_FALSE(other.try_open());
-    CHECK_FALSE(store.resolve_in_doubt(2));
+    CHECK_FALSE(store.journal().resolve_in_doubt(2));
   }
   CHECK_FALSE(other.try_open());
   run_postgres(url, "DROP TRIGGER fail ON journal");
-  store.append(2, "payload");
+  store.journal().append(2, "payload");
   store.end_lease();  // the lock is free, so it was taken once
   CHECK(other.try_open());
 }
@@ -152,12 +153,12 @@ TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch")
   PostgresStore store(cluster.create_database());
   store.open();
   cluster.kill();
-  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
   cluster.start();
   // another server may have written meanwhile: this one must hold the lock again
-  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
-  CHECK_FALSE(store.resolve_in_doubt(1));
-  store.confirm_epoch();
+  CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
+  CHECK_FALSE(store.journal().resolve_in_doubt(1));
+  store.journal().confirm_epoch();
 }
 
 TEST_CASE("the description of a store shows no password") {
@@ -170,27 +171,28 @@ TEST_CASE("a PostgreSQL database that was restored to an older state is refused 
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
-  store.load();
-  for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
-  store.project(Rows{}, 3);
+  store.tables().load();
+  for (BatchNumber batch = 1; batch <= 3; ++batch) store.journal().append(batch, "payload");
+  store.tables().project(Rows{}, 3);
   const auto run = [&](const std::string& sql) { run_postgres(url, sql); };
   SECTION("committed batches lost") {
     run("DELETE FROM journal WHERE batch = 3; UPDATE projection SET batch = 2");
-    CHECK_THROWS_WITH(store.resolve_in_doubt(4), contains_text("has lost committed batches"));
+    CHECK_THROWS_WITH(store.journal().resolve_in_doubt(4),
+                      contains_text("has lost committed batches"));
   }
   SECTION("a projection lost") {
     run("UPDATE projection SET batch = 2");
-    CHECK_THROWS_WITH(store.project(Rows{}, 4), contains_text("has lost a projection"));
+    CHECK_THROWS_WITH(store.tables().project(Rows{}, 4), contains_text("has lost a projection"));
   }
   SECTION("a lost table is not retryable") {
     run("DROP TABLE journal");
-    CHECK_THROWS_AS(store.append(4, "payload"), StoreCorrupt);
+    CHECK_THROWS_AS(store.journal().append(4, "payload"), StoreCorrupt);
   }
   SECTION("untouched") {
-    CHECK_FALSE(store.resolve_in_doubt(4));
-    store.append(4, "payload");
-    store.project(Rows{}, 4);
-    store.project(Rows{}, 4);
+    CHECK_FALSE(store.journal().resolve_in_doubt(4));
+    store.journal().append(4, "payload");
+    store.tables().project(Rows{}, 4);
+    store.tables().project(Rows{}, 4);
   }
 }
 
@@ -203,7 +205,7 @@ TEST_CASE("a SQLite store is not opened twice, though its lock file was removed"
   SqliteStore successor(path);
   // The first locks the journal while it lives, so the second cannot even open it.
   CHECK_THROWS_AS(successor.open(), StoreFenced);
-  fenced.append(1, "payload");
+  fenced.journal().append(1, "payload");
 }
 
 TEST_CASE(
@@ -215,8 +217,8 @@ TEST_CASE(
   };
   SqliteStore fenced(path);
   fenced.open();
-  fenced.append(1, "payload");
-  CHECK(fenced.resolve_in_doubt(1));
+  fenced.journal().append(1, "payload");
+  CHECK(fenced.journal().resolve_in_doubt(1));
   // The journal is locked while it is open: a successor can only have another file in its place.
   run("cp x.db.journal new");
   {
@@ -224,7 +226,7 @@ TEST_CASE(
     journal.take_epoch();
   }
   run("mv new x.db.journal");
-  CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
+  CHECK_THROWS_AS(fenced.journal().resolve_in_doubt(1), StoreFenced);
 }
 
 TEST_CASE(
@@ -233,9 +235,9 @@ TEST_CASE(
   const std::string path = folder / "x.db";
   SqliteStore store(path);
   store.open();
-  for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
-  store.project(one_account(), 2);
-  store.prune(1);
+  for (BatchNumber batch = 1; batch <= 3; ++batch) store.journal().append(batch, "payload");
+  store.tables().project(one_account(), 2);
+  prune(store, 1);
   // The worst that a power cut leaves: the file without its log.
   REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
   SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Use::read);
@@ -248,20 +250,20 @@ TEST_CASE("a batch of another server is not resolved as this server's") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
-  store.append(1, "payload");
+  store.journal().append(1, "payload");
   run_postgres(url, "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
-  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreFenced);
+  CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreFenced);
 }
 
 TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
-  store.load();
+  store.tables().load();
   run_postgres(url, "INSERT INTO executions VALUES (1, 0, 1, 2, 1, 1, 0)");
   Rows rows = one_account();
   rows.executions.push_back({1, 0, 1, 2, Shares::whole(1), Price::whole(1), Timestamp{}});
-  CHECK_THROWS_AS(store.project(rows, 1), StoreCorrupt);
+  CHECK_THROWS_AS(store.tables().project(rows, 1), StoreCorrupt);
   CHECK(run_postgres(url, "SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
 }
 
@@ -269,7 +271,7 @@ TEST_CASE("a projection is repeated while its first attempt is still committing"
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
-  store.load();
+  store.tables().load();
   pqxx::connection lost(url);
   pqxx::work first(lost);
   first.exec("INSERT INTO orders VALUES (1, 0, 0, true, 1, 1, 1, 0, 0, 0)");
@@ -277,7 +279,7 @@ TEST_CASE("a projection is repeated while its first attempt is still committing"
   Rows rows;
   rows.orders.push_back({.id = 1, .shares = Shares::from_units(1), .open = Shares::from_units(1)});
   rows.totals.orders = 1;
-  auto again = std::async(std::launch::async, [&] { store.project(rows, 1); });
+  auto again = std::async(std::launch::async, [&] { store.tables().project(rows, 1); });
   CHECK(again.wait_for(std::chrono::milliseconds(300)) == std::future_status::timeout);
   first.commit();
   CHECK_NOTHROW(again.get());
@@ -288,18 +290,18 @@ TEST_CASE("rows that contradict a projection are not retryable") {
   const std::string path = folder / "x.db", url = shared_cluster().create_database();
   const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0', 0)";
   const auto refuses = [](Store& store) {
-    CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
-    CHECK_THROWS_WITH(store.project(one_account(), 1),
+    CHECK_THROWS_AS(store.tables().project(one_account(), 1), StoreCorrupt);
+    CHECK_THROWS_WITH(store.tables().project(one_account(), 1),
                       contains_text("the tables do not take batch 1; restore"));
-    CHECK(store.load().rows.accounts.size() == 1);
+    CHECK(store.tables().load().rows.accounts.size() == 1);
   };
   SECTION("SQLite") {
     SqliteStore store(path);
     store.open();
     run_sqlite(path, in_the_way);
     refuses(store);
-    store.append(1, "payload");
-    CHECK_THROWS_AS(store.append(1, "payload"),
+    store.journal().append(1, "payload");
+    CHECK_THROWS_AS(store.journal().append(1, "payload"),
                     StoreUnavailable);  // retryable: resolve_in_doubt() finds it
   }
   SECTION("PostgreSQL") {
@@ -322,7 +324,7 @@ TEST_CASE(
   {
     PostgresStore store(url);
     store.open();
-    for (BatchNumber batch = 1; batch <= batches; ++batch) store.append(batch, "payload");
+    for (BatchNumber batch = 1; batch <= batches; ++batch) store.journal().append(batch, "payload");
     cluster.kill();
   }
   cluster.start();

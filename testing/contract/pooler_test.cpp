@@ -98,12 +98,12 @@ TEST_CASE("a pooler with sessions of its clients' own serves one server, until i
   {
     const Pooler pooler("session");
     store.open();
-    store.load();
-    store.append(1, "payload");
+    store.tables().load();
+    store.journal().append(1, "payload");
     CHECK_FALSE(PostgresStore(pooled).try_open());
     CHECK_FALSE(PostgresStore(direct).try_open());
   }
   const Pooler pooler("transaction");
-  CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
-  CHECK_THAT(refusal([&] { store.resolve_in_doubt(2); }), contains_text(what_to_do));
+  CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
+  CHECK_THAT(refusal([&] { store.journal().resolve_in_doubt(2); }), contains_text(what_to_do));
 }

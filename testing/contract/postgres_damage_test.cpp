@@ -30,12 +30,12 @@ TEST_CASE("columns that were added by hand make no difference") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
-  store.load();
+  store.tables().load();
   for (const char* table : {"accounts", "symbols", "positions", "orders", "executions"})
     run_postgres(url, std::string("ALTER TABLE ") + table + " ADD COLUMN note text");
   fill(store);
   CHECK(run_postgres(url, "SELECT 1 FROM orders WHERE note IS NULL").size() == 1);
-  CHECK(store.read_order(1)->row.shares == Shares::whole(3));
+  CHECK(store.tables().read_order(1)->row.shares == Shares::whole(3));
 }
 
 TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
@@ -43,7 +43,7 @@ TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
   {
     PostgresStore store(url);
     store.open();
-    store.load();
+    store.tables().load();
     fill(store);
   }
   const auto [sql, said] = GENERATE(table<std::string, std::string>({

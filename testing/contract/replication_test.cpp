@@ -53,8 +53,8 @@ struct Lonely {
   PostgresStore store{url, {.answer_max = 3'000ms, .bulk_answer_max = 3'000ms}};
   Lonely() {
     store.open();
-    store.load();
-    store.append(1, "payload");
+    store.tables().load();
+    store.journal().append(1, "payload");
   }
   ~Lonely() { cluster.replicate_to(""); }
   void lose_standby() { cluster.replicate_to("nobody"); }
@@ -66,7 +66,7 @@ struct Lonely {
 TEST_CASE("an append whose wait for the standby is canceled is in doubt") {
   Lonely one;
   one.lose_standby();
-  auto append = start_async([&] { one.store.append(2, "payload"); });
+  auto append = start_async([&] { one.store.journal().append(2, "payload"); });
   const std::string how = GENERATE("pg_cancel_backend", "pg_terminate_backend");
   end_wait(one.url, how);
   if (how == "pg_cancel_backend")
@@ -74,13 +74,13 @@ TEST_CASE("an append whose wait for the standby is canceled is in doubt") {
   else
     CHECK_THROWS_AS(append.get(), StoreUnavailable);
   // The row is there, but no standby has it: no answer.
-  auto resolve = start_async([&] { return one.store.resolve_in_doubt(2); });
+  auto resolve = start_async([&] { return one.store.journal().resolve_in_doubt(2); });
   CHECK(still_waits(resolve));
   SECTION("and canceled again") {
     end_wait(one.url, "pg_cancel_backend");
     CHECK_THROWS_AS(resolve.get(), StoreUnavailable);
     one.find_standby();
-    CHECK(one.store.resolve_in_doubt(2));
+    CHECK(one.store.journal().resolve_in_doubt(2));
   }
   SECTION("until the standby has it") {
     one.find_standby();
@@ -105,11 +105,11 @@ TEST_CASE("a projection that may not be replicated is repeated") {
   Lonely one;
   one.lose_standby();
   Rows rows = one_account();
-  auto project = start_async([&] { one.store.project(rows, 1); });
+  auto project = start_async([&] { one.store.tables().project(rows, 1); });
   end_wait(one.url, "pg_cancel_backend");
   CHECK_THROWS_AS(project.get(), StoreUnavailable);
   // The tables have it already, but no standby does.
-  auto again = start_async([&] { one.store.project(rows, 1); });
+  auto again = start_async([&] { one.store.tables().project(rows, 1); });
   CHECK(still_waits(again));
   one.find_standby();
   CHECK_NOTHROW(again.get());
@@ -117,16 +117,16 @@ TEST_CASE("a projection that may not be replicated is repeated") {
 
 TEST_CASE("a primary without its standby does not confirm the epoch") {
   Lonely one;
-  one.store.confirm_epoch();
+  one.store.journal().confirm_epoch();
   one.lose_standby();
   std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
-  auto confirm = start_async([&] { one.store.confirm_epoch(); });
+  auto confirm = start_async([&] { one.store.journal().confirm_epoch(); });
   CHECK(still_waits(confirm));
   one.find_standby();
   CHECK_NOTHROW(confirm.get());
   // It took longer than a lease, which is counted from its begin.
   one.cluster.freeze();
-  CHECK_THROWS_AS(one.store.confirm_epoch(), StoreUnavailable);
+  CHECK_THROWS_AS(one.store.journal().confirm_epoch(), StoreUnavailable);
   one.cluster.thaw();
 }
 
@@ -137,15 +137,15 @@ TEST_CASE("for a moment after a commit the epoch is confirmed without PostgreSQL
   store.open();
   cluster.freeze();
   SECTION("not before the first commit of this server") {
-    CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+    CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
   }
   cluster.thaw();
-  if (!store.resolve_in_doubt(1)) store.append(1, "payload");
+  if (!store.journal().resolve_in_doubt(1)) store.journal().append(1, "payload");
   cluster.freeze();
-  SECTION("within the lease") { CHECK_NOTHROW(store.confirm_epoch()); }
+  SECTION("within the lease") { CHECK_NOTHROW(store.journal().confirm_epoch()); }
   SECTION("not after it") {
     std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
-    CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+    CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
   }
   cluster.thaw();
 }
@@ -154,7 +154,7 @@ TEST_CASE("a new server waits until the lease of its predecessor is over") {
   const std::string url = shared_cluster().create_database();
   PostgresStore first(url);
   first.open();
-  first.append(1, "payload");
+  first.journal().append(1, "payload");
   const auto append_ended = std::chrono::steady_clock::now();
   run_postgres(url,
                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
@@ -163,7 +163,7 @@ TEST_CASE("a new server waits until the lease of its predecessor is over") {
   next.open();
   CHECK(std::chrono::steady_clock::now() - append_ended >=
         std::chrono::nanoseconds(Lease::wait_ns));
-  CHECK_THROWS_AS(first.confirm_epoch(), StoreUnavailable);
+  CHECK_THROWS_AS(first.journal().confirm_epoch(), StoreUnavailable);
 }
 
 TEST_CASE("a server that ends says that its lease is over, unless it was replaced") {
@@ -173,7 +173,7 @@ TEST_CASE("a server that ends says that its lease is over, unless it was replace
   };
   PostgresStore first(url);
   first.open();
-  first.append(1, "payload");
+  first.journal().append(1, "payload");
   CHECK(ended_epoch() == 0);
   first.end_lease();
   CHECK(ended_epoch() == 1);
@@ -187,16 +187,17 @@ TEST_CASE("a PostgreSQL that does not answer is given up after a while") {
   const std::string url = cluster.create_database();
   PostgresStore store(url, {.answer_max = 500ms, .bulk_answer_max = 500ms});
   store.open();
-  store.load();
+  store.tables().load();
   cluster.freeze();
-  CHECK_THROWS_WITH(store.append(1, "payload"), contains_text("did not answer for 500 ms"));
-  CHECK_THROWS_AS(store.resolve_in_doubt(1), StoreUnavailable);
-  CHECK_THROWS_AS(store.project(Rows{}, 0), StoreUnavailable);
-  CHECK_THROWS_AS(store.read_order(1), StoreUnavailable);
+  CHECK_THROWS_WITH(store.journal().append(1, "payload"),
+                    contains_text("did not answer for 500 ms"));
+  CHECK_THROWS_AS(store.journal().resolve_in_doubt(1), StoreUnavailable);
+  CHECK_THROWS_AS(store.tables().project(Rows{}, 0), StoreUnavailable);
+  CHECK_THROWS_AS(store.tables().read_order(1), StoreUnavailable);
   cluster.thaw();
   REQUIRE(wait_for([&] {
     try {
-      if (!store.resolve_in_doubt(1)) store.append(1, "payload");
+      if (!store.journal().resolve_in_doubt(1)) store.journal().append(1, "payload");
       return true;
     } catch (const StoreUnavailable&) {
       return false;
@@ -211,39 +212,40 @@ TEST_CASE("of several hosts the primary with the highest timeline is used") {
   const std::string url = url_of_both(old_url, standby);
   PostgresStore store(url, {.answer_max = 1'000ms, .bulk_answer_max = 30'000ms});
   store.open();  // the standby is no primary
-  store.load();
+  store.tables().load();
   old.replicate_to("*");
-  store.append(1, "payload");
-  store.project(Rows{}, 1);
-  CHECK_FALSE(store.read_order(1));
+  store.journal().append(1, "payload");
+  store.tables().project(Rows{}, 1);
+  CHECK_FALSE(store.tables().read_order(1));
 
   old.freeze();
-  CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
-  CHECK_THROWS_WITH(store.resolve_in_doubt(2), contains_text("is a standby"));
+  CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
+  CHECK_THROWS_WITH(store.journal().resolve_in_doubt(2), contains_text("is a standby"));
   standby.promote();
-  CHECK(store.resolve_in_doubt(1));
-  CHECK_FALSE(store.resolve_in_doubt(2));
-  store.append(2, "payload");
+  CHECK(store.journal().resolve_in_doubt(1));
+  CHECK_FALSE(store.journal().resolve_in_doubt(2));
+  store.journal().append(2, "payload");
   SECTION("the old primary still hangs") {
     // The connections of the other threads lead to it, and are not used any more.
-    CHECK_NOTHROW(store.project(Rows{}, 2));
-    CHECK_FALSE(store.read_order(1));
-    CHECK(store.read_events(1, 1, 10).empty());
+    CHECK_NOTHROW(store.tables().project(Rows{}, 2));
+    CHECK_FALSE(store.tables().read_order(1));
+    CHECK(store.tables().read_events(1, 1, 10).empty());
     old.thaw();
   }
   SECTION("the old primary answers again") {
     old.thaw();
-    CHECK_FALSE(store.read_order(1));
-    CHECK_NOTHROW(store.project(Rows{}, 2));
-    CHECK_FALSE(store.read_order(1));
-    store.append(3, "payload");
+    CHECK_FALSE(store.tables().read_order(1));
+    CHECK_NOTHROW(store.tables().project(Rows{}, 2));
+    CHECK_FALSE(store.tables().read_order(1));
+    store.journal().append(3, "payload");
     CHECK(journal_after(store, 0).size() == 3);
   }
   SECTION("and after the new one is gone") {
     standby.kill();
     old.thaw();
-    CHECK_THROWS_AS(store.append(3, "payload"), StoreUnavailable);
-    CHECK_THROWS_WITH(store.resolve_in_doubt(3), contains_text("was replaced as primary"));
+    CHECK_THROWS_AS(store.journal().append(3, "payload"), StoreUnavailable);
+    CHECK_THROWS_WITH(store.journal().resolve_in_doubt(3),
+                      contains_text("was replaced as primary"));
   }
 }
 
@@ -281,38 +283,38 @@ TEST_CASE("one host that is replaced behind its address counts as a failover") {
   std::filesystem::create_symlink(old.socket_path(), address);
   PostgresStore store(url, {.answer_max = 1'000ms, .bulk_answer_max = 30'000ms});
   store.open();
-  store.load();
+  store.tables().load();
   old.replicate_to("*");
-  store.append(1, "payload");
-  store.project(Rows{}, 1);
+  store.journal().append(1, "payload");
+  store.tables().project(Rows{}, 1);
   CHECK(store.status().failovers == 0);
   old.freeze();
-  CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
   standby.promote();
   std::filesystem::remove(address);
   std::filesystem::create_symlink(standby.socket_path(), address);
-  CHECK_FALSE(store.resolve_in_doubt(2));
+  CHECK_FALSE(store.journal().resolve_in_doubt(2));
   CHECK(store.status().failovers == 1);
-  CHECK_NOTHROW(store.project(Rows{}, 1));
+  CHECK_NOTHROW(store.tables().project(Rows{}, 1));
   std::filesystem::remove(address);
   std::filesystem::create_symlink(old.socket_path(), address);
   old.thaw();
   standby.kill();
-  CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
-  CHECK_THROWS_WITH(store.resolve_in_doubt(2), contains_text("was replaced"));
+  CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
+  CHECK_THROWS_WITH(store.journal().resolve_in_doubt(2), contains_text("was replaced"));
 }
 
 TEST_CASE("orders are read while projections commit") {
   PostgresStore store(shared_cluster().create_database());
   store.open();
-  store.load();
+  store.tables().load();
   std::atomic<bool> done = false;
   auto reader = start_async([&] {
     int reads = 0;
-    for (; !done; ++reads) CHECK_FALSE(store.read_order(1));
+    for (; !done; ++reads) CHECK_FALSE(store.tables().read_order(1));
     return reads;
   });
-  for (BatchNumber batch = 1; batch <= 500; ++batch) store.project(Rows{}, batch);
+  for (BatchNumber batch = 1; batch <= 500; ++batch) store.tables().project(Rows{}, batch);
   done = true;
   CHECK(reader.get() > 0);
 }
@@ -336,16 +338,17 @@ TEST_CASE("with --require-replicas a store serves only while commits are replica
   CHECK_THROWS_WITH(store.open(), contains_text("--require-replicas asks for 1"));
   cluster.replicate_to("*");
   store.open();
-  store.append(1, "payload");
+  store.journal().append(1, "payload");
   cluster.replicate_to("");
-  CHECK_THROWS_WITH(store.append(2, "payload"), contains_text("to 0 synchronous standbys"));
-  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreUnavailable);
+  CHECK_THROWS_WITH(store.journal().append(2, "payload"),
+                    contains_text("to 0 synchronous standbys"));
+  CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreUnavailable);
   cluster.replicate_to("*");
-  CHECK(store.resolve_in_doubt(2));
-  store.confirm_epoch();
+  CHECK(store.journal().resolve_in_doubt(2));
+  store.journal().confirm_epoch();
   cluster.replicate_to("");
   std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
-  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
 }
 
 TEST_CASE("only PostgreSQL can be asked for replicas") {

@@ -1,4 +1,4 @@
-// The tables that db/sqlite.sql and db/postgresql.sql create are those of store/tables.hpp.
+// The tables that db/sqlite.sql and db/postgresql.sql create are those of store/table_traits.hpp.
 
 #include "catch.hpp"
 
@@ -6,7 +6,7 @@
 #include "store/postgres/postgres_store.hpp"
 #include "store/sqlite/sqlite_schema.hpp"
 #include "store/sqlite/sqlite_store.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 

@@ -4,6 +4,7 @@
 #include "contract/places.hpp"
 #include "model/market_state.hpp"
 #include "support/clocks.hpp"
+#include "support/stores.hpp"
 #include "support/wait_for.hpp"
 
 using namespace exchange;
@@ -43,7 +44,7 @@ struct Pair {
 
   Pair() {
     active->open();
-    active->load();
+    active->tables().load();
     commit({CreateAccount{buyer, Cash::whole(10'000)}, CreateAccount{seller, Cash::whole(0)},
             PlaceShares{symbol, seller, Shares::whole(100)}});
   }
@@ -53,7 +54,7 @@ struct Pair {
   void project() { testing::project(*active, exchange, last_batch); }
   Standby start() {
     store.attach();
-    store.keep_journal_from(store.projected_batch());
+    store.journal().keep_from(store.tables().projected_batch());
     return {recover(store), store, clock, limits, metrics, [this](const Rows&, BatchNumber batch) {
               handed_out.push_back(batch);
               if (before_take_over) before_take_over();
@@ -102,8 +103,8 @@ TEST_CASE("a standby server follows the active one, and takes over with its stat
   };
   CHECK(rows("orders") == 4);
   CHECK(rows("executions") == 2);
-  CHECK(state_of(Exchange(pair.store.load().rows)) == state_of(recovered.exchange));
-  CHECK(pair.store.read_order(1)->row.canceled == Shares::whole(6));
+  CHECK(state_of(Exchange(pair.store.tables().load().rows)) == state_of(recovered.exchange));
+  CHECK(pair.store.tables().read_order(1)->row.canceled == Shares::whole(6));
 }
 
 TEST_CASE("what the active server commits last is not lost to its successor") {
@@ -142,10 +143,10 @@ TEST_CASE("the journal that a standby server needs is not pruned") {
   for (int batch = 0; batch < 3'000; ++batch) pair.commit({order(Side::buy, 1, 1)});
   pair.project();
   const auto rows = [&] { return journal_after(*pair.active, 0).size(); };
-  pair.active->prune(pair.last_batch - 1);
+  prune(*pair.active, pair.last_batch - 1);
   CHECK(rows() == pair.last_batch);
   pair.follow(standby);
-  pair.active->prune(pair.last_batch - 1);
+  prune(*pair.active, pair.last_batch - 1);
   CHECK(rows() < 2'000);
   pair.follow(standby);
   CHECK(standby.last_batch() == pair.last_batch);
@@ -155,7 +156,7 @@ TEST_CASE("the journal that a standby server needs is not pruned") {
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
         " WHERE locktype = 'advisory' AND objsubid = 2"
         " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())");
-    pair.active->prune(pair.last_batch - 1);
+    prune(*pair.active, pair.last_batch - 1);
     CHECK(rows() == 1);
   }
 }
@@ -209,8 +210,8 @@ TEST_CASE("an active server that lost its connection alone has time to connect a
     CHECK_FALSE(standby.follow());
     pair.clock.pause(100);
     CHECK_FALSE(standby.follow());
-    CHECK_THROWS_AS(pair.active->append(2, "payload"), StoreUnavailable);
-    CHECK_FALSE(pair.active->resolve_in_doubt(2));
+    CHECK_THROWS_AS(pair.active->journal().append(2, "payload"), StoreUnavailable);
+    CHECK_FALSE(pair.active->journal().resolve_in_doubt(2));
     for (int turn = 0; turn < 10; ++turn) pair.follow(standby);
   }
   SECTION("but none if it said that it ends") {
@@ -226,7 +227,7 @@ TEST_CASE("a server that took over prunes its journal") {
   pair.follow(standby);
   Recovered recovered = pair.take_over(standby);
   testing::project(pair.store, recovered.exchange, 2);
-  pair.store.prune(1);
+  prune(pair.store, 1);
   CHECK(journal_after(pair.store, 0).size() == 1);
 }
 

@@ -61,10 +61,10 @@ Rows market(int filled, int replaced = 0) {
 
 void check_start(Store& store) {
   store.open();
-  const TablesImage image = store.load();
+  const TablesImage image = store.tables().load();
   CHECK(image.rows.orders.size() == 10);
   CHECK(image.rows.executions.size() == 10);
-  CHECK(store.newest_executions(5).size() == 5);
+  CHECK(store.tables().newest_executions(5).size() == 5);
 }
 
 std::uint64_t steps_of_start(int filled, int replaced = 0) {
@@ -72,7 +72,7 @@ std::uint64_t steps_of_start(int filled, int replaced = 0) {
   {
     SqliteStore store(folder / "x.db");
     store.open();
-    store.project(market(filled, replaced), 1);
+    store.tables().project(market(filled, replaced), 1);
   }
   const Steps steps;
   SqliteStore store(folder / "x.db");
@@ -113,7 +113,7 @@ TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
     store.open();
     ask("ALTER TABLE orders SET (autovacuum_enabled = off)");
     ask("ALTER TABLE executions SET (autovacuum_enabled = off)");
-    store.project(market(10'000, 10'000), 1);
+    store.tables().project(market(10'000, 10'000), 1);
   }
   ask("VACUUM order_replacements");
   const std::int64_t by_scan = rows_read("seq_tup_read"), by_index = rows_read("idx_tup_fetch"),

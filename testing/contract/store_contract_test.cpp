@@ -10,6 +10,7 @@
 #include "judge/model/print.hpp"
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
+#include "support/stores.hpp"
 #include "support/wait_for.hpp"
 
 using namespace exchange;
@@ -53,21 +54,21 @@ Status query(Exchange& exchange, const AccountId& account, OrderId order) {
 TEST_CASE("a new store is empty") {
   const auto place = any_place();
   Store& store = place->reopen();
-  const TablesImage image = store.load();
+  const TablesImage image = store.tables().load();
   CHECK(image.rows.size() == 0);
   CHECK(image.rows.totals == Totals{});
   CHECK(image.projected_batch == 0);
   CHECK(journal_after(store, 0).empty());
-  CHECK_FALSE(store.read_order(1));
+  CHECK_FALSE(store.tables().read_order(1));
 }
 
 TEST_CASE("what was appended is there after reopening, byte for byte and in order") {
   const auto place = any_place();
   Store* store = &place->reopen();
-  store->append(1, awkward_payload);
-  store->append(2, std::string(100'000, 'x'));
+  store->journal().append(1, awkward_payload);
+  store->journal().append(2, std::string(100'000, 'x'));
   store = &place->reopen();
-  store->append(3, "three");
+  store->journal().append(3, "three");
   const auto rows = journal_after(*store, 1);
   REQUIRE(rows.size() == 2);
   CHECK((rows[0].batch == 2 && rows[0].payload == std::string(100'000, 'x')));
@@ -79,21 +80,21 @@ TEST_CASE("what was appended is there after reopening, byte for byte and in orde
 TEST_CASE("a batch number is used once, and resolve_in_doubt returns whether it was") {
   const auto place = any_place();
   Store& store = place->reopen();
-  store.append(1, "first");
-  CHECK_THROWS_AS(store.append(1, "second"), StoreUnavailable);
+  store.journal().append(1, "first");
+  CHECK_THROWS_AS(store.journal().append(1, "second"), StoreUnavailable);
   // PostgreSQL may take a moment to see that the connection with the lock has ended: the core asks
   // again, too.
   std::optional<bool> there;
   CHECK(wait_for([&] {
     try {
-      there = store.resolve_in_doubt(1);
+      there = store.journal().resolve_in_doubt(1);
     } catch (const StoreUnavailable&) {
     }
     return there.has_value();
   }));
   CHECK(there == true);
-  CHECK_FALSE(store.resolve_in_doubt(2));
-  store.append(2, "goes on after resolving");
+  CHECK_FALSE(store.journal().resolve_in_doubt(2));
+  store.journal().append(2, "goes on after resolving");
   CHECK(journal_after(store, 0).size() == 2);
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("projected tables load as the exchange they came from") {
   Exchange exchange = small_market();
   project(place->reopen(), exchange, 17);
 
-  const TablesImage image = place->reopen().load();
+  const TablesImage image = place->reopen().tables().load();
   CHECK(image.projected_batch == 17);
   CHECK(image.rows.totals == exchange.totals());
   Exchange loaded(image.rows);
@@ -128,16 +129,16 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
   exchange.apply(CancelOrder{alice, 1}, Timestamp{8'000'000});
   Rows rows;
   exchange.take_changes(rows);
-  store.project(rows, 2);
-  store.project(rows, 2);
+  store.tables().project(rows, 2);
+  store.tables().project(rows, 2);
 
-  const TablesImage image = store.load();
+  const TablesImage image = store.tables().load();
   CHECK(image.projected_batch == 2);
   Exchange loaded(image.rows);
   CHECK(loaded.check_invariants() == "");
   CHECK(loaded.balance(alice) == exchange.balance(alice));
   CHECK(loaded.depth(spy, Side::buy).empty());
-  const auto order = store.read_order(1);
+  const auto order = store.tables().read_order(1);
   REQUIRE(order);
   CHECK((order->row.canceled == Shares::whole(30) && order->row.open == Shares() &&
          order->row.shares == Shares::whole(100)));
@@ -148,7 +149,7 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
                                {Shares::whole(20), Price::whole(5), Timestamp{7'000'000}}});
   CHECK(order->executions_total == 2);
   const auto range = [&](std::uint64_t count, std::uint64_t before) {
-    return store.read_order(1, {count, before})->executions;
+    return store.tables().read_order(1, {count, before})->executions;
   };
   const Execution first = order->executions[0], second = order->executions[1];
   CHECK(range(1, INT64_MAX) == std::vector{second});
@@ -156,7 +157,7 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
   CHECK(range(5, 9) == std::vector{first, second});
   CHECK(range(5, 0).empty());
   CHECK(range(0, INT64_MAX).empty());
-  CHECK(store.read_order(1, {1, 1})->executions_total == 2);
+  CHECK(store.tables().read_order(1, {1, 1})->executions_total == 2);
 }
 
 TEST_CASE("an order is read with its executions, from both sides; an unknown one is not") {
@@ -164,16 +165,16 @@ TEST_CASE("an order is read with its executions, from both sides; an unknown one
   Store& store = place->reopen();
   Exchange exchange = small_market();
   project(store, exchange, 1);
-  const auto sell = store.read_order(2);
+  const auto sell = store.tables().read_order(2);
   REQUIRE(sell);
   CHECK((sell->row.id == 2 && sell->row.side == Side::sell && sell->row.account == 1 &&
          sell->row.limit == Price::whole(4)));
   CHECK(sell->executions ==
         std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}}});
-  const auto open = store.read_order(4);
+  const auto open = store.tables().read_order(4);
   REQUIRE(open);
   CHECK(open->row.open == parse_shares("0.00000001").value);
-  CHECK_FALSE(store.read_order(5));
+  CHECK_FALSE(store.tables().read_order(5));
 }
 
 TEST_CASE("events of an account are read by their numbers, with the references of orders") {
@@ -191,8 +192,8 @@ TEST_CASE("events of an account are read by their numbers, with the references o
   exchange.apply(CancelOrder{alice, 1}, Timestamp{10'000'000});
   Rows rows;
   exchange.take_changes(rows);
-  store.project(rows, 2);
-  store.project(rows, 2);
+  store.tables().project(rows, 2);
+  store.tables().project(rows, 2);
 
   const auto of_account = [&](AccountNumber account) {
     std::vector<EventRow> events;
@@ -204,12 +205,12 @@ TEST_CASE("events of an account are read by their numbers, with the references o
     return events;
   };
   CHECK(of_account(0).size() == 2);  // executed, canceled
-  CHECK(store.read_events(0, 2, 3) == of_account(0));
-  CHECK(store.read_events(1, 2, 3) == of_account(1));
-  CHECK(store.read_events(1, 3, 3) == std::vector{of_account(1)[1]});
-  const EventRow began = store.read_events(0, 1, 1)[0];
+  CHECK(store.tables().read_events(0, 2, 3) == of_account(0));
+  CHECK(store.tables().read_events(1, 2, 3) == of_account(1));
+  CHECK(store.tables().read_events(1, 3, 3) == std::vector{of_account(1)[1]});
+  const EventRow began = store.tables().read_events(0, 1, 1)[0];
   CHECK((began.kind == EventKind::began && began.batch == 1 && began.time == Timestamp{9'000'000}));
-  const TablesImage image = store.load();
+  const TablesImage image = store.tables().load();
   CHECK(image.rows.accounts[0].events == 3);
   // numbers go on where they were
   Exchange loaded(image.rows);
@@ -223,10 +224,10 @@ TEST_CASE("pruning deletes old rows only") {
   const auto place = any_place();
   Store& store = place->reopen();
   Exchange exchange = small_market();
-  for (BatchNumber batch = 1; batch <= 5; ++batch) store.append(batch, "payload");
+  for (BatchNumber batch = 1; batch <= 5; ++batch) store.journal().append(batch, "payload");
   project(store, exchange, 4);
-  store.prune(3);
-  store.append(6, "payload");  // some stores prune with the next append
+  prune(store, 3);
+  store.journal().append(6, "payload");  // some stores prune with the next append
   std::set<BatchNumber> left;
   for (const JournalRow& row : journal_after(store, 0)) left.insert(row.batch);
   // The journal of SQLite gives up whole blocks (journal_file_test.cpp), so that it has all here.
@@ -283,28 +284,28 @@ TEST_CASE("recovery refuses a journal with a broken record or a replay that diff
   SECTION("any byte changed") {
     std::string bad = good;
     bad[bad.size() / 2] = char(bad[bad.size() / 2] ^ 1);
-    store.append(1, bad);
+    store.journal().append(1, bad);
     CHECK_THROWS_WITH(recover(store), contains_text("batch 1") && contains_text("checksum"));
   }
   SECTION("another promise") {
     Totals totals = exchange.totals();
     ++totals.digest;
-    store.append(1, writer.finish(totals));
+    store.journal().append(1, writer.finish(totals));
     CHECK_THROWS_WITH(recover(store), contains_text("differs from what was promised"));
   }
   SECTION("tables beyond the end of the journal") {
-    store.append(1, good);
-    store.project(Rows{}, 2);
+    store.journal().append(1, good);
+    store.tables().project(Rows{}, 2);
     CHECK_THROWS_WITH(recover(store), contains_text("the journal ends before batch 2"));
   }
   SECTION("tables that are not what their batch led to") {
-    store.append(1, good);
-    store.project(Rows{}, 1);
+    store.journal().append(1, good);
+    store.tables().project(Rows{}, 1);
     CHECK_THROWS_WITH(recover(store),
                       contains_text("the tables are not what journal batch 1 led to"));
   }
   SECTION("good") {
-    store.append(1, good);
+    store.journal().append(1, good);
     CHECK(recover(store).exchange.balance(alice) == Cash::whole(5));
   }
 }
@@ -349,7 +350,7 @@ TEST_CASE(
   CHECK(keys_of(recover(*store)) == expected);
   CHECK(recover(*store).tables.account_keys.size() == 1);
 
-  store->prune(2);
+  prune(*store, 2);
   commit(*store, later, 3, {CreateAccount{AccountId("3"), Cash(), some_key}});
   store = &place->reopen();
   CHECK(keys_of(recover(*store)) == Keys{{bob, some_key}, {AccountId("3"), some_key}});
@@ -420,12 +421,12 @@ TEST_CASE("rounds, and the trades that a leaderboard counts, survive in the tabl
     CHECK(rounds[0].executions_before == 1);
     if (projected) CHECK((rounds[1].number == 2 && rounds[1].executions_before == 2));
     std::vector<Leaderboard::Trade> trades;
-    store->read_trades(1, [&](const Leaderboard::Trade& one) { trades.push_back(one); });
+    store->tables().read_trades(1, [&](const Leaderboard::Trade& one) { trades.push_back(one); });
     REQUIRE(trades.size() == 1);
     CHECK(trades[0] ==
           Leaderboard::Trade{2, 0, 0, 1, Shares::whole(2), Price::whole(3), trades[0].time});
     CHECK(trades[0].time > Timestamp{});
-    store->read_trades(2, [](const Leaderboard::Trade&) { FAIL(); });
+    store->tables().read_trades(2, [](const Leaderboard::Trade&) { FAIL(); });
   }
 }
 
@@ -468,29 +469,29 @@ TEST_CASE("tables give back what was projected, also the places and takers of re
   Store* store = &place->reopen();
   RandomCommands commands(test_seed(), false);
   Exchange exchange;
-  Tables model;
+  ModelTables model;
   std::vector<ExecutionRow> executions;
-  store->load();
+  store->tables().load();
   for (BatchNumber batch = 1; batch <= 90; ++batch) {
     for (int i = 0; i < 10; ++i)
       exchange.apply(commands.next(exchange.totals().orders), commands.next_time());
     Rows rows;
     exchange.take_changes(rows);
-    store->project(rows, batch);
+    store->tables().project(rows, batch);
     model.write(rows);
     executions.insert(executions.end(), rows.executions.begin(), rows.executions.end());
     if (batch % 30 != 0) continue;
 
     store = &place->reopen();
-    const Rows image = store->load().rows, expected = model.image();
+    const Rows image = store->tables().load().rows, expected = model.image();
     CHECK(lines(image) == lines(expected));
     CHECK(image.orders == expected.orders);
     CHECK(image.references == expected.references);
     CHECK(image.totals == expected.totals);
-    CHECK(store->newest_executions(executions.size() + 1) == executions);
+    CHECK(store->tables().newest_executions(executions.size() + 1) == executions);
     std::size_t replacements = 0;
     for (OrderId order = 1; order <= exchange.totals().orders; ++order) {
-      const auto stored = store->read_order(order);
+      const auto stored = store->tables().read_order(order);
       REQUIRE(stored.has_value() == model.order(order).has_value());
       replacements += model.replacement(order).has_value();
       if (!stored) continue;
@@ -506,7 +507,7 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
   Store* store = &place->reopen();
   RandomCommands commands(test_seed(), false);
   Exchange exchange;
-  Tables model;
+  ModelTables model;
   std::vector<ExecutionRow> executions;
   std::map<OrderId, OrderReference> references;
   std::map<std::pair<AccountNumber, std::pair<ExecutionId, OrderId>>, EventRow> events;
@@ -518,7 +519,7 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
       exchange.apply(RecordEvents{RandomCommands::account(number)}, commands.next_time());
     Rows rows;
     exchange.take_changes(rows);
-    store->project(rows, batch);
+    store->tables().project(rows, batch);
     model.write(rows);
     executions.insert(executions.end(), rows.executions.begin(), rows.executions.end());
     for (const ReferenceRow& row : rows.references) references.emplace(row.order, row.reference);
@@ -551,9 +552,9 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
              event.shares == fill.shares && event.price == fill.price && event.time == fill.time &&
              (event.kind == EventKind::executed_taker) == fill.is_taker));
     }
-    CHECK(store->read_fills({account, 0, newest, SIZE_MAX >> 1}).newest == newest);
-    CHECK(store->read_fills({account, 0, newest, SIZE_MAX >> 1}).list == expected);
-    CHECK(store->read_fills({account, 0, newest + 9, SIZE_MAX >> 1, true}).list.size() ==
+    CHECK(store->tables().read_fills({account, 0, newest, SIZE_MAX >> 1}).newest == newest);
+    CHECK(store->tables().read_fills({account, 0, newest, SIZE_MAX >> 1}).list == expected);
+    CHECK(store->tables().read_fills({account, 0, newest + 9, SIZE_MAX >> 1, true}).list.size() ==
           expected.size());
     // any range, from either end
     for (int round = 0; round < 20; ++round) {
@@ -571,7 +572,8 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
         for (const ExecutionId id : ids)
           for (const Fill& fill : expected)
             if (fill.execution == id) wanted.push_back(fill);
-        CHECK(store->read_fills({account, after, through, max, newest_first}).list == wanted);
+        CHECK(store->tables().read_fills({account, after, through, max, newest_first}).list ==
+              wanted);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "contract/places.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -79,13 +80,13 @@ TEST_CASE("SQLite syncs its journal before append returns, and its tables at che
   store.open();
   for (BatchNumber batch = 1; batch <= 5; ++batch) {
     const int before = files.counts(path + ".journal").syncs;
-    store.append(batch, "payload");
+    store.journal().append(batch, "payload");
     CHECK(files.counts(path + ".journal").syncs > before);
   }
   const int tables = files.counts(path).syncs, log = files.counts(path + "-wal").syncs;
-  store.project(Rows{}, 5);
+  store.tables().project(Rows{}, 5);
   CHECK(files.counts(path + "-wal").syncs > log);
-  store.prune(4);
+  prune(store, 4);
   CHECK(files.counts(path).syncs > tables);
 }
 
@@ -95,10 +96,10 @@ TEST_CASE("a commit is one write to the journal, and one sync") {
   SqliteStore store(path);
   CountingFiles::instance();
   store.open();
-  store.append(1, "payload");
+  store.journal().append(1, "payload");
   const auto count = [&] { return CountingFiles::instance().counts(path + ".journal"); };
   const auto before = count();
-  store.append(2, std::string(20'000, 'x'));
+  store.journal().append(2, std::string(20'000, 'x'));
   CHECK(count().writes - before.writes == 1);
   CHECK(count().syncs - before.syncs == 1);
 }
@@ -109,10 +110,10 @@ TEST_CASE("a projection is one write to the log, and one sync") {
   SqliteStore store(path);
   CountingFiles::instance();
   store.open();
-  store.project(one_account(), 1);
+  store.tables().project(one_account(), 1);
   const auto count = [&] { return CountingFiles::instance().counts(path + "-wal"); };
   const auto before = count();
-  store.project(one_account(), 2);
+  store.tables().project(one_account(), 2);
   CHECK(count().writes - before.writes == 1);
   CHECK(count().syncs - before.syncs == 1);
 }

@@ -232,7 +232,7 @@ TEST_CASE("if a user's table has the name of a view, the server warns and opens 
   fill(*place);
   place->run("DROP VIEW book; CREATE TABLE book (isbn text)");
   const CapturedLog log;
-  CHECK(place->reopen().load().projected_batch == 1);
+  CHECK(place->reopen().tables().load().projected_batch == 1);
   CHECK_THAT(log.text(), contains_text("views.sql"));
   CHECK(place->query("SELECT * FROM book").empty());
   CHECK(place->query(executions).size() == 2);

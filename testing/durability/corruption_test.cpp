@@ -50,10 +50,10 @@ Everything read_everything(const std::string& path) {
        journal_after(store, recovered.last_batch - recovered.batches_replayed))
     all.journal.push_back(row.payload);
   project(store, recovered.exchange, recovered.last_batch);
-  all.rows = store.load().rows;
+  all.rows = store.tables().load().rows;
   for (OrderId order = 1; order <= recovered.exchange.totals().orders; ++order)
-    if (const auto stored = store.read_order(order)) all.orders.push_back(*stored);
-  all.newest_executions = store.newest_executions(1'000'000);
+    if (const auto stored = store.tables().read_order(order)) all.orders.push_back(*stored);
+  all.newest_executions = store.tables().newest_executions(1'000'000);
   return all;
 }
 
@@ -82,9 +82,9 @@ class Specimen {
         opened += std::holds_alternative<Opened>(outcome);
         replaced += std::holds_alternative<Replaced>(outcome);
       }
-      store->append(batch, writer.finish(exchange.totals()));
+      store->journal().append(batch, writer.finish(exchange.totals()));
       if (batch % 7 == 0 && batch < batches - 8) project(*store, exchange, batch);
-      if (batch == batches / 2) store->prune(batch / 2);
+      if (batch == batches / 2) prune(*store, batch / 2);
       if (batch % (batches / 4) != 0 || batch == batches) continue;
       project(*store, exchange, batch);
       store.reset();
@@ -319,11 +319,11 @@ TEST_CASE("a page that goes bad while the server runs is refused when it is read
     exchange.apply(
         PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)}, {});
   project(store, exchange, 1);
-  if (!in_log) store.prune(0);  // into the file
+  if (!in_log) store.tables().secure();  // into the file
   Bytes& bytes = disk.bytes_of(path + (in_log ? "-wal" : ""));
   for (std::size_t at = in_log ? log_header_bytes + 100 : page_bytes; at < bytes.size(); at += 512)
     bytes[at] ^= 1;
-  CHECK_THROWS_WITH(store.read_order(7),
+  CHECK_THROWS_WITH(store.tables().read_order(7),
                     contains_text("fails") && contains_text("restore the store from a backup"));
 }
 

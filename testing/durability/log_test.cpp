@@ -259,18 +259,18 @@ TEST_CASE(
   for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {
     // a change, else SQLite writes nothing
     for (AccountRow& row : rows.accounts) row.balance = Cash::whole(std::int64_t(projections));
-    CHECK_NOTHROW(store.project(rows, 1));
+    CHECK_NOTHROW(store.tables().project(rows, 1));
   }
-  CHECK_NOTHROW(store.project(rows, 2));
+  CHECK_NOTHROW(store.tables().project(rows, 2));
   const std::string logged = log->text();
   disk.full = nullptr;
-  CHECK_NOTHROW(store.project(rows, 3));
+  CHECK_NOTHROW(store.tables().project(rows, 3));
   log.reset();
   REQUIRE(projections < 200);
   const auto first = logged.find("checkpoint failed, ");
   CHECK(first != std::string::npos);
   CHECK(logged.find("checkpoint failed, ", first + 10) == std::string::npos);
-  CHECK(store.load().projected_batch == 3);
+  CHECK(store.tables().load().projected_batch == 3);
   SqliteDatabase(path, SqliteDatabase::Use::read);
   CHECK(disk.bytes_of(path).size() > 50 * 4'096);
 }

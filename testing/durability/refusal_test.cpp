@@ -7,6 +7,7 @@
 
 #include "durability/place.hpp"
 #include "durability/simulated_disk.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing 
     Rows rows;
     recovered.exchange.take_changes(rows);
     CHECK(rows.account_keys.size() == 1);
-    store.project(rows, recovered.last_batch);
+    store.tables().project(rows, recovered.last_batch);
     CHECK(recover(store).logins.size() == 1);
   }
   SECTION("both, but not their logs") {
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(Place, "tables that are missing are not rebuilt from a journal 
     SqliteStore store(db(), 256);
     store.open();
     fill(store, 1, 9, 8);
-    store.prune(7);
+    prune(store, 7);
     fill(store, 10, 14, 0);
   }
   fs::rename(db(), db("kept"));

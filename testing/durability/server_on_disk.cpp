@@ -8,20 +8,24 @@
 
 namespace exchange::testing {
 // The real store; records the batch in flight, and ends the wait for a disk that stays unavailable.
-struct ServerOnDisk::Recorder : SqliteStore {
+struct ServerOnDisk::Recorder final : Journal {
   // Records in one block, and in many.
   Recorder(ServerOnDisk& owner, const std::string& path)
-      : SqliteStore(path, 256u << owner.random_() % 8), server(owner) {}
+      : store(path, 256u << owner.random_() % 8), server(owner) {}
+  void read(BatchNumber after, const Visit& visit) override { store.journal().read(after, visit); }
+  void confirm_epoch() override { store.journal().confirm_epoch(); }
+  void prune(BatchNumber through) override { store.journal().prune(through); }
   void append(BatchNumber batch, std::string_view payload) override {
     CHECK(batch == server.payloads_.size() + 1);
     server.in_flight_ = payload;
     if (server.disk.stopped()) throw Stopped();
-    SqliteStore::append(batch, payload);
+    store.journal().append(batch, payload);
   }
   bool resolve_in_doubt(BatchNumber batch) override {
     if (server.disk.stopped()) throw Stopped();
-    return SqliteStore::resolve_in_doubt(batch);
+    return store.journal().resolve_in_doubt(batch);
   }
+  SqliteStore store;
   ServerOnDisk& server;
 };
 
@@ -73,8 +77,8 @@ void ServerOnDisk::restart() {
 void ServerOnDisk::start() {
   starting_ = true;
   store_ = std::make_unique<Recorder>(*this, path());
-  store_->open();
-  Recovered recovered = recover(*store_);
+  store_->store.open();
+  Recovered recovered = recover(store_->store);
   starting_ = false;
   const BatchNumber found = recovered.last_batch;
   INFO("acknowledged " << payloads_.size() << (in_flight_ ? ", one under way" : "") << ", found "
@@ -95,7 +99,7 @@ void ServerOnDisk::start() {
 void ServerOnDisk::compare(BatchNumber projected_before) {
   // The journal: the newest rows, byte for byte, at least from the tables' batch on.
   BatchNumber next = 0;
-  store_->read_journal(0, [&](const JournalRow& row) {
+  store_->read(0, [&](const JournalRow& row) {
     if (next == 0) REQUIRE(row.batch <= projected_before + 1);
     REQUIRE((next == 0 || row.batch == next));
     REQUIRE(row.batch <= payloads_.size());
@@ -106,7 +110,7 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
 
   // An exchange that never stopped, and its tables.
   Exchange promised;
-  Tables model;
+  ModelTables model;
   Rows rows;
   for (const std::string& payload : payloads_) {
     const JournalRecord record = decode_journal_record(payload);
@@ -119,11 +123,11 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
 
   // The tables once the replay is projected, open orders and closed ones.
   project();
-  const TablesImage image = store_->load();
+  const TablesImage image = store_->store.tables().load();
   REQUIRE(image.projected_batch == payloads_.size());
   REQUIRE(image.rows == model.image());
   for (OrderId order = 1; order <= promised.totals().orders; ++order) {
-    const std::optional<StoredOrder> stored = store_->read_order(order);
+    const std::optional<StoredOrder> stored = store_->store.tables().read_order(order);
     REQUIRE(stored.has_value() == !model.replacement(order));
     if (!stored) continue;
     const Status now{order, stored->row.open, stored->row.canceled, stored->row.canceled_at,
@@ -151,7 +155,8 @@ void ServerOnDisk::step() {
   if (random_() % 12 == 0) {
     const BatchNumber kept = 1 + random_() % 5;
     try {
-      if (projected_ > kept) store_->prune(projected_ - kept);
+      if (projected_ > kept)
+        store_->prune(std::min(projected_ - kept, store_->store.tables().secure()));
     } catch (const StoreUnavailable&) {  // deleted the next time
       if (disk.stopped()) throw;
     }
@@ -164,7 +169,7 @@ void ServerOnDisk::project() {
   for (;;) {
     const Bursts::Work work(bursts_, std::chrono::hours(rests_ ? 1 : 0));
     try {
-      store_->project(rows, committer_->last_batch());
+      store_->store.tables().project(rows, committer_->last_batch());
       break;
     } catch (const StoreUnavailable&) {  // doing it twice does no harm
       if (disk.stopped()) throw;

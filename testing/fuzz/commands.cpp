@@ -262,7 +262,7 @@ class Day {
   // The journal from its beginning, without any tables.
   void check_journal() {
     Exchange replayed;
-    store_.read_journal(0, [&](const JournalRow& row) {
+    store_.read(0, [&](const JournalRow& row) {
       const JournalRecord record = decode_journal_record(row.payload);
       JournalWriter writer;
       writer.begin(record.time);

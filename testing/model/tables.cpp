@@ -4,7 +4,7 @@
 
 namespace exchange {
 
-void Tables::write(const Rows& rows) {
+void ModelTables::write(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
   for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
   for (const AccountRulesRow& row : rows.account_rules) account_rules_[row.account] = row;
@@ -19,7 +19,7 @@ void Tables::write(const Rows& rows) {
   totals_ = rows.totals;
 }
 
-OrderId Tables::place(OrderId order, ExecutionId executions) const {
+OrderId ModelTables::place(OrderId order, ExecutionId executions) const {
   OrderId place = order;
   for (const auto& [number, row] : replacements_)
     if (row.order == order && !row.keeps_place && row.executions_before <= executions)
@@ -27,7 +27,7 @@ OrderId Tables::place(OrderId order, ExecutionId executions) const {
   return place;
 }
 
-Rows Tables::image() const {
+Rows ModelTables::image() const {
   Rows image;
   for (const auto& [key, row] : accounts_) image.accounts.push_back(row);
   for (const auto& [key, row] : account_keys_) image.account_keys.push_back(row);
@@ -50,7 +50,7 @@ Rows Tables::image() const {
   return image;
 }
 
-std::optional<OrderRow> Tables::order(OrderId order) const {
+std::optional<OrderRow> ModelTables::order(OrderId order) const {
   const auto found = orders_.find(order);
   if (found == orders_.end()) return {};
   OrderRow row = found->second;
@@ -58,12 +58,12 @@ std::optional<OrderRow> Tables::order(OrderId order) const {
   return row;
 }
 
-std::optional<ReplacementRow> Tables::replacement(OrderId number) const {
+std::optional<ReplacementRow> ModelTables::replacement(OrderId number) const {
   const auto row = replacements_.find(number);
   return row == replacements_.end() ? std::nullopt : std::optional(row->second);
 }
 
-std::vector<Execution> Tables::executions_of(OrderId order) const {
+std::vector<Execution> ModelTables::executions_of(OrderId order) const {
   std::vector<Execution> executions;
   for (const auto& [key, row] : executions_)
     if (row.buy_order == order || row.sell_order == order)
@@ -71,8 +71,8 @@ std::vector<Execution> Tables::executions_of(OrderId order) const {
   return executions;
 }
 
-std::vector<EventRow> Tables::events(AccountNumber account, EventNumber first,
-                                     EventNumber last) const {
+std::vector<EventRow> ModelTables::events(AccountNumber account, EventNumber first,
+                                          EventNumber last) const {
   std::vector<EventRow> events;
   for (auto row = events_.lower_bound({account, first});
        row != events_.end() && row->first <= std::pair(account, last); ++row)
@@ -80,7 +80,7 @@ std::vector<EventRow> Tables::events(AccountNumber account, EventNumber first,
   return events;
 }
 
-Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) const {
+Outcome ModelTables::answer(const Command& command, const NotInMemory& forgotten) const {
   const auto order = orders_.find(forgotten.order);
   if (order == orders_.end()) return Rejected{Reason::unknown_order};
   const OrderRow& row = order->second;

@@ -1,8 +1,8 @@
 #pragma once
-// Tables holds the newest row of everything that the engine handed over, as a store does, and gives
-// the image that recovery loads and the answers about orders that the engine forgot. What stores
-// keep no column for, the place of an order and the taker of an execution, it works out as they do.
-// Called by tests and simulations.
+// ModelTables holds the newest row of everything that the engine handed over, as a store does, and
+// gives the image that recovery loads and the answers about orders that the engine forgot. What
+// stores keep no column for, the place of an order and the taker of an execution, it works out as
+// they do. Called by tests and simulations.
 
 #include <map>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace exchange {
 
-class Tables {
+class ModelTables {
  public:
   // The last row of a key wins.
   void write(const Rows& rows);

@@ -20,7 +20,7 @@ void fit(Command& command, const AccountId& account) {
 
 // Names an open order of its account, if the tables have one: a number at random is mostly that of
 // another account, or of a closed order.
-void aim(ReplaceOrder& replace, const Tables& tables, Scheduler& scheduler) {
+void aim(ReplaceOrder& replace, const ModelTables& tables, Scheduler& scheduler) {
   const Rows image = tables.image();
   std::vector<OrderRow> own;
   for (const OrderRow& order : image.orders)

@@ -64,8 +64,7 @@ TablesImage SimulatedStore::load() {
   return {last.tables.image(), last.batch};
 }
 
-void SimulatedStore::read_journal(BatchNumber after,
-                                  const std::function<void(const JournalRow&)>& visit) {
+void SimulatedStore::read(BatchNumber after, const Visit& visit) {
   const std::map<BatchNumber, JournalRow> rows(disk_.journal.upper_bound(after),
                                                disk_.journal.end());
   for (const auto& [batch, row] : rows) {
@@ -155,17 +154,23 @@ void SimulatedStore::project(const Rows& rows, BatchNumber batch) {
 void SimulatedStore::prune(BatchNumber through) {
   take_time();
   fail(disk_.faults.prune_fails, "prune failed");
-  if (through > disk_.projections.back().batch)
-    throw Violation("rows are pruned that are not projected");
-  disk_.projections.erase(disk_.projections.begin(), disk_.projections.end() - 1);
+  if (through > disk_.projections.front().batch)
+    throw Violation("rows are pruned that are not safe in the tables");
   prune_through_ = through;
+}
+
+BatchNumber SimulatedStore::secure() {
+  take_time();
+  fail(disk_.faults.prune_fails, "checkpoint failed");
+  disk_.projections.erase(disk_.projections.begin(), disk_.projections.end() - 1);
+  return disk_.projections.back().batch;
 }
 
 std::optional<StoredOrder> SimulatedStore::read_order(OrderId order, const ExecutionRange& range) {
   const bool stale = disk_.cut_off == process_ && disk_.stale_primary;
   if (!stale) take_time();
   fail(disk_.faults.read_fails, "read failed");
-  const Tables& tables = stale ? disk_.stale_primary->tables : disk_.projections.back().tables;
+  const ModelTables& tables = stale ? disk_.stale_primary->tables : disk_.projections.back().tables;
   const std::optional<OrderRow> row = tables.order(order);
   std::optional<StoredOrder> stored;
   if (row) {

@@ -28,7 +28,7 @@ struct StoreFaults {
 
 struct Disk {
   struct Projection {
-    Tables tables;
+    ModelTables tables;
     BatchNumber batch = 0;
   };
   // SQLite: a projection is safe from power cuts only after a checkpoint
@@ -53,7 +53,7 @@ struct Disk {
   void power_cut(Scheduler& scheduler);
 };
 
-class SimulatedStore final : public Store {
+class SimulatedStore final : public Store, public Journal, public Tables {
  public:
   SimulatedStore(Disk& disk, Scheduler& scheduler)
       : disk_(disk), scheduler_(scheduler), process_(scheduler.process()) {}
@@ -63,18 +63,21 @@ class SimulatedStore final : public Store {
   Epoch epoch() const { return epoch_; }
 
   std::string describe() const override { return "simulated"; }
+  Journal& journal() override { return *this; }
+  Tables& tables() override { return *this; }
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t) override { return {}; }
   void read_trades(ExecutionId, const std::function<void(const Leaderboard::Trade&)>&) override {}
-  void read_journal(BatchNumber after,
-                    const std::function<void(const JournalRow&)>& visit) override;
+  void read(BatchNumber after, const Visit& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
+  BatchNumber secure() override;
+  BatchNumber projected_batch() override { return disk_.projections.back().batch; }
   void prune(BatchNumber through) override;
-  using Store::read_order;
+  using Tables::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;

@@ -63,7 +63,7 @@ class FaultyStore : public MemoryStore {
     MemoryStore::project(rows, batch);
     ++projections;
   }
-  using Store::read_order;
+  using Tables::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override {
     hold_reads.pass();
     executions_read += range.count > 0;

@@ -43,7 +43,8 @@ inline bool receive(Session& session, std::string_view bytes) {
 class LocalService {
  public:
   LocalService()
-      : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
+      : committer_(open_and_recover(store_).exchange, 0, store_.journal(), clock_, limits_,
+                   metrics_) {}
 
   // Executes the session's request batch and writes its replies, of a client without orders that
   // end with its connection.

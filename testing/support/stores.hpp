@@ -4,6 +4,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -19,8 +20,13 @@ namespace exchange::testing {
 inline void project(Store& store, Exchange& exchange, BatchNumber batch) {
   Rows rows;
   const ClosedMark closed = exchange.take_changes(rows);
-  store.project(rows, batch);
+  store.tables().project(rows, batch);
   exchange.release_closed(closed);
+}
+
+// Deletes journal rows up to `through`, as far as the tables are safe.
+inline void prune(Store& store, BatchNumber through) {
+  store.journal().prune(std::min(through, store.tables().secure()));
 }
 
 // Applies and journals commands as one batch, at a time of its own.
@@ -33,13 +39,13 @@ inline void commit(Store& store, Exchange& exchange, BatchNumber batch,
     ENSURE(changed_state(exchange.apply(command, now)));
     writer.add(command);
   }
-  store.append(batch, writer.finish(exchange.totals()));
+  store.journal().append(batch, writer.finish(exchange.totals()));
 }
 
 // Rows of the journal behind a batch.
 inline std::vector<JournalRow> journal_after(Store& store, BatchNumber batch) {
   std::vector<JournalRow> rows;
-  store.read_journal(batch, [&](const JournalRow& row) { rows.push_back(row); });
+  store.journal().read(batch, [&](const JournalRow& row) { rows.push_back(row); });
   return rows;
 }
 

@@ -5,11 +5,11 @@
 namespace exchange {
 
 void MemoryStore::open() {
-  journal_.with([](Journal& journal) { ++journal.epoch; });
+  journal_.with([](KeptJournal& journal) { ++journal.epoch; });
 }
 
 TablesImage MemoryStore::load() {
-  return tables_.with([](Tables& tables) {
+  return tables_.with([](KeptTables& tables) {
     TablesImage image;
     for_each_member<Rows>([&](auto of_table) {
       using Row = RowIn<decltype(of_table)>;
@@ -33,7 +33,7 @@ TablesImage MemoryStore::load() {
 }
 
 std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
-  return tables_.with([&](Tables& tables) {
+  return tables_.with([&](KeptTables& tables) {
     std::vector<ExecutionRow> rows;
     const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
     const std::size_t skipped = all.size() - std::min(count, all.size());
@@ -45,7 +45,7 @@ std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
 
 void MemoryStore::read_trades(ExecutionId after,
                               const std::function<void(const Leaderboard::Trade&)>& visit) {
-  tables_.with([&](Tables& tables) {
+  tables_.with([&](KeptTables& tables) {
     const Table<OrderRow>& orders = tables.of<OrderRow>();
     const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
     for (auto at = all.upper_bound(after); at != all.end(); ++at) {
@@ -56,16 +56,15 @@ void MemoryStore::read_trades(ExecutionId after,
   });
 }
 
-void MemoryStore::read_journal(BatchNumber after,
-                               const std::function<void(const JournalRow&)>& visit) {
-  journal_.with([&](Journal& journal) {
+void MemoryStore::read(BatchNumber after, const Visit& visit) {
+  journal_.with([&](KeptJournal& journal) {
     for (auto row = journal.rows.upper_bound(after); row != journal.rows.end(); ++row)
       visit(row->second);
   });
 }
 
 void MemoryStore::append(BatchNumber batch, std::string_view payload) {
-  journal_.with([&](Journal& journal) {
+  journal_.with([&](KeptJournal& journal) {
     const bool fresh =
         journal.rows.emplace(batch, JournalRow{batch, journal.epoch, std::string(payload)}).second;
     if (!fresh)
@@ -74,11 +73,15 @@ void MemoryStore::append(BatchNumber batch, std::string_view payload) {
 }
 
 bool MemoryStore::resolve_in_doubt(BatchNumber batch) {
-  return journal_.with([&](Journal& journal) { return journal.rows.contains(batch); });
+  return journal_.with([&](KeptJournal& journal) { return journal.rows.contains(batch); });
+}
+
+BatchNumber MemoryStore::projected_batch() {
+  return tables_.with([](KeptTables& tables) { return tables.projected_batch; });
 }
 
 void MemoryStore::project(const Rows& rows, BatchNumber batch) {
-  tables_.with([&](Tables& tables) {
+  tables_.with([&](KeptTables& tables) {
     for (const ExecutionRow& row : rows.executions) {
       if (tables.of<ExecutionRow>().contains(row.id)) continue;
       tables.executions_of.emplace(row.buy_order, row.id);
@@ -97,13 +100,13 @@ void MemoryStore::project(const Rows& rows, BatchNumber batch) {
 }
 
 void MemoryStore::prune(BatchNumber through) {
-  journal_.with([&](Journal& journal) {
+  journal_.with([&](KeptJournal& journal) {
     journal.rows.erase(journal.rows.begin(), journal.rows.upper_bound(through));
   });
 }
 
 std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const ExecutionRange& range) {
-  return tables_.with([&](Tables& tables) -> std::optional<StoredOrder> {
+  return tables_.with([&](KeptTables& tables) -> std::optional<StoredOrder> {
     const auto row = tables.of<OrderRow>().find(order);
     if (row == tables.of<OrderRow>().end()) return {};
     StoredOrder stored{row->second, {}};
@@ -122,7 +125,7 @@ std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const Executio
 
 std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumber first,
                                                EventNumber last) {
-  return tables_.with([&](Tables& tables) {
+  return tables_.with([&](KeptTables& tables) {
     std::vector<EventRow> events;
     const auto key = [&](EventNumber number) {
       return TableTraits<EventRow>::key_of({.account = account, .number = number});
@@ -139,7 +142,7 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
 }
 
 Fills MemoryStore::read_fills(const FillRange& range) {
-  return tables_.with([&](Tables& tables) {
+  return tables_.with([&](KeptTables& tables) {
     Fills fills{{}, tables.totals.executions};
     const Table<OrderRow>& orders = tables.of<OrderRow>();
     const Table<ReferenceRow>& references = tables.of<ReferenceRow>();

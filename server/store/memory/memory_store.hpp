@@ -10,33 +10,36 @@
 
 #include "base/guarded.hpp"
 #include "store/store.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange {
 
-class MemoryStore : public Store {
+class MemoryStore : public Store, public Journal, public Tables {
  public:
   std::string describe() const override { return "memory:"; }
+  Journal& journal() override { return *this; }
+  Tables& tables() override { return *this; }
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
   void read_trades(ExecutionId after,
                    const std::function<void(const Leaderboard::Trade&)>& visit) override;
-  void read_journal(BatchNumber after,
-                    const std::function<void(const JournalRow&)>& visit) override;
+  void read(BatchNumber after, const Visit& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override {}
   void project(const Rows& rows, BatchNumber batch) override;
+  BatchNumber secure() override { return projected_batch(); }
+  BatchNumber projected_batch() override;
   void prune(BatchNumber through) override;
-  using Store::read_order;
+  using Tables::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
   Fills read_fills(const FillRange& range) override;
 
  private:
-  struct Journal {
+  struct KeptJournal {
     Epoch epoch = 0;
     std::map<BatchNumber, JournalRow> rows;
   };
@@ -45,7 +48,7 @@ class MemoryStore : public Store {
   using Table = std::map<std::uint64_t, Row>;
   template <class Member>
   using TableOf = Table<RowIn<Member>>;
-  struct Tables {
+  struct KeptTables {
     // one for each member of Rows
     boost::mp11::mp_rename<boost::mp11::mp_transform<TableOf, MembersOf<Rows>>, std::tuple> all;
     template <class Row>
@@ -56,8 +59,8 @@ class MemoryStore : public Store {
     Totals totals;
     BatchNumber projected_batch = 0;
   };
-  Guarded<Journal> journal_;
-  Guarded<Tables> tables_;
+  Guarded<KeptJournal> journal_;
+  Guarded<KeptTables> tables_;
 };
 
 }  // namespace exchange

@@ -9,7 +9,7 @@
 #include "base/fail_point.hpp"
 #include "journal/store_errors.hpp"
 #include "store/schema.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange {
 namespace {

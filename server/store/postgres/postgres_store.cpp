@@ -12,7 +12,7 @@
 #include "journal/store_errors.hpp"
 #include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange {
 namespace {
@@ -385,7 +385,7 @@ BatchNumber PostgresStore::projected_batch() {
 }
 
 // A lock, because it ends with the connection of this server.
-void PostgresStore::keep_journal_from(BatchNumber batch) {
+void PostgresStore::keep_from(BatchNumber batch) {
   core_.with([&](pqxx::connection& connection) {
     const std::string first = std::to_string(advisory_lock),
                       range = std::to_string(batch / batches_a_range);
@@ -472,8 +472,7 @@ void PostgresStore::read_trades(ExecutionId after,
   }
 }
 
-void PostgresStore::read_journal(BatchNumber after,
-                                 const std::function<void(const JournalRow&)>& visit) {
+void PostgresStore::read(BatchNumber after, const Visit& visit) {
   constexpr int rows_at_once = 100;  // a row may have hundreds of kilobytes
   for (bool more = true; more;) {
     const pqxx::result rows = core_.with([&](pqxx::connection& connection) {

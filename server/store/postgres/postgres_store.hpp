@@ -29,26 +29,28 @@ unsigned synchronous_replicas(const std::string& setting);
 // The schema of the tables of a closed day.
 std::string schema_of_day(const std::string& name);
 
-class PostgresStore : public Store {
+class PostgresStore : public Store, public Journal, public Tables {
  public:
   // A libpq URI, with one host or several (postgres_connection.hpp). Throws std::invalid_argument.
   explicit PostgresStore(const std::string& url, const StoreLimits& limits = {});
   ~PostgresStore() override;
 
   std::string describe() const override { return hosts_.description(); }
+  Journal& journal() override { return *this; }
+  Tables& tables() override { return *this; }
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
   void read_trades(ExecutionId after,
                    const std::function<void(const Leaderboard::Trade&)>& visit) override;
-  void read_journal(BatchNumber after,
-                    const std::function<void(const JournalRow&)>& visit) override;
+  void read(BatchNumber after, const Visit& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
+  BatchNumber secure() override { return projected_batch_; }
   void prune(BatchNumber through) override;
-  using Store::read_order;
+  using Tables::read_order;
   std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) override;
   std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                     EventNumber last) override;
@@ -66,7 +68,7 @@ class PostgresStore : public Store {
   ActiveServer active_server() override;
   bool try_open() override;
   BatchNumber projected_batch() override;
-  void keep_journal_from(BatchNumber batch) override;
+  void keep_from(BatchNumber batch) override;
 
  private:
   void require_replicas(pqxx::connection& connection);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "store/sqlite/sqlite.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange {
 

@@ -5,7 +5,7 @@
 #include "journal/store_errors.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite/page_checksums.hpp"
-#include "store/tables.hpp"
+#include "store/table_traits.hpp"
 
 namespace exchange {
 namespace {

@@ -332,7 +332,7 @@ TEST_CASE("nothing of a key is left in what the core or the client gets") {
   talk.submission.wait();
   CHECK(talk.replies().find("unmistakable") == std::string::npos);
   std::string journal;
-  guard.store.read_journal(0, [&](const JournalRow& row) { journal += row.payload; });
+  guard.store.read(0, [&](const JournalRow& row) { journal += row.payload; });
   CHECK(journal.size() > 60);
   CHECK(journal.find("unmistakable") == std::string::npos);
 }

@@ -37,7 +37,8 @@ struct Waiting : Submission, CompletionSink {
 class SlowService final : public Service {
  public:
   explicit SlowService(MemoryStore& store)
-      : committer_(open_and_recover(store).exchange, 0, store, clock_, limits_, metrics_) {}
+      : committer_(open_and_recover(store).exchange, 0, store.journal(), clock_, limits_,
+                   metrics_) {}
   void submit(std::span<Submission* const> submissions) override {
     waiting_.with([&](auto& waiting) {
       waiting.insert(waiting.end(), submissions.begin(), submissions.end());

@@ -22,7 +22,7 @@ TEST_CASE("the time left of a hand-over follows from its rows and from the last 
   std::binary_semaphore idle(0);
   const OnFatal fail = [](const std::string& why) { FAIL(why); };
   Projector projector(
-      store, clock, limits, metrics, health, {}, [&] { idle.release(); }, fail);
+      store, store, clock, limits, metrics, health, {}, [&] { idle.release(); }, fail);
   const auto advance = [&](milliseconds time) { clock.time_us += time.count() * 1'000; };
   const auto offer = [&](BatchNumber batch) {
     Rows rows;

@@ -245,7 +245,7 @@ TEST_CASE("a cancel of all takes the oldest thousand, in one symbol or in all") 
   CAPTURE(recovered, used_before);
   const Timestamp now = seconds(1);
   const AccountId account("1"), other("2");
-  Tables tables;
+  ModelTables tables;
   Exchange engine;
   for (const AccountId& id : {account, other})
     engine.apply(CreateAccount{id, Cash::whole(1'000'000)}, now);

@@ -181,7 +181,7 @@ TEST_CASE("memory does not grow with orders that closed and were released") {
 }
 
 TEST_CASE_METHOD(TwoTraders, "an exchange loaded from its rows has the state of the first") {
-  Tables tables;
+  ModelTables tables;
   sell("1", 10, 100);
   now = seconds(2);
   buy("2", 4, 105);
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(TwoTraders, "rows that contradict each other are refused by nam
   buy("2", 4, 90);
   Rows all;
   engine.take_changes(all);
-  Tables tables;
+  ModelTables tables;
   tables.write(all);
   const Rows sound = tables.image();
   REQUIRE_NOTHROW(Exchange(sound));

@@ -269,7 +269,7 @@ TEST_CASE("by its events alone, a client knows what its account has after each o
     Exchange engine;
     std::map<AccountNumber, Follower> followers;
     std::map<AccountNumber, AccountId> ids;
-    Tables tables;
+    ModelTables tables;
     for (int i = 0; i < 400; ++i) {
       const Command command = commands.next(engine.totals().orders);
       INFO("round " << round << ", command " << i << ": " << print(command));

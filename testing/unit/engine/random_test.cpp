@@ -19,7 +19,7 @@ bool is_replace(const NaiveExchange& model, OrderId number) {
 
 // Resolves what the engine does not hold from the tables, as the core does, and expects that to be
 // exactly the orders in `released` and the numbers of replaces.
-Outcome apply_with_tables(Exchange& engine, const NaiveExchange& model, const Tables& tables,
+Outcome apply_with_tables(Exchange& engine, const NaiveExchange& model, const ModelTables& tables,
                           const std::set<OrderId>& released, const Command& command,
                           Timestamp now) {
   const Outcome outcome = engine.apply(command, now);
@@ -119,7 +119,7 @@ TEST_CASE("engine and tables together remember all orders, while closed ones are
     RandomCommands commands = commands_of(round);
     Exchange engine;
     NaiveExchange model;
-    Tables tables;
+    ModelTables tables;
     struct Taken {
       ClosedMark mark;
       std::set<OrderId> closed;
@@ -196,7 +196,7 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
     Exchange first, rebuilt;  // the first one never stops, the other one every now and then
     NaiveExchange model;
     OrderId replaces = 0;  // in the tables
-    Tables tables;
+    ModelTables tables;
     std::set<OrderId> released;
     const auto orders = [&] { return model.orders(); };
     each_command(round, commands, orders, [&](const Command& command, Timestamp now) {

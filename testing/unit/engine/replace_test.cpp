@@ -311,7 +311,7 @@ TEST_CASE_METHOD(Replacing, "a reference stays with the first terms of its order
   place_as("a", "1", sells, 10, 100);
   REQUIRE(replace_by("1", "a", sells, 12, 101) == replaced(1));
   REQUIRE(replace_by("1", "a", sells, 11, 101) == replaced(1));
-  Tables tables;
+  ModelTables tables;
   Rows rows;
   engine.take_changes(rows);
   tables.write(rows);
@@ -451,7 +451,7 @@ TEST_CASE_METHOD(Replacing, "an exchange loaded from its rows keeps the places o
   buy("2", 3, 100);                 // 7: of order 2
   replace("2", 3, sells, 9, 100);   // 8: keeps its place
   Rows rows;
-  Tables tables;
+  ModelTables tables;
   engine.take_changes(rows);
   tables.write(rows);
   Market loaded{Exchange(tables.image()), seconds(3)};
@@ -478,7 +478,7 @@ TEST_CASE_METHOD(Replacing, "places that contradict each other are refused by na
   replace("1", 1, sells, 12, 100);
   Rows all;
   engine.take_changes(all);
-  Tables tables;
+  ModelTables tables;
   tables.write(all);
   const Rows sound = tables.image();
   REQUIRE_NOTHROW(Exchange(sound));
@@ -521,7 +521,7 @@ TEST_CASE_METHOD(Replacing, "a cancel of all takes the orders by place") {
   replace("1", 2, buys, 5, 90);  // 9: keeps its place
   if (recovered) {
     Rows rows;
-    Tables tables;
+    ModelTables tables;
     engine.take_changes(rows);
     tables.write(rows);
     engine = Exchange(tables.image());

@@ -127,7 +127,7 @@ class TwoTraders : public Market {
   }
 
  private:
-  Tables tables_;
+  ModelTables tables_;
 };
 
 }  // namespace exchange

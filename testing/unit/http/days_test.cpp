@@ -36,7 +36,7 @@ struct Closed : HttpFixture {
     execute(PlaceShares{spy, two, Shares::whole(10)});
     execute(PlaceOrder{one, spy, Side::buy, Shares::whole(3), Price::whole(5)});
     execute(PlaceOrder{two, spy, Side::sell, Shares::whole(1), Price::whole(5)});
-    for (const JournalRow& row : day.rows) closed.append(row.batch, row.payload);
+    for (const JournalRow& row : day.rows) closed.journal().append(row.batch, row.payload);
     closed.close_day("monday");
   }
   void start_with_keys() {

@@ -269,7 +269,7 @@ TEST_CASE_METHOD(HttpFixture,
   start();
   std::size_t rows = 0;
   CHECK(post(small_market).status == 200);
-  store.read_journal(0, [&](const JournalRow&) { ++rows; });
+  store.read(0, [&](const JournalRow&) { ++rows; });
   CHECK(rows == 1);
   send(http::verb::post, "/api/xml", first_bid);  // asks, and is gone
   while (metrics.batch < 2) std::this_thread::yield();

@@ -29,7 +29,7 @@ struct SmallMarket {
   const SymbolName spy{"SPY"};
   Exchange engine;
   MarketView view;
-  Tables tables;
+  ModelTables tables;
   std::uint64_t batch = 0;
   Timestamp now{};
   Rows rows;  // of the last update
@@ -167,7 +167,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
   for (int round = 0; round < 30; ++round) {
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
-    Tables tables;
+    ModelTables tables;
     std::optional<MarketView> view(std::in_place, trades_kept, trades_in_all, 1);
     std::vector<Subscriber> subscribers;
     std::map<SymbolNumber, std::vector<ExecutionRow>> executed;

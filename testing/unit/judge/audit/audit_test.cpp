@@ -255,8 +255,8 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
   {
     SqliteStore store(path);
     store.open();
-    const Rows rows{.totals = store.load().rows.totals};
-    for (BatchNumber i = 1; i <= 5; ++i) store.project(rows, Past::projected + i);
+    const Rows rows{.totals = store.tables().load().rows.totals};
+    for (BatchNumber i = 1; i <= 5; ++i) store.tables().project(rows, Past::projected + i);
     for (const char* part : {"", "-wal", ".journal"}) fs::copy_file(path + part, copy + part);
   }
   overwrite(log, 32 + 4'120 + 24 + 1'000, "\x7F");
@@ -476,7 +476,7 @@ TEST_CASE_METHOD(SqliteFixture, "a duplicated order is found, though all else ag
     SqliteStore store(path);
     store.open();
     Exchange exchange;
-    store.read_journal(0, [&](const JournalRow& row) {
+    store.journal().read(0, [&](const JournalRow& row) {
       const JournalRecord record = decode_journal_record(row.payload);
       for (const Command& command : record.commands) exchange.apply(command, record.time);
     });
@@ -509,7 +509,7 @@ TEST_CASE_METHOD(
                                    " locked " +
                                    journal) &&
                          contains_text("clean: no violation"));
-  running.append(Past::batches + 1, "not hindered");
+  running.journal().append(Past::batches + 1, "not hindered");
 }
 
 TEST_CASE("a store that cannot be read is not a violation") {

@@ -23,7 +23,7 @@ class BusyServer {
  public:
   explicit BusyServer(const std::string& path) : store_(path, block_bytes) {
     store_.open();
-    store_.load();
+    store_.tables().load();
     thread_ = std::thread([this] { run(); });
   }
   ~BusyServer() {
@@ -45,7 +45,7 @@ class BusyServer {
       acknowledged_ = writer.committer.last_batch();
       if (acknowledged_ == 0 || acknowledged_ % 10 != 0) continue;
       writer.project();
-      store_.prune(acknowledged_ - 1);
+      prune(store_, acknowledged_ - 1);
     }
   }
 
@@ -113,12 +113,12 @@ TEST_CASE_METHOD(
   {
     SqliteStore store(path, 512);
     store.open();
-    store.load();
+    store.tables().load();
     Writer writer(store);
     for (int i = 1; i <= 30; ++i) {
       writer.commit({CreateAccount{AccountId(std::to_string(i)), Cash::whole(1), {}}});
       writer.project();
-      store.prune(writer.committer.last_batch() - 1);
+      prune(store, writer.committer.last_batch() - 1);
     }
   }
   CHECK(JournalFile(journal, JournalFile::Use::read).begins_after() > 0);

@@ -19,7 +19,8 @@ namespace exchange::testing {
 // The core of a server, without its threads.
 struct Writer {
   explicit Writer(Store& store_, Exchange exchange = Exchange(), BatchNumber last = 0)
-      : store(store_), committer{std::move(exchange), last, store, clock, limits, metrics} {
+      : store(store_),
+        committer{std::move(exchange), last, store.journal(), clock, limits, metrics} {
     clock.time_us =
         std::max(clock.time_us.load(), committer.exchange().totals().last_time.microseconds);
   }
@@ -33,7 +34,7 @@ struct Writer {
   }
   void project() {
     committer.exchange().release_closed(committer.exchange().take_changes(rows));
-    store.project(rows, committer.last_batch());
+    store.tables().project(rows, committer.last_batch());
   }
 
   Store& store;
@@ -63,7 +64,7 @@ struct Past {
     Writer writer(store);
     Committer& committer = writer.committer;
     RandomCommands random(seed, false);
-    store.load();
+    store.tables().load();
     while (committer.last_batch() < batches) {
       std::vector<Command> commands;
       // All accounts are created first, so that later commands are mostly orders.

@@ -12,7 +12,7 @@ struct BoardStore : AuditedStore {
   BoardStore() {
     SqliteStore store(path);
     store.open();
-    store.load();
+    store.tables().load();
     Writer writer(store);
     std::mt19937_64 random(test_seed());
     const SymbolName symbol("SPY");
@@ -40,11 +40,11 @@ struct BoardStore : AuditedStore {
     }
     writer.project();
     Leaderboard board;
-    for (const RoundRow& row : store.load().rows.rounds) board.add(row);
-    store.read_trades(board.rounds().front().executions_before,
-                      [&](const Leaderboard::Trade& trade) { board.add(trade); });
+    for (const RoundRow& row : store.tables().load().rows.rounds) board.add(row);
+    store.tables().read_trades(board.rounds().front().executions_before,
+                               [&](const Leaderboard::Trade& trade) { board.add(trade); });
     board.update();
-    const Rows tables = store.load().rows;
+    const Rows tables = store.tables().load().rows;
     std::map<AccountNumber, AccountName> names;
     for (const AccountRulesRow& row : tables.account_rules) names[row.account] = row.name;
     for (std::uint64_t round = 0; round <= 2; ++round)

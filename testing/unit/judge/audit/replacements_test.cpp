@@ -44,7 +44,7 @@ struct Replaced : AuditedStore {
   void make(std::size_t projected = history.size()) {
     SqliteStore store(path);
     store.open();
-    store.load();
+    store.tables().load();
     Writer writer(store);
     writer.commit({CreateAccount{seller, Cash()}});
     for (std::size_t at = 0; at < history.size(); ++at) {

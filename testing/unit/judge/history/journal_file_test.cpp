@@ -21,7 +21,7 @@ struct Journal {
     for (BatchNumber batch = 1; batch <= 3; ++batch) {
       writer.begin({std::int64_t(batch)});
       writer.add(CreateAccount{AccountId(std::to_string(batch)), Cash()});
-      store.append(batch, writer.finish({}));
+      store.journal().append(batch, writer.finish({}));
     }
   }
   std::string problem() const {
