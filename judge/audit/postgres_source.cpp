@@ -13,7 +13,7 @@ namespace exchange::audit {
 namespace {
 
 constexpr int rows_at_once = 5'000;
-constexpr int journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
+constexpr std::size_t journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
 
 // Runs `work`; failures of libpqxx become CannotRead.
 template <class Work>
@@ -90,16 +90,8 @@ class PostgresSource final : public Source {
   std::optional<BatchNumber> acknowledged() const override { return {}; }
 
   std::vector<JournalRow> journal(BatchNumber after) override {
-    return translated([&] {
-      std::vector<JournalRow> rows;
-      for (const auto& row : work_->exec(
-               "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
-               " ORDER BY batch LIMIT " + std::to_string(journal_rows_at_once))) {
-        rows.push_back({BatchNumber(integer_of(row[0])), Epoch(integer_of(row[1])),
-                        from_bytea(row[2].c_str())});
-      }
-      return rows;
-    });
+    return translated(
+        [&] { return select_journal(*work_, "journal", after, journal_rows_at_once); });
   }
 
   // PostgreSQL has tools of its own for its files: pg_amcheck, pg_checksums.

@@ -4,14 +4,12 @@
 // waits for moments only. The audit then notices its new epoch and stops. Checksums of pages, of
 // the log and of journal records are compared as in a server.
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "journal/acknowledged_mark.hpp"
 #include "journal/journal_file.hpp"
+#include "journal/journal_reader.hpp"
 #include "journal/raw_file.hpp"
-#include "journal/store_errors.hpp"
 #include "judge/audit/source.hpp"
 #include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite_log.hpp"
@@ -22,7 +20,7 @@ namespace {
 
 constexpr int busy_ms = 1'000;
 // while the journal is locked
-constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 20'000;
+constexpr std::size_t journal_rows_at_once = 20'000;
 constexpr int problems_max = 10;  // of SQLite's integrity_check
 
 class Database {
@@ -117,9 +115,25 @@ auto while_closed(Work work) try {
 }
 
 class SqliteSource final : public Source {
+  // What `read` has from the journal. Throws Busy, Damaged, CannotRead.
+  template <class Read>
+  auto from_journal(Read read) const try {
+    if (!JournalFile::is_complete(journal_.file()))
+      throw CannotRead(journal_.file() + " is empty or unfinished");
+    return read();
+  } catch (const StoreFenced& error) {
+    throw Busy(error.what());
+  } catch (const StoreOtherVersion& error) {
+    throw CannotRead(error.what());
+  } catch (const StoreCorrupt& error) {
+    throw Damaged(error.what());
+  } catch (const StoreUnavailable& error) {
+    throw CannotRead(error.what());
+  }
+
  public:
   explicit SqliteSource(std::string path) : path_(std::move(path)) {
-    for (const std::string& file : {path_, journal_path_})
+    for (const std::string& file : {path_, journal_.file()})
       if (::access(file.c_str(), R_OK) != 0)
         throw CannotRead(file + " is missing or cannot be read");
     try {
@@ -133,15 +147,15 @@ class SqliteSource final : public Source {
       return;
     }
     try {
-      with_journal([&](const JournalFile& journal) {
-        epoch_ = journal.epoch();
-        id_of_journal_ = journal.id();
-      });
-      read_acknowledged();
+      const JournalFileReader::Header header = from_journal([&] { return journal_.header(); });
+      epoch_ = header.epoch;
+      id_of_journal_ = header.store;
+      journal_.require_epoch(epoch_);
+      acknowledged_ = journal_.acknowledged(id_of_journal_);
     } catch (const Damaged& error) {
-      damaged_ = {journal_path_, error.what()};
+      damaged_ = {journal_.file(), error.what()};
     } catch (const Busy&) {
-      hidden_ = "a running server has locked " + journal_path_;
+      hidden_ = "a running server has locked " + journal_.file();
     }
   }
 
@@ -158,19 +172,8 @@ class SqliteSource final : public Source {
   }
 
   std::vector<JournalRow> journal(BatchNumber after) override {
-    std::vector<JournalRow> rows;
-    while_closed([&] {
-      with_journal([&](JournalFile& journal) {
-        expect_same_epoch(journal);
-        std::size_t bytes = 0;
-        journal.read(after, [&](const JournalRow& row) {
-          rows.push_back(row);
-          bytes += row.payload.size();
-          return bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once;
-        });
-      });
-    });
-    return rows;
+    return while_closed(
+        [&] { return from_journal([&] { return journal_.read(after, journal_rows_at_once); }); });
   }
 
   std::optional<BatchNumber> acknowledged() const override { return acknowledged_; }
@@ -185,45 +188,18 @@ class SqliteSource final : public Source {
     if (!hidden_.empty()) return tables_sound;
     if (id_ != id_of_journal_)
       findings.violation("files", "store",
-                         path_ + " and " + journal_path_ + " belong to different stores");
+                         path_ + " and " + journal_.file() + " belong to different stores");
     return check_records(findings) && tables_sound;
   }
 
  private:
-  // Runs `work` with the journal, locked for readers. Throws Busy, Damaged, CannotRead.
-  template <class Work>
-  void with_journal(Work work) const try {
-    if (!JournalFile::is_complete(journal_path_))
-      throw CannotRead(journal_path_ + " is empty or unfinished");
-    JournalFile journal(journal_path_, JournalFile::Use::read);
-    work(journal);
-  } catch (const StoreFenced& error) {
-    throw Busy(error.what());
-  } catch (const StoreOtherVersion& error) {
-    throw CannotRead(error.what());
-  } catch (const StoreCorrupt& error) {
-    throw Damaged(error.what());
-  } catch (const StoreUnavailable& error) {
-    throw CannotRead(error.what());
-  }
-  void expect_same_epoch(const JournalFile& journal) const {
-    if (journal.epoch() != epoch_) throw Busy("");
-  }
-
-  // The mark that the last server left, if it is of this store.
-  void read_acknowledged() {
-    const int file = ::open((path_ + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    if (const auto mark = read_mark(file); mark && mark->store == id_of_journal_)
-      acknowledged_ = mark->batch;
-    ::close(file);
-  }
   // Only of a stopped store: a running server writes to its log.
   bool check_log(Findings& findings) try {
     const std::string damage = find_log_damage(path_);
     if (damage.empty()) return true;
-    while_closed(
-        [&] { with_journal([&](const JournalFile& journal) { expect_same_epoch(journal); }); });
+    while_closed([&] {
+      if (from_journal([&] { return journal_.header(); }).epoch != epoch_) throw Busy("");
+    });
     findings.violation("files", log_of(path_), damage);
     return false;
   } catch (const StoreUnavailable& error) {
@@ -235,7 +211,7 @@ class SqliteSource final : public Source {
       rows = journal(rows.back().batch);
     return true;
   } catch (const Damaged& error) {
-    findings.violation("files", journal_path_, error.what());
+    findings.violation("files", journal_.file(), error.what());
     return false;
   }
   static void check_format(const Database& database, const std::string& path) {
@@ -263,7 +239,8 @@ class SqliteSource final : public Source {
     return false;
   }
 
-  const std::string path_, journal_path_ = path_ + ".journal";
+  const std::string path_;
+  mutable JournalFileReader journal_{path_};
   std::unique_ptr<Database> tables_;
   std::string hidden_, id_, id_of_journal_;
   std::pair<std::string, std::string> damaged_;  // file, damage; empty: none

@@ -71,7 +71,7 @@ DayAnswer DayDesk::list() try {
   std::vector<KeptDay> all;
   for (const std::string& name : days_ ? days_->names() : std::vector<std::string>()) {
     go_on_();
-    const std::unique_ptr<DayJournal> journal = days_->open(name);
+    const std::unique_ptr<JournalReader> journal = days_->open(name);
     if (journal == nullptr) continue;
     try {
       const DayFacts facts = look_at(*journal);

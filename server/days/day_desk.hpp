@@ -63,7 +63,7 @@ class DayDesk {
   const ReplayLimits& limits_;
   const std::function<void()> go_on_;
   std::string day_;  // what follows is of it; empty: of none
-  std::unique_ptr<DayJournal> journal_;
+  std::unique_ptr<JournalReader> journal_;
   std::optional<DaySummary> summary_;
   std::unique_ptr<DayReplay> replay_;
 };

@@ -29,7 +29,7 @@ std::string not_whole(const JournalRow& first) {
 
 }  // namespace
 
-DayReplay::DayReplay(DayJournal& journal, const ReplayLimits& limits)
+DayReplay::DayReplay(JournalReader& journal, const ReplayLimits& limits)
     : journal_(journal),
       limits_(limits),
       exchange_(std::random_device()()),
@@ -95,7 +95,7 @@ DayReplay::Changes DayReplay::take_changes() {
   return {rows_, view_.apply(rows_, batch_)};
 }
 
-DayFacts look_at(DayJournal& journal) {
+DayFacts look_at(JournalReader& journal) {
   const BatchNumber newest = journal.newest();
   if (newest == 0) return {};
   const std::vector<JournalRow> first = journal.read(0, 1), last = journal.read(newest - 1, 1);

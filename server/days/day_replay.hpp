@@ -27,7 +27,7 @@ struct CannotReplay : std::runtime_error {
 class DayReplay {
  public:
   // Both outlive it.
-  DayReplay(DayJournal& journal, const ReplayLimits& limits);
+  DayReplay(JournalReader& journal, const ReplayLimits& limits);
 
   std::uint64_t position() const { return position_; }
   Timestamp time() const { return time_; }  // of the command there; 0 at the begin
@@ -51,7 +51,7 @@ class DayReplay {
   bool read_batch();
   void check_batch() const;
 
-  DayJournal& journal_;
+  JournalReader& journal_;
   const ReplayLimits limits_;
   Exchange exchange_;
   MarketView view_;
@@ -71,6 +71,6 @@ struct DayFacts {
   std::optional<Timestamp> first_time, last_time;
   std::string problem;  // empty: none
 };
-DayFacts look_at(DayJournal& journal);
+DayFacts look_at(JournalReader& journal);
 
 }  // namespace exchange

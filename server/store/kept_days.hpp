@@ -10,31 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "journal/journal_row.hpp"
-#include "journal/store_errors.hpp"
+#include "journal/journal_reader.hpp"
 #include "store/limits.hpp"
 
 namespace exchange {
-
-// The journal of a closed day. It must be destroyed before its KeptDays.
-class DayJournal {
- public:
-  virtual ~DayJournal() = default;
-  // The next rows with batch numbers above `after`, in order: `rows_max` at most, and some
-  // megabytes. Empty at the end.
-  virtual std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) = 0;
-  // The newest batch that the day is known to have had; 0: none. A journal that ends before has
-  // lost some.
-  virtual BatchNumber newest() = 0;
-};
 
 class KeptDays {
  public:
   virtual ~KeptDays() = default;
   // In the order of the alphabet.
   virtual std::vector<std::string> names() = 0;
-  // Null: there is no such day.
-  virtual std::unique_ptr<DayJournal> open(const std::string& day) = 0;
+  // The journal of the day, to be destroyed before this. Null: there is no such day.
+  virtual std::unique_ptr<JournalReader> open(const std::string& day) = 0;
 };
 
 // Of the store that the URL names; null for one in memory. Connects to nothing yet.

@@ -65,7 +65,7 @@ TEST_CASE("the journal of a closed day is read in portions, while the next day i
   Store& next = place.reopen();
   next.journal().append(1, "of the next day");
   CHECK(days->names() == std::vector<std::string>{"x-2026-11-26"});
-  const std::unique_ptr<DayJournal> day = days->open("x-2026-11-26");
+  const std::unique_ptr<JournalReader> day = days->open("x-2026-11-26");
   REQUIRE(day);
   CHECK(batches(day->read(0, 2)) == "1abc 2abc ");
   CHECK(batches(day->read(2, 2)) == "3abc ");
@@ -83,7 +83,8 @@ TEST_CASE(
   store.close_day("monday");
   place.close();
   const std::string journal = place.path() + ".days/monday/x.db.journal";
-  const std::unique_ptr<DayJournal> day = make_kept_days("sqlite:" + place.path())->open("monday");
+  const std::unique_ptr<JournalReader> day =
+      make_kept_days("sqlite:" + place.path())->open("monday");
   keep_batches(journal, 1, 2);
   CHECK(day->newest() == 3);
   CHECK(day->read(0, 9).size() == 2);

@@ -64,13 +64,13 @@ class DaysInMemory final : public KeptDays {
       std::vector<JournalRow> rows, BatchNumber newest = 0, std::function<void()> on_read = [] {})
       : rows_(std::move(rows)), newest_(newest), on_read_(std::move(on_read)) {}
   std::vector<std::string> names() override { return {"monday"}; }
-  std::unique_ptr<DayJournal> open(const std::string& day) override {
+  std::unique_ptr<JournalReader> open(const std::string& day) override {
     if (day != "monday") return nullptr;
     return std::make_unique<Journal>(*this);
   }
 
  private:
-  struct Journal final : DayJournal {
+  struct Journal final : JournalReader {
     explicit Journal(const DaysInMemory& days) : of(days) {}
     std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) override {
       of.on_read_();

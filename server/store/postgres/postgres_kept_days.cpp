@@ -11,21 +11,15 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1'000;  // a row may have hundreds of kilobytes
 
-class PostgresDayJournal final : public DayJournal {
+class PostgresDayJournal final : public JournalReader {
  public:
   PostgresDayJournal(PostgresConnection& connection, std::string schema)
       : connection_(connection), schema_(std::move(schema)) {}
 
   std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) override {
     return connection_.with([&](pqxx::connection& connection) {
-      std::vector<JournalRow> rows;
       pqxx::nontransaction work(connection);
-      for (const auto& row :
-           work.exec("SELECT batch, epoch, payload FROM " + schema_ + ".journal WHERE batch > " +
-                     std::to_string(after) + " ORDER BY batch LIMIT " +
-                     std::to_string(std::min(rows_at_once, rows_max))))
-        rows.push_back({row[0].as<BatchNumber>(), row[1].as<Epoch>(), from_bytea(row[2].c_str())});
-      return rows;
+      return select_journal(work, schema_ + ".journal", after, std::min(rows_at_once, rows_max));
     });
   }
   BatchNumber newest() override {
@@ -67,7 +61,7 @@ class PostgresDays final : public KeptDays {
     });
   }
 
-  std::unique_ptr<DayJournal> open(const std::string& day) override {
+  std::unique_ptr<JournalReader> open(const std::string& day) override {
     if (!is_day_name(day)) return nullptr;
     const std::string schema = schema_of_day(day);
     const bool exists = connection_.with([&](pqxx::connection& connection) {

@@ -160,4 +160,14 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& b
   });
 }
 
+std::vector<JournalRow> select_journal(pqxx::transaction_base& work, const std::string& table,
+                                       BatchNumber after, std::size_t rows_max) {
+  std::vector<JournalRow> rows;
+  for (const auto& row :
+       work.exec("SELECT batch, epoch, payload FROM " + table + " WHERE batch > " +
+                 std::to_string(after) + " ORDER BY batch LIMIT " + std::to_string(rows_max)))
+    rows.push_back({row[0].as<BatchNumber>(), row[1].as<Epoch>(), from_bytea(row[2].c_str())});
+  return rows;
+}
+
 }  // namespace exchange

@@ -13,6 +13,10 @@ std::string bytea(std::string_view bytes);
 // Throws StoreCorrupt.
 std::string from_bytea(std::string_view hex);
 
+// Rows of a journal table with batch numbers above `after`, in order, `rows_max` at most.
+std::vector<JournalRow> select_journal(pqxx::transaction_base& work, const std::string& table,
+                                       BatchNumber after, std::size_t rows_max);
+
 // A row of a result, for read_row() (tables.hpp).
 struct PostgresRow {
   const pqxx::row& row;

@@ -473,16 +473,15 @@ void PostgresStore::read_trades(ExecutionId after,
 }
 
 void PostgresStore::read(BatchNumber after, const Visit& visit) {
-  constexpr int rows_at_once = 100;  // a row may have hundreds of kilobytes
+  constexpr std::size_t rows_at_once = 100;  // a row may have hundreds of kilobytes
   for (bool more = true; more;) {
-    const pqxx::result rows = core_.with([&](pqxx::connection& connection) {
-      return pqxx::nontransaction(connection)
-          .exec("SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
-                " ORDER BY batch LIMIT " + std::to_string(rows_at_once));
+    const std::vector<JournalRow> rows = core_.with([&](pqxx::connection& connection) {
+      pqxx::nontransaction work(connection);
+      return select_journal(work, "journal", after, rows_at_once);
     });
-    for (const auto& row : rows) {
-      after = row[0].as<BatchNumber>();
-      visit({after, row[1].as<Epoch>(), from_bytea(row[2].c_str())});
+    for (const JournalRow& row : rows) {
+      after = row.batch;
+      visit(row);
     }
     more = rows.size() == rows_at_once;
   }

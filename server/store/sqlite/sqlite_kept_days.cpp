@@ -1,11 +1,7 @@
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 
-#include "journal/acknowledged_mark.hpp"
-#include "journal/journal_file.hpp"
 #include "store/kept_days.hpp"
 #include "store/sqlite/sqlite_days.hpp"
 
@@ -15,40 +11,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t bytes_at_once = 4 << 20;
-
-// Locks the file for each portion alone, so that a server that is started on the day waits for a
-// moment at most. Errors name the batch; the log has the file, which clients need not know.
-class SqliteDayJournal final : public DayJournal {
+// Errors name the batch; the log has the file, which clients need not know.
+class SqliteDayJournal final : public JournalReader {
  public:
-  explicit SqliteDayJournal(fs::path path) : path_(std::move(path)) {}
+  explicit SqliteDayJournal(const fs::path& path) : reader_(path) {}
 
-  std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) override {
-    std::vector<JournalRow> rows;
-    std::size_t bytes = 0;
-    try {
-      JournalFile journal(path_.string() + ".journal", JournalFile::Use::read);
-      journal.read(after, [&](const JournalRow& row) {
-        rows.push_back(row);
-        bytes += row.payload.size();
-        return bytes < bytes_at_once && rows.size() < rows_max;
-      });
-    } catch (const std::runtime_error&) {
-      if (rows.empty()) rethrow(after + 1);
-    }
-    return rows;
-  }
-
-  BatchNumber newest() override try {
-    const JournalFile journal(path_.string() + ".journal", JournalFile::Use::read);
-    BatchNumber newest = journal.newest_batch();
-    const int file = ::open((path_.string() + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return newest;
-    if (const auto mark = read_mark(file); mark && mark->store == journal.id())
-      newest = std::max(newest, mark->batch);
-    ::close(file);
-    return newest;
+  std::vector<JournalRow> read(BatchNumber after, std::size_t rows_max) override try {
+    return reader_.read(after, rows_max);
   } catch (const std::runtime_error&) {
+    rethrow(after + 1);
+  }
+  BatchNumber newest() override try { return reader_.newest(); } catch (const std::runtime_error&) {
     rethrow(1);
   }
 
@@ -68,7 +41,7 @@ class SqliteDayJournal final : public DayJournal {
     throw StoreUnavailable("the journal of this day cannot be read now");
   }
 
-  const fs::path path_;
+  JournalFileReader reader_;
 };
 
 class SqliteDays final : public KeptDays {
@@ -87,7 +60,7 @@ class SqliteDays final : public KeptDays {
     throw StoreUnavailable(error.what());
   }
 
-  std::unique_ptr<DayJournal> open(const std::string& day) override {
+  std::unique_ptr<JournalReader> open(const std::string& day) override {
     std::error_code ignored;
     if (!is_day_name(day) || !fs::is_directory(days_ / day, ignored)) return nullptr;
     return std::make_unique<SqliteDayJournal>(days_ / day / path_.filename());

@@ -1,0 +1,52 @@
+#include "journal/journal_reader.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "journal/acknowledged_mark.hpp"
+#include "journal/journal_file.hpp"
+
+namespace exchange {
+
+// What was read before a damaged place is returned; the next call meets it.
+std::vector<JournalRow> JournalFileReader::read(BatchNumber after, std::size_t rows_max) {
+  constexpr std::size_t bytes_at_once = 4 << 20;
+  std::vector<JournalRow> rows;
+  std::size_t bytes = 0;
+  try {
+    JournalFile journal(file_, JournalFile::Use::read);
+    if (epoch_ && journal.epoch() != *epoch_)
+      throw StoreFenced(file_ + ": a server has opened the store meanwhile");
+    journal.read(after, [&](const JournalRow& row) {
+      rows.push_back(row);
+      bytes += row.payload.size();
+      return bytes < bytes_at_once && rows.size() < rows_max;
+    });
+  } catch (const StoreCorrupt&) {
+    if (rows.empty()) throw;
+  }
+  return rows;
+}
+
+JournalFileReader::Header JournalFileReader::header() const {
+  const JournalFile journal(file_, JournalFile::Use::read);
+  return {journal.id(), journal.epoch(), journal.newest_batch()};
+}
+
+std::optional<BatchNumber> JournalFileReader::acknowledged(const std::string& store) const {
+  const int file = ::open((path_ + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const auto mark = read_mark(file);
+  ::close(file);
+  if (!mark || mark->store != store) return {};
+  return mark->batch;
+}
+
+BatchNumber JournalFileReader::newest() {
+  const Header header = this->header();
+  return std::max(header.newest, acknowledged(header.store).value_or(0));
+}
+
+}  // namespace exchange
