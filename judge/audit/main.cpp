@@ -1,5 +1,5 @@
-// exchange-audit: checks from outside that a store is sound, and copies one for a backup. Only
-// reads the store; takes no epoch and no lock of a server.
+// exchange-audit: checks from outside that a store is sound, copies one for a backup, and lists the
+// commands of its journal. Only reads the store; takes no epoch and no lock of a server.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "base/version.hpp"
 #include "judge/audit/audit.hpp"
 #include "judge/audit/backup.hpp"
+#include "judge/audit/commands_json.hpp"
 #include "judge/audit/source.hpp"
 
 using namespace exchange::audit;
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   exchange::prepare_process("exchange-audit");
   AuditOptions options;
   std::string backup_folder;
-  bool json = false;
+  bool json = false, commands = false;
   CLI::App app(
       "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged "
       "orders.\n"
@@ -78,12 +79,21 @@ int main(int argc, char** argv) {
                "leaderboards with the ids of accounts that have a name, as ?ids=true");
   app.add_option("--round", round, "leaderboards of one round; 0: of all");
   app.add_flag("--json", json, "the result as one JSON document");
+  app.add_flag("--commands", commands,
+               "no audit: write the commands of the journal, one line of JSON for each batch "
+               "(docs/audit.md)");
   try {
     app.parse(argc, argv);
+    if (commands && app.parse_order().size() > 2)
+      throw CLI::ExcludesError("--commands", "other options");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_clean : exit_unusable;
   }
   try {
+    if (commands) {
+      write_commands(*open_source(options.store), stdout);
+      return exit_clean;
+    }
     if (!backup_folder.empty()) options.store = back_up(options.store, backup_folder);
     const bool wants_board = *writes_board || *compares_board;
     if (wants_board) options.leaderboard = round;

@@ -5,12 +5,10 @@ import io
 import os
 import signal
 import sqlite3
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
-import zlib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -190,45 +188,41 @@ class Formats(InFolder):
         self.assertEqual((trade.time, trade.buy), (1704067200123 * 10**6, False))
         self.assertEqual((trade.price, trade.shares), (units("42283.58"), units("0.02")))
 
+    @staticmethod
+    def make_tables(path):
+        with contextlib.closing(sqlite3.connect(path)) as tables:
+            tables.executescript((support.ROOT / "db/sqlite.sql").read_text())
+
     def test_a_store_without_a_journal_or_with_another_file_is_named(self):
         path = self.folder / "exchange.db"
         with self.assertRaisesRegex(BadTape, f"{path}: a SQLite store is"):
             list(read(journal, path))
-        with contextlib.closing(sqlite3.connect(path)) as tables:
-            tables.executescript((support.ROOT / "db/sqlite.sql").read_text())
+        self.make_tables(path)
         Path(f"{path}.journal").write_bytes(bytes(8192))
-        with self.assertRaisesRegex(BadTape, f"{path}.journal: byte 0: not a journal"):
+        with self.assertRaisesRegex(BadTape, f"^{path} was written by a version"):
             list(read(journal, path))
 
-    def test_a_journal_whose_blocks_were_used_again_is_read_from_its_first_whole_record(self):
-        def record(time):
-            body = bytes([101, time, 0, 0, 0]) + bytes(8)
-            return body + struct.pack("<I", zlib.crc32(body))
+    def test_the_program_that_reads_a_journal_is_named_where_it_is_missing(self):
+        path = self.folder / "exchange.db"
+        self.make_tables(path)
+        Path(f"{path}.journal").touch()
+        nowhere = {"EXCHANGE_BIN": str(self.folder), "PATH": str(self.folder)}
+        with patch.dict(os.environ, nowhere):
+            with self.assertRaisesRegex(BadTape, f"{path}: the program exchange-audit .* PATH"):
+                list(read(journal, path))
 
-        def fragment(batch, payload, flags=journal.FIRST | journal.LAST):
-            header = journal.FRAGMENT.pack(0, len(payload), flags, batch, 1)
-            return (header + payload).ljust(64, b"\0")
-
-        def block(sequence, *fragments):
-            header = b"EXCHBLK1" + struct.pack("<QQQ", sequence, 0, 0)
-            return header + b"".join(fragments)
-
-        header = (b"EXCHJRN1" + bytes(32) + struct.pack("<Q", 32 + 3 * 64)).ljust(4096, b"\0")
-        older = block(
-            5,
-            fragment(3, record(3)[9:], journal.LAST),
-            fragment(4, record(4)),
-            fragment(5, record(5)[:9], journal.FIRST),
+    def test_what_a_reader_of_a_journal_says_is_the_end_after_the_records_before(self):
+        program = self.folder / "exchange-audit"
+        line = '{"batch":1,"time_us":7,"orders":3,"executions":2,"commands":[{"a":{"b":"c"}}]}'
+        program.write_text(
+            f"#!/bin/sh\necho '{line}'\necho \"exchange-audit: bad $2\" >&2\nexit 2\n"
         )
-        newer = block(
-            6,
-            fragment(5, record(5)[9:], journal.LAST),
-            fragment(6, record(6)),
-            fragment(2, record(2)),  # from before
-        )
-        path = self.folder / "exchange.db.journal"
-        path.write_bytes(header + newer + older)
-        self.assertEqual([found.time for found in journal.records(path)], [4, 5, 6])
+        program.chmod(0o755)
+        with patch.dict(os.environ, EXCHANGE_BIN=str(self.folder)):
+            found = journal.records(Path("x.db.journal"))
+            self.assertEqual(next(found), (7, [("a", {"b": "c"})], 3, 2))
+            with self.assertRaisesRegex(BadTape, r"\Ax\.db: bad sqlite:x\.db\s*\Z"):
+                next(found)
 
     def test_numbers_and_symbols_are_those_of_the_exchange(self):
         for number in ("0", "1", "0.00000001", "42283.58", "92233720367"):
