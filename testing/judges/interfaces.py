@@ -12,10 +12,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from exchange_server import OPERATOR_KEY, ROOT, ExchangeServer
+from exchange_server import BINARY, OPERATOR_KEY, ROOT, ExchangeServer
 
 HERE = Path(__file__).resolve().parent
-DESCRIPTIONS = ROOT / "server/web/descriptions"
+DESCRIPTIONS = BINARY.resolve().parents[1] / "server/generated"  # with the schemas
 REQUIREMENTS = HERE / "requirements.txt"
 
 

@@ -11,7 +11,7 @@ from browser import Browser, find_browser
 
 TESTS = Path(__file__).resolve().parent
 PROJECT = TESTS.parents[2]
-PAGE = PROJECT / "server" / "http" / "page"
+PAGE = PROJECT / "server" / "web" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 POLICY = "default-src 'self'"  # as the server sends it
 
