@@ -1,7 +1,12 @@
 #pragma once
 // Projector writes changed rows into the tables, on its own thread, one hand-over at a time, in
-// bursts. The core hands over only rows of committed batches. Meanwhile further changes collect in
-// the exchange, where a row that changes several times is written once.
+// bursts. Meanwhile further changes collect in the exchange, where a row that changes several times
+// is written once.
+// Invariants:
+// 1. It gets rows of committed batches only, so that the tables are never ahead of the journal.
+// 2. Hand-overs are written in order, each in one transaction, and again until it succeeds.
+// 3. Journal rows are pruned only up to what the tables have secured.
+// Owner: Core.
 
 #include <atomic>
 #include <chrono>

@@ -6,14 +6,6 @@
 
 namespace exchange {
 
-bool is_day_name(std::string_view name) {
-  constexpr std::size_t bytes_max = 32;
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !name.empty() && name.size() <= bytes_max && is_plain(name.front()) &&
-         is_plain(name.back()) &&
-         std::ranges::all_of(name, [&](char c) { return is_plain(c) || c == '-'; });
-}
-
 std::unique_ptr<Store> make_store(const std::string& url, const StoreLimits& limits) {
   const std::optional<StoreKind> kind = store_kind(url);
   if (!kind) throw std::invalid_argument("--store '" + url + "' is not one of " + store_urls);

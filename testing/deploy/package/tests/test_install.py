@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -140,33 +141,47 @@ def skip_with_sanitizers(test):
         test.skipTest("a build with sanitizers")
 
 
-class EngineLibrary(unittest.TestCase):
-    def test_a_program_finds_it_and_matches_orders(self):
+class Libraries(unittest.TestCase):
+    def build(self, component):
+        """The example of a library, built against what is installed of it."""
         skip_with_sanitizers(self)  # programs would need the same flags
-        folder = tempfile.TemporaryDirectory(prefix="exchange-engine-")
+        folder = tempfile.TemporaryDirectory(prefix=f"exchange-{component}-")
         self.addCleanup(folder.cleanup)
         prefix, build = Path(folder.name) / "prefix", Path(folder.name) / "build"
+        example = ROOT / "server" / component / "example"
         for step in (
-            ("cmake", "--install", BIN.parent, "--component", "engine", "--prefix", prefix),
-            (
-                "cmake",
-                "-S",
-                ROOT / "server/engine/example",
-                "-B",
-                build,
-                f"-DCMAKE_PREFIX_PATH={prefix}",
-            ),
+            ("cmake", "--install", BIN.parent, "--component", component, "--prefix", prefix),
+            ("cmake", "-S", example, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"),
             ("cmake", "--build", build),
-            (build / "engine_example",),
         ):
             done = run(*map(str, step))
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return build / f"{component}_example"
+
+    def test_a_program_matches_orders_with_the_engine(self):
+        done = run(str(self.build("engine")))
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertEqual(
             "order 2 buys 4 at 100\nrefused: insufficient funds\n"
             "600000000 units are offered at 100\n"
             "account 2 has 600 left; few orders in memory after 100002\n",
             done.stdout,
         )
+
+    def test_a_program_goes_on_with_its_store_after_kill_9(self):
+        program = self.build("core")
+        store = str(program.parent / "market.db")
+        first = run(str(program), store, "kill")
+        self.assertEqual(-signal.SIGKILL, first.returncode, first.stdout + first.stderr)
+        again = run(str(program), store)
+        self.assertEqual(0, again.returncode, again.stdout + again.stderr)
+        (orders, executions) = map(
+            int, re.search(r"the store ends with order (\d+), after (\d+) ", again.stdout).groups()
+        )
+        self.assertGreaterEqual(orders, 501)  # of the account that counted to 500
+        self.assertGreaterEqual(orders, 2 * executions)
+        newest = [int(order) for order in re.findall(r"order (\d+) is committed", again.stdout)]
+        self.assertEqual(max(newest), orders + 2000)
 
 
 class Package(unittest.TestCase):
