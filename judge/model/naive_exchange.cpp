@@ -193,7 +193,7 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
       return Rejected{Reason::reference_used, used};
     }
   const Symbol* const symbol = find(symbols_, command.symbol);
-  if (command.symbol_must_exist && (!symbol || symbol->created > version))
+  if (policy_.symbols_must_exist && (!symbol || symbol->created > version))
     return Rejected{Reason::unknown_symbol};
   if (const auto broken =
           broken_rule_of_account(*by, command.symbol, command.side, command.shares, version))
@@ -263,7 +263,7 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
 Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const OrderId id = meant(command, version);
-  if (!order(command.account, id, version, command.of_any_account))
+  if (!order(command.account, id, version, policy_.open_queries))
     return Rejected{Reason::unknown_order};
   return status(id, version, command.from);
 }

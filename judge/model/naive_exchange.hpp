@@ -24,6 +24,8 @@ inline constexpr Version no_version = SIZE_MAX;
 
 class NaiveExchange {
  public:
+  // Of the door that all commands come through.
+  void set_policy(DoorPolicy policy) { policy_ = policy; }
   virtual ~NaiveExchange() = default;
   // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.
   Outcome apply(const Command& command, Timestamp now);
@@ -71,6 +73,7 @@ class NaiveExchange {
   Status status(OrderId order) const { return status(order, version_); }
 
  protected:
+  DoorPolicy policy_;
   // Cash or shares that came from outside, or, below zero, that were taken.
   struct Placement {
     Version from;

@@ -80,7 +80,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
       const bool is_long = length.is_long();
       Outcome& outcome = submission->outcomes.emplace_back(
           length.refuses(command) ? Rejected{Reason::reply_too_long}
-                                  : exchange_.apply(command, now, located));
+                                  : exchange_.apply(command, now, located, submission->policy));
       ++at;
       // No client asks why: the tables need not be read.
       if (submission->of_disconnect && std::holds_alternative<NotInMemory>(outcome))

@@ -1,8 +1,13 @@
 #pragma once
 // Committer turns a batch of submissions into durable outcomes: it applies every command to the
 // exchange, appends one journal row with the commands that changed state, and returns when the row
-// is committed. No reply may leave before commit() has returned. Owns the exchange. Thread: core
-// thread.
+// is committed.
+// Invariants:
+// 1. No reply may leave before commit() has returned; queries and refusals reveal state too.
+// 2. A batch has one time, later than or equal to that of the batch before.
+// 3. Batch numbers have no gap; a batch that changed nothing has none, and confirms the epoch.
+// 4. A failed append is resolved before anything else is appended: the same bytes, the same number.
+// Owner: Core. Owns the exchange. Thread: core thread.
 
 #include <span>
 

@@ -17,9 +17,9 @@ ExecutionRange executions_to_read(const Command& command) {
 }
 
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
-                            const std::optional<StoredOrder>& stored) {
+                            const std::optional<StoredOrder>& stored, DoorPolicy policy) {
   const auto* query = std::get_if<QueryOrder>(&command);
-  const bool of_any_account = query != nullptr && query->of_any_account;
+  const bool of_any_account = query != nullptr && policy.open_queries;
   if (!stored || (stored->row.account != account && !of_any_account))
     return Rejected{Reason::unknown_order};
   if (std::holds_alternative<CancelOrder>(command) || std::holds_alternative<ReplaceOrder>(command))
@@ -170,10 +170,11 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max)
         return Progress::more;
       try {
-        outcome =
-            too_long ? Outcome(Rejected{Reason::reply_too_long})
-                     : outcome_from_tables(command, missing->account,
-                                           read_order(missing->order, executions_to_read(command)));
+        outcome = too_long
+                      ? Outcome(Rejected{Reason::reply_too_long})
+                      : outcome_from_tables(command, missing->account,
+                                            read_order(missing->order, executions_to_read(command)),
+                                            submission.policy);
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }

@@ -101,6 +101,6 @@ ExecutionRange executions_to_read(const Command& command);
 // The outcome of a query, cancel or replace by `account`, from the stored order with these
 // executions.
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
-                            const std::optional<StoredOrder>& stored);
+                            const std::optional<StoredOrder>& stored, DoorPolicy policy = {});
 
 }  // namespace exchange

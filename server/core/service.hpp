@@ -59,6 +59,7 @@ struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
+  DoorPolicy policy;
   // Cancels at the end of the connection, whose outcomes no client gets: counted apart, and closed
   // orders are not looked for in the tables.
   bool of_disconnect = false;

@@ -3,6 +3,15 @@
 // closed ones until release_closed(), oldest first; and their executions. It knows places, not
 // money: Exchange decides what is executed and what is paid. Orders, levels and executions have
 // indices, which stay the same while these are in memory; no_index is none.
+// Invariants:
+// 1. An open order is in exactly one level, of its symbol, side and limit; in a level, orders
+// follow
+//    each other by place.
+// 2. A level's shares and orders are those of its list. A level without orders is not the best.
+// 3. At most one of open and canceled is above zero; a closed order is in no level and never
+// changes
+//    again.
+// 4. An execution is in the lists of both its orders, as long as one of them is in memory.
 // Owner: Exchange. Thread: that of the Exchange.
 
 #include <algorithm>

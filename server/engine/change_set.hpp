@@ -1,8 +1,13 @@
 #pragma once
 // ChangeSet owns what changed since a hand-over of rows began: numbers of accounts and symbols,
 // keys of positions and indices of orders, each once, and rows that are new and never change again.
-// It knows no values: Ledger and Exchange read them for a hand-over. Owner: Exchange. Thread: that
-// of the Exchange.
+// It knows no values: Ledger and Exchange read them for a hand-over.
+// Invariants:
+// 1. What changed since a hand-over began is in the next one, once, with its value of then.
+// 2. A hand-over has each order as it was when the hand-over began: one that changes before its
+//    turn is copied first.
+// 3. An entity's flag is set exactly if it is in a list here.
+// Owner: Exchange. Thread: that of the Exchange.
 
 #include <cstdint>
 #include <span>

@@ -112,7 +112,7 @@ struct PlaceOrder {
   Lifetime lifetime = Lifetime::until_canceled;  // these four here, where they fill a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
   SelfTrade self_trade = SelfTrade::allowed;
-  // --refuse-unknown-symbols
+  // Journals of 1.0 have it, where the server refused unknown symbols; it decides nothing.
   bool symbol_must_exist = false;
   Shares shares;  // positive
   Price limit;    // positive; 0: a market order (E9), which never rests while trading is open
@@ -137,13 +137,12 @@ struct QueryOrder {
   static constexpr bool changes_nothing = true;
   static constexpr bool reply_may_be_long = true;
   AccountId account;
-  OrderId order = 0;            // unless there is a reference
-  bool of_any_account = false;  // --open-queries: else only its own orders
+  OrderId order = 0;  // unless there is a reference
   OptionalReference reference = {};
   std::uint64_t from = 1;  // the first execution to list
   bool operator==(const QueryOrder&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(QueryOrder, (), (account, order, of_any_account, reference, from))
+BOOST_DESCRIBE_STRUCT(QueryOrder, (), (account, order, reference, from))
 // All open orders of the account, or of one symbol (E17).
 struct CancelAll {
   static constexpr const char* word = "cancel_all";
@@ -242,6 +241,13 @@ BOOST_DESCRIBE_STRUCT(BeginRound, (), (name))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
                              SetKey, SetAccount, AdjustCash, AdjustShares, BeginRound>;
+// What the door that a command came through allows beside it. No part of the command: what is
+// refused changes nothing, and what is accepted is the same in every replay.
+struct DoorPolicy {
+  bool symbols_must_exist = false;  // of orders: --refuse-unknown-symbols
+  bool open_queries = false;        // of any account's order: --open-queries
+};
+
 // A kind of command: its index in Command.
 using CommandKind = std::uint8_t;
 inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;

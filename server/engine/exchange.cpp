@@ -16,7 +16,7 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   const AccountNumber number = ledger_.add_account(command.account, command.balance);
   totals_.cash_created += command.balance;
   ledger_.mark(number, changes_);
-  update_digest(now, 'A', std::uint64_t(command.balance.units() >> 64),
+  update_digest(now, Digested::account_created, std::uint64_t(command.balance.units() >> 64),
                 std::uint64_t(command.balance.units()));
   if (command.key.has_key()) set_key(number, command.key, now);
   return Created{};
@@ -28,7 +28,7 @@ Outcome Exchange::apply(const RecordEvents& command, Timestamp now) {
   if (ledger_.account(number).events() == 0) add_event(number, 0, now, {.kind = EventKind::began});
   // also where nothing changed, as below
   ledger_.mark(number, changes_);
-  update_digest(now, 'V', number, 0);
+  update_digest(now, Digested::events_recorded, number, 0);
   return Created{};
 }
 
@@ -38,7 +38,7 @@ Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   if (number == no_index) number = add_symbol(command.symbol);
   // also where nothing changed: what is journaled must get into the tables' batch
   ledger_.mark_symbol(number, changes_);
-  update_digest(now, 'N', number, 0);
+  update_digest(now, Digested::symbol_touched, number, 0);
   return Created{};
 }
 
@@ -56,7 +56,8 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   ledger_.add_shares(account, symbol, command.shares, changes_);
   ledger_.add_to_total(symbol, command.shares, changes_);
   record(account, symbol, now, {.kind = EventKind::shares_received, .shares = command.shares});
-  update_digest(now, 'P', Ledger::key(account, symbol), std::uint64_t(command.shares.units()));
+  update_digest(now, Digested::shares_placed, Ledger::key(account, symbol),
+                std::uint64_t(command.shares.units()));
   return Created{};
 }
 
@@ -69,17 +70,20 @@ SymbolNumber Exchange::add_symbol(const SymbolName& name) {
 
 // --- trading
 
-Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located) {
+Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located,
+                        DoorPolicy policy) {
   if (const auto* place_order = std::get_if<PlaceOrder>(&command))
-    return apply(*place_order, now, located);
+    return apply(*place_order, now, located, policy);
   if (const auto* cancel_order = std::get_if<CancelOrder>(&command))
     return apply(*cancel_order, now, located);
   if (const auto* replace_order = std::get_if<ReplaceOrder>(&command))
     return apply(*replace_order, now, located);
+  if (const auto* query = std::get_if<QueryOrder>(&command)) return apply(*query, now, policy);
   return std::visit([&](const auto& c) { return apply(c, now); }, command);
 }
 
-Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located& located) {
+Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located& located,
+                        DoorPolicy policy) {
   ENSURE(command.shares > Shares() && command.limit >= Price());
   ENSURE(!command.is_market() || command.lifetime != Lifetime::fill_or_kill);
   const AccountNumber account = find_account(command.account, located);
@@ -92,7 +96,7 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
         return OpenedBefore{used->order};
       return Rejected{Reason::reference_used, used->order};
     }
-  if (command.symbol_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
+  if (policy.symbols_must_exist && symbol == no_index) return Rejected{Reason::unknown_symbol};
   if (const auto broken = check_account(account, symbol, command.side, command.shares, now))
     return *broken;
   if (const auto broken = check_instrument(symbol, command)) return *broken;
@@ -134,15 +138,16 @@ Outcome Exchange::apply(const PlaceOrder& command, Timestamp now, const Located&
   const std::uint32_t index = books_.add(id, account, symbol, command, now);
   Order& order = books_.order(index);
   mark_order(index);
-  update_digest(now, command.side == Side::buy ? 'B' : 'S', Ledger::key(account, symbol),
-                std::uint64_t(command.shares.units()));
-  update_digest(now, 'O', order.id, std::uint64_t(command.limit.units()));
+  update_digest(now, command.side == Side::buy ? Digested::buy_opened : Digested::sell_opened,
+                Ledger::key(account, symbol), std::uint64_t(command.shares.units()));
+  update_digest(now, Digested::order_opened, order.id, std::uint64_t(command.limit.units()));
   if (command.reference) {
     changes_.references.push_back({account, order.id, *command.reference, symbol, command.side,
                                    command.shares, command.limit});
     references_.add(changes_.references.back());
     for (std::size_t at = 0; at < command.reference->words(); ++at)
-      update_digest(now, 'R', command.reference->word(at), command.reference->view().size());
+      update_digest(now, Digested::reference_word, command.reference->word(at),
+                    command.reference->view().size());
   }
   record(order, now, EventKind::opened, command.shares, command.limit);
   if (is_collected) [[unlikely]] {
@@ -268,7 +273,8 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, std::optional<
   row.time = now;
   row.taker = taker.side;
   row.of_auction = of_auction.has_value();
-  update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
+  update_digest(now, Digested::executed, std::uint64_t(shares.units()),
+                std::uint64_t(price.units()) ^ maker.id);
   record(maker, now, EventKind::executed_maker, shares, price, row.id);
   record(taker, now, EventKind::executed_taker, shares, price, row.id);
 }
@@ -323,8 +329,9 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now, const Locate
   changes_.replacements.push_back({++totals_.orders, order.id, history.shares, order.limit,
                                    keeps_place, totals_.executions, now});
   mark_order(index);
-  update_digest(now, 'M', order.id, std::uint64_t(command.shares.units()));
-  update_digest(now, 'L', totals_.orders, std::uint64_t(command.limit.units()));
+  update_digest(now, Digested::order_replaced, order.id, std::uint64_t(command.shares.units()));
+  update_digest(now, Digested::limit_replaced, totals_.orders,
+                std::uint64_t(command.limit.units()));
   history.shares = command.shares;
   if (keeps_place) {
     books_.level(order.level).shares_units -= (order.open - open).units();
@@ -396,7 +403,7 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now, EventKind kind) {
   history.canceled = open;
   history.canceled_at = now;
   order.open = Shares();
-  update_digest(now, 'C', order.id, std::uint64_t(open.units()));
+  update_digest(now, Digested::order_canceled, order.id, std::uint64_t(open.units()));
   record(order, now, kind, open, order.limit);
   books_.close(index);
 }
@@ -421,9 +428,9 @@ void Exchange::add_event(AccountNumber account, SymbolNumber symbol, Timestamp n
   ledger_.mark(account, changes_);
 }
 
-Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
+Outcome Exchange::apply(const QueryOrder& command, Timestamp, DoorPolicy policy) {
   Outcome refusal;
-  const std::uint32_t index = find_order(command, {}, command.of_any_account, refusal);
+  const std::uint32_t index = find_order(command, {}, policy.open_queries, refusal);
   if (index == no_index) return refusal;
   Outcome outcome(std::in_place_type<Status>);
   books_.read_status(index, *std::get_if<Status>(&outcome), command.from);

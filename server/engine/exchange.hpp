@@ -2,8 +2,14 @@
 // Exchange applies one command at a time: it checks it, matches, and settles what is executed. Its
 // parts own the state: Ledger accounts, symbols and positions; Books the orders; References the
 // names of orders; ChangeSet what changed since the last hand-over of rows.
-// Deterministic: the same commands and times give the same state, outcomes and changes. Recovery,
-// audit and simulation depend on that.
+// Invariants (check_invariants() tests 2 to 4):
+// 1. The same commands and times give the same state, outcomes, changes and digest (digest.hpp).
+//    Recovery, standby, audit and simulation depend on that.
+// 2. Cash of accounts and cash reserved by open buys are together the cash that was created; shares
+//    likewise. No balance is negative.
+// 3. No book is crossed while its symbol is open: the best bid is below the best ask.
+// 4. Every index agrees with what it is an index of.
+// 5. A command that is refused changes nothing.
 // Memory: accounts, positions, open orders, and closed orders until release_closed(), which the
 // server calls once its tables have them. A program without tables uses StandaloneExchange
 // (standalone_exchange.hpp), which does so by itself.
@@ -18,6 +24,7 @@
 #include "engine/books.hpp"
 #include "engine/change_set.hpp"
 #include "engine/commands.hpp"
+#include "engine/digest.hpp"
 #include "engine/ledger.hpp"
 #include "engine/limits.hpp"
 #include "engine/references.hpp"
@@ -93,12 +100,13 @@ class Exchange {
   // of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
-  // A buy of a symbol that does not exist creates it, without shares, unless symbol_must_exist. A
+  // A buy of a symbol that does not exist creates it, without shares, unless the policy refuses. A
   // market buy reserves nothing and pays as it executes (E11), but in an auction (A3).
   // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
   // insufficient_funds, insufficient_shares, cannot_fill, would_execute,
   // and those of SetInstrument and StateLimits.
-  Outcome apply(const PlaceOrder& command, Timestamp now, const Located& located = {});
+  Outcome apply(const PlaceOrder& command, Timestamp now, const Located& located = {},
+                DoorPolicy policy = {});
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
   // tables.
@@ -112,10 +120,11 @@ class Exchange {
   // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
   // no_open_orders.
   Outcome apply(const CancelAll& command, Timestamp now);
-  // Status. Refused: unknown_account, unknown_order (another account's, unless of_any_account).
+  // Status. Refused: unknown_account, unknown_order (another account's, unless queries are open).
   // NotInMemory as above. Changes nothing.
-  Outcome apply(const QueryOrder& command, Timestamp now);
-  Outcome apply(const Command& command, Timestamp now, const Located& located = {});
+  Outcome apply(const QueryOrder& command, Timestamp now, DoorPolicy policy = {});
+  Outcome apply(const Command& command, Timestamp now, const Located& located = {},
+                DoorPolicy policy = {});
 
   // Bytes that commands may touch, roughly.
   std::size_t working_set() const {
@@ -323,9 +332,10 @@ class Exchange {
   void mark_order(std::uint32_t index) {  // before it changes
     changes_.mark_order(books_.order(index), index, read_row(index));
   }
-  void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
+  void update_digest(Timestamp now, Digested what, std::uint64_t a, std::uint64_t b) {
     totals_.last_time = now;
-    const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);
+    const std::uint64_t mixed =
+        (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + std::uint64_t(what));
     totals_.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);
   }
 

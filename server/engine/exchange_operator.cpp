@@ -10,7 +10,7 @@ namespace exchange {
 Outcome Exchange::apply(const SetKey& command, Timestamp now) {
   const AccountNumber number = ledger_.find(command.account);
   if (number == no_index) return Rejected{Reason::unknown_account};
-  update_digest(now, 'k', number, command.key.has_key());
+  update_digest(now, Digested::key_changed, number, command.key.has_key());
   set_key(number, command.key, now);
   return Created{};
 }
@@ -20,7 +20,7 @@ void Exchange::set_key(AccountNumber account, const KeyHash& key, Timestamp now)
   // a replay without the key, or with another, must not pass for the same
   std::uint64_t words[2];
   std::memcpy(words, key.digest.data(), sizeof words);
-  update_digest(now, 'K', words[0], words[1]);
+  update_digest(now, Digested::key_hash, words[0], words[1]);
 }
 
 Outcome Exchange::apply(const SetAccount& command, Timestamp now) {
@@ -32,13 +32,15 @@ Outcome Exchange::apply(const SetAccount& command, Timestamp now) {
   changes_.account_rules.push_back({number, rules.role, rules.access, rules.orders_max,
                                     rules.orders_per_second_max, rules.position_max,
                                     ledger_.name_of(number)});
-  update_digest(now, 'U', number, std::uint64_t(rules.role) << 8 | std::uint64_t(rules.access));
-  update_digest(now, 'u', rules.orders_max, rules.orders_per_second_max);
-  update_digest(now, 'u', std::uint64_t(rules.position_max.units()), command.cancel_orders);
+  update_digest(now, Digested::rules_set, number,
+                std::uint64_t(rules.role) << 8 | std::uint64_t(rules.access));
+  update_digest(now, Digested::limits_set, rules.orders_max, rules.orders_per_second_max);
+  update_digest(now, Digested::limits_set, std::uint64_t(rules.position_max.units()),
+                command.cancel_orders);
   if (command.name) {
-    update_digest(now, 'N', number, command.name->view().size());
+    update_digest(now, Digested::name_set, number, command.name->view().size());
     for (std::size_t at = 0; at < command.name->words(); ++at)
-      update_digest(now, 'n', at, command.name->word(at));
+      update_digest(now, Digested::name_word, at, command.name->word(at));
   }
   if (!command.cancel_orders) return Created{};
   const OpenOrders& open = books_.use_open_orders();
@@ -87,8 +89,8 @@ Outcome Exchange::apply(const AdjustCash& command, Timestamp now) {
   const Cash change = command.takes ? Cash() - command.cash : command.cash;
   totals_.cash_created += change;
   ledger_.add_cash(number, change, changes_);
-  update_digest(now, 'H', number, std::uint64_t(change.units()));
-  update_digest(now, 'h', 0, std::uint64_t(change.units() >> 64));
+  update_digest(now, Digested::cash_adjusted, number, std::uint64_t(change.units()));
+  update_digest(now, Digested::cash_high_word, 0, std::uint64_t(change.units() >> 64));
   record(number, 0, now,
          {.kind = command.takes ? EventKind::cash_taken : EventKind::cash_received});
   return Created{};
@@ -110,14 +112,14 @@ Outcome Exchange::apply(const AdjustShares& command, Timestamp now) {
     ledger_.set_shares(*position, key, position->shares() - command.shares, changes_);
   ledger_.add_to_total(symbol, Shares() - command.shares, changes_);
   record(account, symbol, now, {.kind = EventKind::shares_taken, .shares = command.shares});
-  update_digest(now, 'Q', key, std::uint64_t(command.shares.units()));
+  update_digest(now, Digested::shares_taken, key, std::uint64_t(command.shares.units()));
   return Created{};
 }
 
 Outcome Exchange::apply(const BeginRound& command, Timestamp now) {
   const RoundRow round{++rounds_, command.name, totals_.executions, now};
   changes_.rounds.push_back(round);
-  update_digest(now, 'G', round.number, command.name.word(0));
+  update_digest(now, Digested::round_begun, round.number, command.name.word(0));
   return Created{};
 }
 

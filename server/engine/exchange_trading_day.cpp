@@ -66,7 +66,7 @@ void Exchange::collect(SymbolNumber number, Timestamp now) {
   if (collects(rules.trading)) return;
   rules.trading = Trading::volatility;
   ledger_.set_instrument(number, rules, now, changes_);
-  update_digest(now, 'v', number, 0);
+  update_digest(now, Digested::volatility_auction, number, 0);
 }
 
 // --- changing them
@@ -97,7 +97,7 @@ Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
   Outcome outcome = Created{};
   for (SymbolNumber number = first; number < last; ++number)
     outcome = set_instrument(number, command, now);
-  update_digest(now, 'I', first, last);
+  update_digest(now, Digested::instruments_set, first, last);
   return command.symbol ? outcome : Created{};
 }
 
@@ -111,9 +111,9 @@ Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& comma
   for_each_member<Instrument>([&](auto rule) {
     const auto value = after.*rule.pointer;
     if constexpr (std::is_enum_v<std::remove_const_t<decltype(value)>>)
-      update_digest(now, 'i', number, std::uint64_t(value));
+      update_digest(now, Digested::instrument_rule, number, std::uint64_t(value));
     else
-      update_digest(now, 'i', number, std::uint64_t(value.units()));
+      update_digest(now, Digested::instrument_rule, number, std::uint64_t(value.units()));
   });
   if (executed) return *executed;
   return Created{};

@@ -4,6 +4,10 @@
 // Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last
 // block and its end are where nearly all work happens; far from it, or with a million levels, an
 // insert moves one block's entries, and the directory when a block is full.
+// Invariants:
+// 1. Ranks ascend within a block and from block to block; each is there once.
+// 2. No block is empty; the directory has the first rank of each.
+// 3. best_rank and best_level are those of the last entry of the last block.
 
 #include <algorithm>
 #include <array>

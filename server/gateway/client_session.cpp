@@ -5,11 +5,12 @@
 namespace exchange {
 
 ClientSession::ClientSession(Submission& submission, Authenticator* authenticator, Metrics& metrics,
-                             const Peer& peer)
+                             const Peer& peer, DoorPolicy policy)
     : submission_(submission),
       authenticator_(authenticator),
       metrics_(metrics),
       proven_(peer.proven) {
+  submission_.policy = policy;
   if (authenticator_ != nullptr) keys_.emplace(peer.address, peer.socket);
 }
 

@@ -55,7 +55,7 @@ class ClientSession {
 
   // `authenticator` null: accounts have no keys. All outlive it.
   ClientSession(Submission& submission, Authenticator* authenticator, Metrics& metrics,
-                const Peer& peer);
+                const Peer& peer, DoorPolicy policy = {});
 
   // --- a batch ---
   void begin_reading() { submission_.stamps.begin(); }

@@ -27,8 +27,8 @@ namespace exchange {
 // One client's request batch in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
   PendingRequest(boost::asio::io_context& context, Authenticator* authenticator, Metrics& metrics,
-                 const Peer& peer_)
-      : peer(peer_), session(*this, authenticator, metrics, peer_), executed(context) {}
+                 const Peer& peer_, DoorPolicy door = {})
+      : peer(peer_), session(*this, authenticator, metrics, peer_, door), executed(context) {}
   const Peer peer;
   ClientSession session;
   Event executed;
@@ -40,11 +40,12 @@ class CoreClient final : public CompletionSink {
   // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
   // keys, whose check may take long, half as many of one address.
   CoreClient(boost::asio::io_context& context, const Journal& journal, Metrics& metrics,
-             Authenticator* authenticator, std::size_t executing_max)
+             Authenticator* authenticator, DoorPolicy policy, std::size_t executing_max)
       : context_(context),
         journal_(journal),
         metrics_(metrics),
         authenticator_(authenticator),
+        policy_(policy),
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
@@ -57,7 +58,9 @@ class CoreClient final : public CompletionSink {
   }
   bool attached() const { return core_ != nullptr; }
 
-  PendingRequest pending(const Peer& peer) { return {context_, authenticator_, metrics_, peer}; }
+  PendingRequest pending(const Peer& peer) {
+    return {context_, authenticator_, metrics_, peer, policy_};
+  }
   // Executes a batch, and returns once its outcomes are committed. If nothing was executed, returns
   // the reason as a sentence: the store is unavailable, the server stops or is a standby, or too
   // many requests are under way.
@@ -158,6 +161,7 @@ class CoreClient final : public CompletionSink {
   Metrics& metrics_;
   Core* core_ = nullptr;
   Authenticator* const authenticator_;
+  const DoorPolicy policy_;
   std::shared_ptr<const Health> health_ = std::make_shared<Health>();
   AddressQuota executing_;
   Guarded<State> state_;

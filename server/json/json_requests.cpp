@@ -142,8 +142,7 @@ Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usua
 }
 
 // The account is that of the request.
-Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& limits,
-                   PlaceOrder& order) {
+Problem read_order(const JsonInput& object, Names beside, PlaceOrder& order) {
   Members<PlaceOrder> members;
   if (Problem problem = members.read(object, beside)) return problem;
   if (Problem problem = members.take_side(object)) return problem;
@@ -152,7 +151,6 @@ Problem read_order(const JsonInput& object, Names beside, const ProtocolLimits& 
   const Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
                                     members.texts[place<PlaceOrder>("limit")].has_value());
   if (problem) return problem.code == missing_attribute ? missing_member("limit") : problem;
-  order.symbol_must_exist = limits.refuse_unknown_symbols;
   return members.into(order);
 }
 
@@ -163,8 +161,7 @@ Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRe
   if (list == object.end()) {
     PlaceOrder order;
     order.account = *request.account;
-    if (Problem problem =
-            read_order(object, {"side", "account", "cancel_on_disconnect"}, limits, order))
+    if (Problem problem = read_order(object, {"side", "account", "cancel_on_disconnect"}, order))
       return problem;
     commands.emplace_back(std::move(order));
     return {};
@@ -178,7 +175,7 @@ Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRe
   for (const JsonInput& one : *list) {
     PlaceOrder order;
     order.account = *request.account;
-    problems.push_back(read_order(one, {"side"}, limits, order));
+    problems.push_back(read_order(one, {"side"}, order));
     if (!problems.back()) commands.emplace_back(std::move(order));
   }
   return {};
@@ -374,9 +371,6 @@ struct RequestReader {
       return read_place(object, limits, request, commands);
     else if constexpr (std::is_same_v<AnyCommand, CancelAll>)
       return read_cancel_all(object, request, commands);
-    else if constexpr (std::is_same_v<AnyCommand, QueryOrder>)
-      return read_of_order(object, request, QueryOrder{.of_any_account = limits.open_queries},
-                           commands);
     else
       return read_of_order(object, request, AnyCommand{}, commands);
   }

@@ -16,7 +16,8 @@ Conversation::Conversation(ConnectionLease lease, Submission& submission,
                            Authenticator* authenticator, bool secure)
     : lease_(std::move(lease)),
       session_(limits),
-      client_(submission, authenticator, metrics, {lease_.address(), lease_.descriptor()}),
+      client_(submission, authenticator, metrics, {lease_.address(), lease_.descriptor()},
+              limits.policy()),
       limits_(limits),
       metrics_(metrics),
       secure_(secure) {}

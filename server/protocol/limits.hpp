@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/option.hpp"
+#include "engine/commands.hpp"
 
 namespace exchange {
 
@@ -29,6 +30,7 @@ struct ProtocolLimits {
   bool close_after_reply = false;
   bool open_queries = false;
   bool refuse_unknown_symbols = false;
+  DoorPolicy policy() const { return {refuse_unknown_symbols, open_queries}; }
 };
 template <class Add>
 void add_options(ProtocolLimits& limits, Add add) {

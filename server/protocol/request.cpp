@@ -338,14 +338,13 @@ class Reader {
     if (Problem problem = read_type(type, element.has(place<PlaceOrder>("limit")))) return problem;
     if (Problem problem = content_problem(node)) return problem;
     order.account = *account_;
-    order.symbol_must_exist = limits_.refuse_unknown_symbols;
     return add_command(element, order);
   }
 
   Problem read_query(const pugi::xml_node& node) {
     const RequestElement& element = add<QueryOrder>(node);
     if (Problem problem = order_problem<QueryOrder>(node, element)) return problem;
-    QueryOrder query{.account = *account_, .of_any_account = limits_.open_queries};
+    QueryOrder query{.account = *account_};
     return add_command(element, query);
   }
 

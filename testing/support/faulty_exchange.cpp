@@ -162,7 +162,7 @@ Outcome FaultyExchange::apply_to(CancelOrder& cancel, Timestamp now) {
 }
 
 Outcome FaultyExchange::apply_to(QueryOrder& query, Timestamp now) {
-  query.of_any_account = query.of_any_account || is(Fault::any_account);
+  set_policy({.open_queries = is(Fault::any_account)});
   Outcome outcome = NaiveExchange::apply(query, now);
   auto* const found = std::get_if<Status>(&outcome);
   if (!found) return outcome;

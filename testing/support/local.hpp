@@ -62,7 +62,8 @@ class LocalService {
       if (const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[i]))
         submission.outcomes[i] = outcome_from_tables(
             submission.commands[i], missing->account,
-            store_.read_order(missing->order, executions_to_read(submission.commands[i])));
+            store_.read_order(missing->order, executions_to_read(submission.commands[i])),
+            submission.policy);
   }
   Metrics& metrics() { return metrics_; }
   Exchange& exchange() { return committer_.exchange(); }
@@ -82,7 +83,7 @@ class LocalClient {
       : service_(service),
         limits_(limits),
         session_(limits),
-        client_(submission_, nullptr, service.metrics(), {}) {}
+        client_(submission_, nullptr, service.metrics(), {}, limits.policy()) {}
   // a session keeps the reference
   LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;
 

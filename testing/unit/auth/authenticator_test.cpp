@@ -95,7 +95,7 @@ TEST_CASE("an order is replaced with the key of its account, and with no other")
 TEST_CASE("open queries are open to accounts that have logged in, and to no other") {
   Guard guard;
   Talk talk(guard);
-  talk.limits.open_queries = true;
+  talk.submission.policy.open_queries = true;
   const std::string opened = results(R"(<opened sym="S" amount="1" limit="2" id="1"/>)");
   CHECK(talk.ask(account("1", "first secret")) == created_1);
   CHECK(talk.ask(account("2", "second secret")) == results(R"(<created id="2"/>)"));

@@ -151,12 +151,23 @@ TEST_CASE_METHOD(RefusingWithABook, "an unknown account is refused, whatever it 
 }
 
 TEST_CASE_METHOD(RefusingWithABook,
-                 "a query may be of any account's order if it asks for that, a cancel never") {
+                 "an open query may be of any account's order, and a cancel never") {
   const auto own = query("1", 1);
-  CHECK(apply(QueryOrder{second, 1, true}) == own);
-  CHECK(apply(QueryOrder{first, 1, true}) == own);
-  check_refused(Reason::unknown_account, {QueryOrder{unknown, 1, true}});
-  check_refused(Reason::unknown_order, {QueryOrder{second, 99, true}});
+  const auto ask = [&](const Command& command) {
+    return engine.apply(command, now, {}, {.open_queries = true});
+  };
+  CHECK(ask(QueryOrder{second, 1}) == own);
+  CHECK(ask(QueryOrder{first, 1}) == own);
+  CHECK(ask(QueryOrder{unknown, 1}) == rejected(Reason::unknown_account));
+  CHECK(ask(QueryOrder{second, 99}) == rejected(Reason::unknown_order));
+  CHECK(ask(CancelOrder{second, 1}) == rejected(Reason::unknown_order));
+}
+
+TEST_CASE_METHOD(RefusingWithABook, "a door may refuse orders of symbols that do not exist") {
+  const PlaceOrder order{first, SymbolName("NONE"), Side::buy, Shares::whole(1), Price::whole(1)};
+  CHECK(engine.apply(order, now, {}, {.symbols_must_exist = true}) ==
+        rejected(Reason::unknown_symbol));
+  CHECK(std::holds_alternative<Opened>(apply(order)));
 }
 
 TEST_CASE_METHOD(Refusing, "shares refused to an unknown account do not create the symbol") {

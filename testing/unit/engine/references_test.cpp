@@ -16,7 +16,7 @@ class Referenced : public TwoTraders {
     return apply(CancelOrder{AccountId(account), 0, OrderReference(reference)});
   }
   Outcome query_by(std::string_view account, std::string_view reference) {
-    return apply(QueryOrder{AccountId(account), 0, false, OrderReference(reference)});
+    return apply(QueryOrder{AccountId(account), 0, OrderReference(reference)});
   }
 };
 

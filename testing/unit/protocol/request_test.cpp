@@ -367,16 +367,6 @@ TEST_CASE("a replace names an order and gives its new amount and limit") {
         "error: limit is out of range: must be below 92233720368");
 }
 
-TEST_CASE("queries are of any account's order with --open-queries, cancels and replaces never") {
-  const ProtocolLimits limits{.open_queries = true};
-  CHECK(read("<transactions id='7'><query id='1'/><cancel id='1'/>"
-             "<replace id='1' amount='2' limit='3'/></transactions>",
-             limits) ==
-        Lines{"query [1]: QueryOrder(account 7, order 1, of_any_account true)",
-              "cancel [1]: CancelOrder(account 7, order 1)",
-              "replace [1] - [2] [3]: ReplaceOrder(account 7, order 1, shares 2, limit 3)"});
-}
-
 TEST_CASE("transactions without a usable account are an error for each child") {
   const std::string children =
       "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel sym='A'/>"
