@@ -65,7 +65,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   LookAhead ahead(exchange_, commands_);
   std::size_t at = 0;
   CommandCounts counts;
-  const Exchange::TermCancels before = exchange_.term_cancels();
+  const TermCancels before = exchange_.term_cancels();
   std::size_t applied = 0;
   for (std::size_t executions_of_all = 0;
        applied < submissions.size() && executions_of_all <= limits_.executions_held_max;
@@ -95,7 +95,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     executions_of_all += executions;
   }
   counts.move_to(metrics_);
-  const Exchange::TermCancels& after = exchange_.term_cancels();
+  const TermCancels& after = exchange_.term_cancels();
   Metrics::add(metrics_.canceled_orders[CancelCause::immediate],
                after.immediate - before.immediate);
   Metrics::add(metrics_.canceled_orders[CancelCause::stp], after.self_trade - before.self_trade);

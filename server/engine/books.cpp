@@ -265,4 +265,28 @@ const char* Books::check_level(std::uint32_t index, SymbolNumber number, Side le
   return violation;
 }
 
+bool Books::can_execute(const PlaceOrder& placed, AccountNumber account, SymbolNumber symbol,
+                        Shares missing, SelfTrade self_trade) const {
+  if (symbol == no_index) return false;
+  const Side maker_side = opposite(placed.side);
+  const std::int64_t worst = worst_rank(maker_side, placed.limit);
+  unsigned reach = fill_or_kill_reach;
+  const auto take = [&](Int128 units) {
+    missing -= units < missing.units() ? Shares::from_units(std::int64_t(units)) : missing;
+    return missing > Shares() && --reach > 0;
+  };
+  this->side(symbol, maker_side).for_each_while([&](std::int64_t level_rank, std::uint32_t level) {
+    if (level_rank < worst) return false;
+    if (levels_[level].orders == 0) return true;  // no price of its reach
+    if (self_trade == SelfTrade::allowed) return take(levels_[level].shares_units);
+    for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next) {
+      const bool own = orders_[at].account == account;
+      if (own && self_trade == SelfTrade::cancel_taking) return false;
+      if (!take(own ? 0 : orders_[at].open.units())) return false;
+    }
+    return true;
+  });
+  return missing == Shares();
+}
+
 }  // namespace exchange

@@ -4,14 +4,11 @@
 // money: Exchange decides what is executed and what is paid. Orders, levels and executions have
 // indices, which stay the same while these are in memory; no_index is none.
 // Invariants:
-// 1. An open order is in exactly one level, of its symbol, side and limit; in a level, orders
-// follow
-//    each other by place.
-// 2. A level's shares and orders are those of its list. A level without orders is not the best.
-// 3. At most one of open and canceled is above zero; a closed order is in no level and never
-// changes
-//    again.
-// 4. An execution is in the lists of both its orders, as long as one of them is in memory.
+// 1. An open order is in exactly one level, of its symbol, side and limit.
+// 2. In a level, orders follow each other by place.
+// 3. A level's shares and orders are those of its list. The best level has orders.
+// 4. Of open and canceled, one at most is above zero. A closed order is in no level.
+// 5. An execution is in the lists of both its orders, until these leave memory.
 // Owner: Exchange. Thread: that of the Exchange.
 
 #include <algorithm>
@@ -27,6 +24,10 @@
 #include "engine/rows.hpp"
 
 namespace exchange {
+
+// A fill-or-kill order reaches so many prices, or orders where it may not trade with its own
+// account (E3, E16): else one that cannot be filled would cost a walk through the whole book.
+inline constexpr unsigned fill_or_kill_reach = 1'000;
 
 // The number of orders that have closed since the start of the process.
 using ClosedMark = std::uint64_t;
@@ -115,6 +116,10 @@ class Books {
   }
 
   void add_symbol() { symbols_.emplace_back(); }
+  // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
+  // reaches, and where `self_trade` lets the account trade (E3, E5, E16).
+  bool can_execute(const PlaceOrder& placed, AccountNumber account, SymbolNumber symbol,
+                   Shares missing, SelfTrade self_trade) const;
   // In no book yet, and without executions. The id must be new.
   std::uint32_t add(OrderId id, AccountNumber account, SymbolNumber symbol,
                     const PlaceOrder& placed, Timestamp now) {

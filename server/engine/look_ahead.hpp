@@ -35,19 +35,26 @@ class LookAhead {
     return located_[at_++ % located_.size()];
   }
 
+  // The stages, for a program that runs them by itself; none changes anything.
+  static void prefetch_lookups(const ExchangeState& state, const Command& command);
+  static void locate(const ExchangeState& state, const Command& command, Located& located);
+  static void prefetch_neighbours(const ExchangeState& state, const Located& located);
+  static void prefetch_maker(const ExchangeState& state, const Located& located);
+
  private:
   static constexpr std::size_t step = 8;
 
   void advance() {
+    const ExchangeState& state = exchange_.state();
     for (; touched_ < ahead(5); ++touched_) touch(*commands_[touched_]);
     if (!looks_up_) return;
-    for (; looked_up_ < ahead(4); ++looked_up_) exchange_.prefetch_lookups(*commands_[looked_up_]);
+    for (; looked_up_ < ahead(4); ++looked_up_) prefetch_lookups(state, *commands_[looked_up_]);
     for (; found_ < ahead(3); ++found_)
-      exchange_.locate(*commands_[found_], located_[found_ % located_.size()]);
+      locate(state, *commands_[found_], located_[found_ % located_.size()]);
     for (; neighbours_ < ahead(2); ++neighbours_)
-      exchange_.prefetch_neighbours(located_[neighbours_ % located_.size()]);
+      prefetch_neighbours(state, located_[neighbours_ % located_.size()]);
     for (; makers_ < ahead(1); ++makers_)
-      exchange_.prefetch_maker(located_[makers_ % located_.size()]);
+      prefetch_maker(state, located_[makers_ % located_.size()]);
   }
   std::size_t ahead(std::size_t steps) const {
     return std::min(at_ + steps * step, commands_.size());

@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "engine/exchange.hpp"
+#include "engine/look_ahead.hpp"
 
 extern "C" {
 
@@ -85,7 +86,7 @@ class Adapter {
       place_[int(side)] = PlaceOrder(account, symbol, side);
       cancel_[int(side)].account = replace_[int(side)].account = account;
       replace_[int(side)].side = side;
-      exchange_.locate(place_[int(side)], located_[int(side)]);
+      LookAhead::locate(exchange_.state(), place_[int(side)], located_[int(side)]);
     }
     exchange_.take_pages_from(pages_);
     names_.resize(ids_expected);

@@ -299,12 +299,13 @@ TEST_CASE("locating and prefetching change nothing") {
     const Totals totals = engine.totals();
     const auto state = state_of(engine);
     const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
-    engine.prefetch_lookups(command);
+    const ExchangeState& looked_at = engine.state();
+    LookAhead::prefetch_lookups(looked_at, command);
     Located located;
-    engine.locate(command, located);
-    engine.prefetch_neighbours(located);
-    engine.prefetch_maker(located);
-    engine.prefetch_neighbours({});
+    LookAhead::locate(looked_at, command, located);
+    LookAhead::prefetch_neighbours(looked_at, located);
+    LookAhead::prefetch_maker(looked_at, located);
+    LookAhead::prefetch_neighbours(looked_at, {});
     REQUIRE(engine.totals() == totals);
     REQUIRE(state_of(engine) == state);
     REQUIRE(engine.changed_rows() == rows);

@@ -1,16 +1,15 @@
-// The rules of symbols, halts and auctions (docs/protocol.md, I1 to I9 and A1 to A8).
+#include "engine/trading_day.hpp"
 
 #include <algorithm>
 
 #include "engine/auction.hpp"
-#include "engine/exchange.hpp"
 #include "engine/given_rules.hpp"
 
 namespace exchange {
 
 // --- the rules of an order
 
-Price Exchange::band_limit(const Ledger::Symbol& symbol, Side side) {
+Price TradingDay::band_limit(const Ledger::Symbol& symbol, Side side) {
   const Price band = symbol.instrument.band, last = symbol.last_price;
   if (band == Price() || last == Price()) return {};
   if (side == Side::sell)
@@ -19,14 +18,15 @@ Price Exchange::band_limit(const Ledger::Symbol& symbol, Side side) {
   return Price::from_units(last.units() + std::min(band.units(), room));
 }
 
-bool Exchange::is_beyond_band(const Ledger::Symbol& symbol, Side side, Price limit) {
+bool TradingDay::is_beyond_band(const Ledger::Symbol& symbol, Side side, Price limit) {
   const Price furthest = band_limit(symbol, side);
   if (furthest == Price() || limit == Price()) return false;
   return side == Side::buy ? limit > furthest : limit < furthest;
 }
 
 template <class OfOrder>
-std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol& symbol, const OfOrder& order) {
+std::optional<Rejected> TradingDay::check_rules(const Ledger::Symbol& symbol,
+                                                const OfOrder& order) {
   const Instrument& rules = symbol.instrument;
   const auto refused = [](Reason reason, auto number) {
     return Rejected{reason, std::uint64_t(number.units())};
@@ -58,22 +58,23 @@ std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol& symbol, cons
                    band_limit(symbol, order.side));
   return {};
 }
-template std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol&, const PlaceOrder&);
-template std::optional<Rejected> Exchange::check_rules(const Ledger::Symbol&, const ReplaceOrder&);
+template std::optional<Rejected> TradingDay::check_rules(const Ledger::Symbol&, const PlaceOrder&);
+template std::optional<Rejected> TradingDay::check_rules(const Ledger::Symbol&,
+                                                         const ReplaceOrder&);
 
-void Exchange::collect(SymbolNumber number, Timestamp now) {
-  Instrument rules = ledger_.symbol(number).instrument;
+void TradingDay::collect(SymbolNumber number, Timestamp now) {
+  Instrument rules = state_.ledger.symbol(number).instrument;
   if (collects(rules.trading)) return;
   rules.trading = Trading::volatility;
-  ledger_.set_instrument(number, rules, now, changes_);
-  update_digest(now, Digested::volatility_auction, number, 0);
+  state_.ledger.set_instrument(number, rules, now, state_.changes);
+  state_.update_digest(now, Digested::volatility_auction, number, 0);
 }
 
 // --- changing them
 
-std::optional<Rejected> Exchange::check_change(SymbolNumber number,
-                                               const SetInstrument& command) const {
-  const Instrument& before = ledger_.symbol(number).instrument;
+std::optional<Rejected> TradingDay::check_change(SymbolNumber number,
+                                                 const SetInstrument& command) const {
+  const Instrument& before = state_.ledger.symbol(number).instrument;
   const Instrument after = with_given(before, command);
   if (after.price_max > Price() && after.price_min > after.price_max)
     return Rejected{Reason::inverted_prices};
@@ -83,10 +84,10 @@ std::optional<Rejected> Exchange::check_change(SymbolNumber number,
   return {};
 }
 
-Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
-  SymbolNumber first = 0, last = SymbolNumber(ledger_.symbols());
+Outcome TradingDay::apply(const SetInstrument& command, Timestamp now) {
+  SymbolNumber first = 0, last = SymbolNumber(state_.ledger.symbols());
   if (command.symbol) {
-    first = ledger_.find(*command.symbol);
+    first = state_.ledger.find(*command.symbol);
     if (first == no_index) return Rejected{Reason::unknown_symbol};
     last = first + 1;
   } else if (last == 0) {
@@ -97,23 +98,25 @@ Outcome Exchange::apply(const SetInstrument& command, Timestamp now) {
   Outcome outcome = Created{};
   for (SymbolNumber number = first; number < last; ++number)
     outcome = set_instrument(number, command, now);
-  update_digest(now, Digested::instruments_set, first, last);
+  state_.update_digest(now, Digested::instruments_set, first, last);
   return command.symbol ? outcome : Created{};
 }
 
-Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& command, Timestamp now) {
-  const Instrument before = ledger_.symbol(number).instrument, after = with_given(before, command);
+Outcome TradingDay::set_instrument(SymbolNumber number, const SetInstrument& command,
+                                   Timestamp now) {
+  const Instrument before = state_.ledger.symbol(number).instrument,
+                   after = with_given(before, command);
   std::optional<Uncrossed> executed;
   if (after.trading == Trading::open && before.trading != Trading::open)
     executed = uncross(number, now);
   if (collects(before.trading) && !collects(after.trading)) cancel_market_orders(number, now);
-  ledger_.set_instrument(number, after, now, changes_);
+  state_.ledger.set_instrument(number, after, now, state_.changes);
   for_each_member<Instrument>([&](auto rule) {
     const auto value = after.*rule.pointer;
     if constexpr (std::is_enum_v<std::remove_const_t<decltype(value)>>)
-      update_digest(now, Digested::instrument_rule, number, std::uint64_t(value));
+      state_.update_digest(now, Digested::instrument_rule, number, std::uint64_t(value));
     else
-      update_digest(now, Digested::instrument_rule, number, std::uint64_t(value.units()));
+      state_.update_digest(now, Digested::instrument_rule, number, std::uint64_t(value.units()));
   });
   if (executed) return *executed;
   return Created{};
@@ -121,18 +124,19 @@ Outcome Exchange::set_instrument(SymbolNumber number, const SetInstrument& comma
 
 // --- auctions
 
-std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
-  const PriceIndex &bids = books_.side(number, Side::buy), &asks = books_.side(number, Side::sell);
+std::optional<Uncrossed> TradingDay::uncross(SymbolNumber number, Timestamp now) {
+  const PriceIndex &bids = state_.books.side(number, Side::buy),
+                   &asks = state_.books.side(number, Side::sell);
   if (bids.empty() || asks.empty() || bids.best_rank() < -asks.best_rank()) return {};
   std::vector<AuctionLevel> levels[2];
   for (const Side side : {Side::buy, Side::sell})
-    books_.side(number, side).for_each([&](std::uint32_t at) {
-      const Level& level = books_.level(at);
+    state_.books.side(number, side).for_each([&](std::uint32_t at) {
+      const Books::Level& level = state_.books.level(at);
       if (level.orders > 0) levels[int(side)].push_back({level.price, level.shares_units});
     });
-  const Price market_buys_max = ledger_.symbol(number).instrument.price_max;
-  const auto price = auction_price(levels[0], levels[1], auction_reference(ledger_.symbol(number)),
-                                   market_buys_max);
+  const Price market_buys_max = state_.ledger.symbol(number).instrument.price_max;
+  const auto price = auction_price(
+      levels[0], levels[1], auction_reference(state_.ledger.symbol(number)), market_buys_max);
   if (!price) return {};
   const Shares executed = Shares::from_units(std::int64_t(price->shares_units));
   // an order that rested before there was a highest price may be above it
@@ -140,7 +144,7 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
   const auto best_bid = [&] {
     std::uint32_t best = no_index;
     bids.for_each_while([&](std::int64_t, std::uint32_t at) {
-      const Level& level = books_.level(at);
+      const Books::Level& level = state_.books.level(at);
       if (level.orders == 0 || (without_market_buys && level.price == Price())) return true;
       best = at;
       return false;
@@ -148,35 +152,36 @@ std::optional<Uncrossed> Exchange::uncross(SymbolNumber number, Timestamp now) {
     return best;
   };
   for (Shares left = executed; left > Shares();) {
-    const std::uint32_t buy_index = books_.level(best_bid()).first,
-                        sell_index = books_.level(asks.best_level()).first;
-    Order &buy = books_.order(buy_index), &sell = books_.order(sell_index);
+    const std::uint32_t buy_index = state_.books.level(best_bid()).first,
+                        sell_index = state_.books.level(asks.best_level()).first;
+    Books::Order &buy = state_.books.order(buy_index), &sell = state_.books.order(sell_index);
     const Shares shares = std::min(buy.open, sell.open);
     left -= shares;
     for (const std::uint32_t index : {buy_index, sell_index}) {
-      mark_order(index);
-      books_.level(books_.order(index).level).shares_units -= shares.units();
+      state_.mark_order(index);
+      state_.books.level(state_.books.order(index).level).shares_units -= shares.units();
     }
     // as if the younger one had arrived, and met the other
-    Order &taker = buy.place > sell.place ? buy : sell,
-          &maker = buy.place > sell.place ? sell : buy;
-    execute(taker, maker, shares, price->price, now);
-    close_if_executed(buy_index);
-    close_if_executed(sell_index);
+    Books::Order &taker = buy.place > sell.place ? buy : sell,
+                 &maker = buy.place > sell.place ? sell : buy;
+    settlement().execute(taker, maker, shares, price->price, now);
+    settlement().close_if_executed(buy_index);
+    settlement().close_if_executed(sell_index);
   }
   return Uncrossed{price->price, executed};
 }
 
-Price Exchange::auction_reference(const Ledger::Symbol& symbol) {
+Price TradingDay::auction_reference(const Ledger::Symbol& symbol) {
   return allows(symbol.instrument, symbol.last_price) ? symbol.last_price : Price();
 }
 
-void Exchange::cancel_market_orders(SymbolNumber number, Timestamp now) {
+void TradingDay::cancel_market_orders(SymbolNumber number, Timestamp now) {
   for (const Side side : {Side::buy, Side::sell}) {
-    const PriceIndex& levels = books_.side(number, side);
-    while (!levels.empty() && books_.level(levels.best_level()).price == Price()) {
-      cancel_resting(books_.level(levels.best_level()).first, now, EventKind::canceled_immediate);
-      ++term_cancels_.immediate;
+    const PriceIndex& levels = state_.books.side(number, side);
+    while (!levels.empty() && state_.books.level(levels.best_level()).price == Price()) {
+      settlement().cancel_resting(state_.books.level(levels.best_level()).first, now,
+                                  EventKind::canceled_immediate);
+      ++state_.term_cancels.immediate;
     }
   }
 }
