@@ -27,6 +27,12 @@ def text_of(*patterns):
     return "\n".join(path.read_text(errors="replace") for path in tracked(*patterns))
 
 
+def built_programs():
+    lists = text_of("*CMakeLists.txt")
+    built = set(re.findall(r"(?:add_executable|add_test_binary)\(\s*([\w-]+)", lists))
+    return built | {f"replay_{path.stem}" for path in (ROOT / "testing/fuzz").glob("*.cpp")}
+
+
 def anchors(page):
     """The ids that GitHub gives to headings, and those written by hand."""
     text = page.read_text()
@@ -105,10 +111,7 @@ class Documents(unittest.TestCase):
         self.check(lambda text: PATH.findall(re.sub(r"\]\([^)]*\)|https?://\S+", "", text)), exists)
 
     def test_programs_are_built(self):
-        lists = text_of("*CMakeLists.txt")
-        built = set(re.findall(r"(?:add_executable|add_test_binary)\(\s*([\w-]+)", lists))
-        built |= {f"replay_{path.stem}" for path in (ROOT / "testing/fuzz").glob("*.cpp")}
-        self.check(PROGRAM.findall, lambda page, name: name in built)
+        self.check(PROGRAM.findall, lambda page, name: name in built_programs())
 
     def test_test_cases_exist(self):
         macro = r'TEST_CASE(?:_METHOD)?\((?:\s*\w+,)?\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -119,6 +122,23 @@ class Documents(unittest.TestCase):
             return all(fnmatch.filter(names, pattern) for pattern in wanted[1].split(","))
 
         self.check(TEST_CASE.findall, exists)
+
+    def test_names_in_checklists_are_in_the_tree(self):
+        """Files, functions, types and programs in backquotes; a made-up file is in /tmp."""
+        text = self.pages[ROOT / "CONTRIBUTING.md"].partition("\n## Checklists\n")[2]
+        files = {path.name for path in tracked("*")}
+        words = set(re.findall(r"\w+", text_of("*.cpp", "*.hpp", "*.py", "*.go", "*CMakeLists.txt")))
+        words |= {"ctest", "DEFAULT"} | built_programs()
+        quoted = re.findall(r"`([^`]+)`", text)
+        self.assertGreater(len(quoted), 100)
+        missing = set()
+        for name in re.findall(r"(?<![\w./-])[A-Za-z_][\w./]*\w", "\n".join(quoted)):
+            if re.search(r"\.(cpp|go|hpp|json|md|py|sql|toml)$", name):
+                if name.rpartition("/")[2] not in files:
+                    missing.add(name)
+            elif "/" not in name:  # paths have their own test
+                missing |= {word for word in re.findall(r"\w+", name) if word not in words}
+        self.assertEqual(set(), missing)
 
     def test_variables_are_read(self):
         sources = text_of("*.cpp", "*.hpp", "*.py", "*.sh", "*.yml", "*.txt", "*Dockerfile", "*run")
