@@ -127,7 +127,9 @@ class Documents(unittest.TestCase):
         """Files, functions, types and programs in backquotes; a made-up file is in /tmp."""
         text = self.pages[ROOT / "CONTRIBUTING.md"].partition("\n## Checklists\n")[2]
         files = {path.name for path in tracked("*")}
-        words = set(re.findall(r"\w+", text_of("*.cpp", "*.hpp", "*.py", "*.go", "*CMakeLists.txt")))
+        words = set(
+            re.findall(r"\w+", text_of("*.cpp", "*.hpp", "*.py", "*.go", "*CMakeLists.txt"))
+        )
         words |= {"ctest", "DEFAULT"} | built_programs()
         quoted = re.findall(r"`([^`]+)`", text)
         self.assertGreater(len(quoted), 100)
