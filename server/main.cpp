@@ -22,6 +22,7 @@
 #include "auth/scrypt.hpp"
 #include "base/fail_point.hpp"
 #include "base/key_file.hpp"
+#include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/outage_reasons.hpp"
 #include "base/process.hpp"
@@ -40,7 +41,7 @@ constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
 constexpr auto close_day_time_max = std::chrono::milliseconds(30'000);
 
 [[noreturn]] void die(const std::string& why) {
-  spdlog::critical("{}", why);
+  log_critical("{}", why);
   spdlog::default_logger()->flush();
   ::_exit(1);
 }
@@ -102,8 +103,8 @@ void arm_fail_points_of_environment() {
   const char* text = std::getenv("EXCHANGE_FAIL_POINT");
   if (text == nullptr || *text == '\0') return;
   arm_fail_points(text);
-  spdlog::critical(
-      "FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
+  log_critical("FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only",
+               text);
 }
 
 // Returns false if another server is active, and this one is to be its standby. A server that has
@@ -126,7 +127,7 @@ bool open_store(Store& store, const Options& options, bool is_first) {
       if (Clock::now() > deadline || stop_requested())
         throw std::runtime_error("cannot open the store: " + std::string(error.what()));
       if (reasons.is_new(error.what()))
-        spdlog::warn("the store is unavailable, trying again: {}", error.what());
+        log_warning("the store is unavailable, trying again: {}", error.what());
       std::this_thread::sleep_for(std::chrono::seconds(1));
     }
   }
@@ -136,15 +137,15 @@ template <class File>
 void read_again(const char* what, File* file) try {
   if (file == nullptr) return;
   file->reload();
-  spdlog::info("the {} was read again", what);
+  log_info("the {} was read again", what);
 } catch (const std::exception& error) {
-  spdlog::error("the {} was not read again: {}", what, error.what());
+  log_error("the {} was not read again: {}", what, error.what());
 }
 
 // On SIGHUP: files that were changed; with what cannot be used the server goes on as it was.
 void reload(Server& server) {
   if (server.certificate() == nullptr && server.scheduler() == nullptr)
-    spdlog::warn(
+    log_warning(
         "SIGHUP has no effect: it reads the files of --tls-cert and --timetable again, and there "
         "are none");
   read_again("certificate", server.certificate());
@@ -165,8 +166,8 @@ OperatorKey read_operator_key(const AuthLimits& limits) {
   if (!is_key(file.key))
     throw std::invalid_argument("--operator-key-file: a key has 8 to 128 bytes");
   if (file.others_can_read)
-    spdlog::warn("the operator's key can be read by every user of this machine: chmod 600 {}",
-                 limits.operator_key_file);
+    log_warning("the operator's key can be read by every user of this machine: chmod 600 {}",
+                limits.operator_key_file);
   OperatorKey key{.hash = hash_key(file.key, cost_for(file.key, limits.scrypt_log2_n))};
   key.proof = make_proof(operator_id, key.hash, file.key);
   OPENSSL_cleanse(file.key.data(), file.key.size());
@@ -180,7 +181,7 @@ void check_port(const NetOptions& options) try {
   listen(context, listening(options, options.port));
 } catch (const std::system_error& error) {
   if (error.code() != std::errc::address_in_use) throw;
-  spdlog::warn("{}; this server needs it when it takes over", error.what());
+  log_warning("{}; this server needs it when it takes over", error.what());
 }
 
 // Keeps its ports from programs that ask for any free one as long as the process lives, also
@@ -211,17 +212,17 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
     const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
     if (signal == SIGHUP) reload(server);
     if (is_stop(signal)) {
-      spdlog::info("stopping on signal {}", signal);
+      log_info("stopping on signal {}", signal);
       return false;
     }
     try {
       const bool active = server.follow();
-      if (reasons.clear()) spdlog::warn("the store is available again");
+      if (reasons.clear()) log_warning("the store is available again");
       available = true;
       if (active) return true;
     } catch (const StoreUnavailable& error) {
       if (reasons.is_new(error.what()))
-        spdlog::error("the store is unavailable, trying again: {}", error.what());
+        log_error("the store is unavailable, trying again: {}", error.what());
       available = false;
     }
   }
@@ -229,7 +230,7 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
 
 // Instead of stopping. The store is then closed as this day, or what it was.
 void close_day(Server& server, NewDay& new_day, const std::string& day) {
-  spdlog::info("closing the store as the day {}", day);
+  log_info("closing the store as the day {}", day);
   end_if_stop_takes_longer_than(close_day_time_max);
   try {
     server.close_day(day);
@@ -237,7 +238,7 @@ void close_day(Server& server, NewDay& new_day, const std::string& day) {
   } catch (const StoreFenced&) {
     throw;
   } catch (const std::runtime_error& error) {  // StoreCorrupt too: PostgreSQL may lack rights
-    spdlog::error("the day {} is not closed: {}", day, error.what());
+    log_error("the day {} is not closed: {}", day, error.what());
     new_day.failed(error.what());
   }
   set_stop_timer({});
@@ -267,14 +268,14 @@ bool serve(Options& options, const sigset_t& signals,
   Metrics metrics;
   ports.reserve_http(options);
   Server server(options, {*store, system_clock(), metrics, keys, &new_day}, die);
-  if (options.http_port) spdlog::info("HTTP on port {}", server.http_port());
+  if (options.http_port) log_info("HTTP on port {}", server.http_port());
   const std::string http_port =
       options.http_port ? " http-port=" + std::to_string(server.http_port()) : "";
 
   // 3. The store, and from it the exchange; while another server is active, follow that one.
   const bool active = open_store(*store, options, is_first);
   if (store_kind(options.store) == StoreKind::memory)
-    spdlog::warn("memory store: everything is lost when this process ends");
+    log_warning("memory store: everything is lost when this process ends");
   if (!active) store->journal().keep_from(store->tables().projected_batch());
   server.load();
   if (!active) {
@@ -300,7 +301,7 @@ bool serve(Options& options, const sigset_t& signals,
       return true;
     }
   }
-  spdlog::info("stopping on signal {}", signal);
+  log_info("stopping on signal {}", signal);
   if (signal == SIGUSR2) server.leave_projection();
   end_if_stop_takes_longer_than(stop_time_max);
   return false;
@@ -323,7 +324,7 @@ int run(Options options) {
   if (options.auth.required)
     operator_key = read_operator_key(options.auth);
   else if (!options.auth.operator_key_file.empty())
-    spdlog::warn("--operator-key-file has no effect without --auth: every client may create");
+    log_warning("--operator-key-file has no effect without --auth: every client may create");
 
   NewDay new_day([] { ::kill(::getpid(), new_day_signal()); });
   ReservedPorts ports;

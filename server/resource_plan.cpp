@@ -1,6 +1,6 @@
 #include "resource_plan.hpp"
+#include "base/log.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -81,8 +81,8 @@ void plan_descriptors(Options& options) {
                                 std::to_string(own + clients_min) +
                                 " are needed; raise it (ulimit -n, LimitNOFILE= of systemd)");
   if (all - own >= options.net.limits.connections_max) return;
-  spdlog::warn("the limit of {} file descriptors allows {} connections, not {}", all, all - own,
-               options.net.limits.connections_max);
+  log_warning("the limit of {} file descriptors allows {} connections, not {}", all, all - own,
+              options.net.limits.connections_max);
   options.net.limits.connections_max = all - own;
 }
 

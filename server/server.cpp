@@ -1,11 +1,10 @@
 #include "server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <ctime>
 #include <random>
 
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 #include "store/kept_days.hpp"
 #include "store/store_url.hpp"
 #include "timetable/time_zone.hpp"
@@ -66,10 +65,10 @@ void Server::load() {
   recovered_ = std::make_unique<Recovered>(recover(store_, std::random_device()()));
   Recovered& recovered = *recovered_;
   recovered.exchange.take_pages_from(spare_pages_);
-  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
-               store_kind(options_.store) == StoreKind::memory ? "memory store" : store_.describe(),
-               recovered.exchange.accounts(), recovered.exchange.open_orders(),
-               recovered.last_batch, recovered.batches_replayed);
+  log_info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
+           store_kind(options_.store) == StoreKind::memory ? "memory store" : store_.describe(),
+           recovered.exchange.accounts(), recovered.exchange.open_orders(), recovered.last_batch,
+           recovered.batches_replayed);
   if (http_) {
     view_ = std::make_unique<MarketView>(options_.http.trades_kept_max,
                                          options_.http.trades_in_all_max, std::random_device()());
@@ -104,11 +103,10 @@ bool Server::follow() {
   if (options_.auth.required) change_logins(standby_->take_logins());
   if (!active) return false;
   if (standby_->was_handed_over())
-    spdlog::info("no other server is active: this one takes over at batch {}",
-                 standby_->last_batch());
+    log_info("no other server is active: this one takes over at batch {}", standby_->last_batch());
   else
-    spdlog::warn("the active server was lost: this one takes over at batch {}",
-                 standby_->last_batch());
+    log_warning("the active server was lost: this one takes over at batch {}",
+                standby_->last_batch());
   *recovered_ = standby_->take();
   return true;
 }
@@ -154,7 +152,7 @@ bool Server::end() {
   if (transport_) transport_->stop();
   const bool served = core_ != nullptr;
   core_.reset();  // all outlive it: it may be inside of one of their sinks
-  spdlog::info("stopped");
+  log_info("stopped");
   return served;
 }
 

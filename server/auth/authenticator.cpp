@@ -4,7 +4,6 @@
 #include <openssl/rand.h>
 #include <poll.h>
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "auth/generated_key.hpp"
 #include "auth/scrypt.hpp"
 #include "base/ensure.hpp"
+#include "base/log.hpp"
 #include "engine/login_change.hpp"
 #include "metrics/stages.hpp"
 
@@ -253,7 +253,7 @@ void Authenticator::work(Job job) {
     done = goes_on && is_checked(check);
     if (goes_on && !done && enqueue(job)) return;
   } catch (const std::exception& error) {  // no memory
-    spdlog::error("a key could not be checked: {}", error.what());
+    log_error("a key could not be checked: {}", error.what());
   }
   job.share = {};  // first: the connection may check its next keys at once
   if (done)
@@ -275,7 +275,7 @@ bool Authenticator::hash_one(Job& job) try {
   if (!steps_back && !check_without_hash(check, Lookup::always)) check_next(check);
   return true;
 } catch (const std::exception& error) {  // no memory
-  spdlog::error("a key could not be hashed: {}", error.what());
+  log_error("a key could not be hashed: {}", error.what());
   return false;
 }
 

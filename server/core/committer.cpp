@@ -1,9 +1,8 @@
 #include "core/committer.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "base/outage_reasons.hpp"
 #include "engine/look_ahead.hpp"
 
@@ -35,12 +34,12 @@ Timestamp Committer::next_time() {
   if (is_behind != clock_is_behind_) {
     clock_is_behind_ = is_behind;
     if (is_behind)
-      spdlog::warn(
+      log_warning(
           "the system clock is {} s behind the newest time in the journal: new orders and "
           "executions get that time until the clock has caught up; is the clock right?",
           behind_us / second_us);
     else
-      spdlog::warn("the system clock has caught up with the newest time in the journal");
+      log_warning("the system clock has caught up with the newest time in the journal");
   }
   Metrics::set(metrics_.clock_behind_s, std::uint64_t(behind_us / second_us));
   return std::max(now, last);
@@ -128,8 +127,8 @@ void Committer::commit_until_certain(std::string_view payload) {
       Metrics::add(metrics_.store_failures);
       health_->set_store_available(false);
       if (reasons.is_new(error.what()))
-        spdlog::error("the store is unavailable; replies wait until it is available again: {}",
-                      error.what());
+        log_error("the store is unavailable; replies wait until it is available again: {}",
+                  error.what());
       if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);
       // The first retry does not pause: a standby server takes over from one that stays away.
       if (in_doubt) clock_.pause(limits_.store_retry_ms);
@@ -137,7 +136,7 @@ void Committer::commit_until_certain(std::string_view payload) {
     }
   }
   health_->end_store_call();
-  if (health_->set_store_available(true)) spdlog::warn("the store is available again");
+  if (health_->set_store_available(true)) log_warning("the store is available again");
   if (payload.empty()) return;
   last_batch_ = batch;
   Metrics::add(metrics_.batches_committed);

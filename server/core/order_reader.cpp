@@ -1,10 +1,9 @@
 #include "core/order_reader.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.hpp"
 #include "base/outage_reasons.hpp"
 
 namespace exchange {
@@ -203,7 +202,7 @@ auto OrderReader::with_retries(const char* what, Read read) -> decltype(read()) 
       health_.end_read(false);
       Metrics::add(metrics_.store_failures);
       if (reasons.is_new(error.what()))
-        spdlog::error("reading {} failed, trying again: {}", what, error.what());
+        log_error("reading {} failed, trying again: {}", what, error.what());
       if (queue_.with([](Queue& queue) { return queue.stopping; })) throw;
       clock_.pause(limits_.store_retry_ms);
     }

@@ -1,11 +1,10 @@
 #include "core/projector.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 #include "base/outage_reasons.hpp"
 
 namespace exchange {
@@ -147,7 +146,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
     } catch (const StoreUnavailable& error) {  // a projection is idempotent
       Metrics::add(metrics_.store_failures);
       if (reasons.is_new(error.what()))
-        spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
+        log_error("projection of batch {} failed, trying again: {}", batch, error.what());
       clock_.pause(limits_.store_retry_ms);
     }
   }
@@ -168,7 +167,7 @@ void Projector::prune(BatchNumber batch) {
     fail_point<StoreUnavailable>("prune.after");
     pruned_ = through;
   } catch (const StoreUnavailable& error) {  // the next pruning deletes them
-    spdlog::warn("pruning the journal failed: {}", error.what());
+    log_warning("pruning the journal failed: {}", error.what());
   }
 }
 

@@ -1,9 +1,8 @@
 #include "days/day_desk.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "days/day_json.hpp"
 
 namespace exchange {
@@ -25,7 +24,7 @@ DayAnswer unknown_symbol(const SymbolName& symbol) {
 
 // Its text names hosts and users of the database: that is for the log.
 DayAnswer unavailable(const StoreUnavailable& error) {
-  spdlog::warn("closed days cannot be read now: {}", error.what());
+  log_warning("closed days cannot be read now: {}", error.what());
   return {http::status::service_unavailable, "the store is unavailable"};
 }
 
@@ -53,7 +52,7 @@ DayAnswer DayDesk::answer(const std::string& day, Make make) try {
   close();
   return {http::status::conflict, "the day " + day + " cannot be replayed: " + error.what()};
 } catch (const StoreCorrupt& error) {
-  spdlog::error("the day {} cannot be replayed: {}", day, error.what());
+  log_error("the day {} cannot be replayed: {}", day, error.what());
   close();
   return {http::status::conflict, "the day " + day + " is damaged: " + error.what()};
 } catch (const StoreFenced& error) {

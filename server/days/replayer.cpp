@@ -1,10 +1,9 @@
 #include "days/replayer.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/post.hpp>
 #include <chrono>
 
+#include "base/log.hpp"
 #include "gateway/event.hpp"
 
 namespace exchange {
@@ -30,7 +29,7 @@ Replayer::Replayer(MakeDays make_days, const ReplayLimits& limits)
       limits_(limits),
       waiting_(limits.requests_max, per_address_max(0, limits.requests_max)),
       on_fatal_([](const std::string& problem) {
-        spdlog::error("closed days cannot be replayed until a restart: {}", problem);
+        log_error("closed days cannot be replayed until a restart: {}", problem);
       }),
       thread_(start_thread(
           "replay", on_fatal_, [this] { run(); }, Priority::least)) {}
@@ -103,7 +102,7 @@ DayAnswer Replayer::work(const Job& job) try {
   return unavailable(stopping_sentence);
 } catch (const std::exception& error) {  // no memory
   desk_.reset();
-  spdlog::error("a closed day could not be replayed: {}", error.what());
+  log_error("a closed day could not be replayed: {}", error.what());
   return unavailable("the day could not be replayed now");
 }
 

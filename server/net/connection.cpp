@@ -1,6 +1,5 @@
 #include "net/connection.hpp"
-
-#include <spdlog/spdlog.h>
+#include "base/log.hpp"
 
 #include <boost/asio/write.hpp>
 #include <coroutine>
@@ -118,7 +117,7 @@ Detached serve(std::unique_ptr<Connection> owned) {
       step = conversation.next(io.error, io.bytes);
     }
   } catch (const std::exception& error) {
-    spdlog::error("a connection failed: {}", error.what());
+    log_error("a connection failed: {}", error.what());
   }
 }
 

@@ -1,12 +1,12 @@
 #include "net/connection_table.hpp"
 
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -280,8 +280,8 @@ void ConnectionTable::begin_stop() {
 void ConnectionTable::wait_until_empty() {
   const auto empty = [](const State& state) { return state.connections.empty(); };
   if (state_.wait_for(std::chrono::milliseconds(limits_.drain_ms), empty)) return;
-  spdlog::warn("clients did not take their replies in {} ms, closing their connections",
-               limits_.drain_ms);
+  log_warning("clients did not take their replies in {} ms, closing their connections",
+              limits_.drain_ms);
   shut_down_all(SHUT_RDWR);
   state_.when(empty, [](State&) {});
 }
@@ -308,7 +308,7 @@ void ConnectionTable::sweep() {
       end_late(late);
       log_ended(Clock::now(), logged);
     } catch (const std::exception& error) {  // no memory: the next round tries again
-      spdlog::error("late connections could not be ended: {}", error.what());
+      log_error("late connections could not be ended: {}", error.what());
     }
 }
 
@@ -347,10 +347,10 @@ void ConnectionTable::log_ended(Time now, Time& logged) {
   if (now - logged < between_log_lines) return;
   const Ended ended = state_.with([](State& state) { return std::exchange(state.ended, {}); });
   if (ended.evicted > 0)
-    spdlog::warn("evicted {} idle connections to admit new ones (--connections-max is {})",
-                 ended.evicted, limits_.connections_max);
+    log_warning("evicted {} idle connections to admit new ones (--connections-max is {})",
+                ended.evicted, limits_.connections_max);
   if (ended.for_memory > 0)
-    spdlog::warn(
+    log_warning(
         "ended {} connections whose requests and replies held too much memory "
         "(--buffered-bytes-max)",
         ended.for_memory);

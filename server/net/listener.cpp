@@ -1,7 +1,7 @@
 #include "net/listener.hpp"
+#include "base/log.hpp"
 
 #include <netinet/tcp.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -32,7 +32,7 @@ asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::millisec
         serve(std::move(socket));
       exhausted = is_fd_exhaustion(error);
     } catch (const std::exception& error) {  // no memory for one more
-      spdlog::error("a connection could not be accepted: {}", error.what());
+      log_error("a connection could not be accepted: {}", error.what());
       exhausted = true;
     }
     if (!exhausted) continue;

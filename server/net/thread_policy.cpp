@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -11,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/log.hpp"
 #include "net/connection.hpp"
 
 namespace exchange {
@@ -107,7 +107,7 @@ class ThreadPolicy final : public Transport {
         else if (!table_.stopping())
           handle(error);
       } catch (const std::exception& error) {  // no memory for one more
-        spdlog::error("a connection could not be accepted: {}", error.what());
+        log_error("a connection could not be accepted: {}", error.what());
         pause();
       }
   }
@@ -142,7 +142,7 @@ class ThreadPolicy final : public Transport {
       }).detach();
       static_cast<void>(client.release());  // the thread owns it
     } catch (const std::exception& error) {
-      spdlog::error("no thread for a client: {}", error.what());
+      log_error("no thread for a client: {}", error.what());
       client.reset();  // first: there is room for the others only
       clients_.with([](int& clients) { --clients; });
       table_.handle_fd_exhaustion();
@@ -152,7 +152,7 @@ class ThreadPolicy final : public Transport {
   void serve(std::unique_ptr<BlockingClient> client) try {
     run(*client);
   } catch (const std::exception& error) {
-    spdlog::error("a connection failed: {}", error.what());
+    log_error("a connection failed: {}", error.what());
   }
 
   // The driver of the conversation: does its steps and waits for them.

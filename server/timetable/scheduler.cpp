@@ -1,6 +1,5 @@
 #include "timetable/scheduler.hpp"
-
-#include <spdlog/spdlog.h>
+#include "base/log.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -31,8 +30,8 @@ void log(std::span<const DueChange> changes, std::span<const Outcome> outcomes) 
       if (const auto* uncrossed = std::get_if<Uncrossed>(&outcomes.front()))
         symbol += " (" + to_string(uncrossed->shares) + " at " + to_string(uncrossed->price) + ")";
       if (const auto* rejected = std::get_if<Rejected>(&outcomes.front()))
-        spdlog::error("timetable: {}: {} of {} was refused: {}", step, name_of(trading),
-                      change.name.view(), sentence_of(*rejected));
+        log_error("timetable: {}: {} of {} was refused: {}", step, name_of(trading),
+                  change.name.view(), sentence_of(*rejected));
       outcomes = outcomes.subspan(1);
     }
     symbols_of[step].push_back(symbol);
@@ -43,7 +42,7 @@ void log(std::span<const DueChange> changes, std::span<const Outcome> outcomes) 
       text = symbols[0];
       for (std::size_t at = 1; at < symbols.size(); ++at) text += ", " + symbols[at];
     }
-    spdlog::info("timetable: {}: {}", step, text);
+    log_info("timetable: {}: {}", step, text);
   }
 }
 
@@ -108,10 +107,10 @@ void Scheduler::show() {
     return state.timetable;
   });
   const Timestamp next = due(*timetable, {}, clock_.now()).next;
-  spdlog::info("timetable {}: {}", path_,
-               timetable->steps.empty() ? "no steps" : "the next step is at " + local_text(next));
+  log_info("timetable {}: {}", path_,
+           timetable->steps.empty() ? "no steps" : "the next step is at " + local_text(next));
   for (const std::string_view name : unknown)
-    spdlog::info("timetable {}: there is no symbol {} yet", path_, name);
+    log_info("timetable {}: there is no symbol {} yet", path_, name);
 }
 
 void Scheduler::run(Service& core) {

@@ -1,7 +1,5 @@
 #include "web/http_routes.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
@@ -10,6 +8,7 @@
 
 #include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
+#include "base/log.hpp"
 #include "json/api.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
@@ -460,7 +459,7 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
       co_return respond(request, http::status::accepted, json_type,
                         json_text({{"day", day}, {"closed", false}}));
     case NewDay::Answer::State::unavailable:
-      spdlog::warn("the day {} is not closed yet: {}", day, answer.text);
+      log_warning("the day {} is not closed yet: {}", day, answer.text);
       co_return http_error(request, unavailable, "the store is unavailable");
     case NewDay::Answer::State::refused: break;
   }

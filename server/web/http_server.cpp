@@ -1,7 +1,5 @@
 #include "web/http_server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
@@ -22,6 +20,7 @@
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
+#include "base/log.hpp"
 #include "base/thread.hpp"
 #include "gateway/account_events.hpp"
 #include "gateway/address_turns.hpp"
@@ -216,7 +215,7 @@ class HttpServer::State {
       try {
         context.run();
       } catch (const std::exception& error) {  // of one connection; the others go on
-        spdlog::error("HTTP: {}", error.what());
+        log_error("HTTP: {}", error.what());
       }
     }
   }
@@ -236,7 +235,7 @@ class HttpServer::State {
     }
     routes_.changes.publish();
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
-    spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
+    log_critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
     feed_.end();
     asio::post(context_, [this] {

@@ -1,7 +1,5 @@
 #include "store/postgres/postgres_store.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <chrono>
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 #include "journal/store_errors.hpp"
 #include "store/postgres/postgres_rows.hpp"
 #include "store/schema.hpp"
@@ -127,7 +126,7 @@ void bring_up_views(pqxx::connection& connection) {
     work.exec("COMMENT ON VIEW book IS " + work.quote(text_mark));
     work.commit();
   } catch (const pqxx::sql_error& error) {
-    spdlog::warn(
+    log_warning(
         "the SQL views (db/postgresql_views.sql) cannot be updated; trading works without them: {}",
         one_line(error));
   }
@@ -201,11 +200,11 @@ std::int64_t monotonic_ns() {
 // Settings of the database that weaken durability, which its owner chose.
 void warn_of_settings(pqxx::connection& connection, const std::string& database) {
   if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
-    spdlog::warn(
+    log_warning(
         "{}: PostgreSQL runs with fsync=off, so acknowledged requests may be lost if its machine fails; set fsync=on",
         database);
   if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() == "off")
-    spdlog::warn(
+    log_warning(
         "{}: PostgreSQL runs without data checksums, so damage on its disk may not be detected; to turn them on see docs/recovery.md",
         database);
 }
@@ -291,7 +290,7 @@ void PostgresStore::end_lease() {
       work.exec("SELECT pg_advisory_unlock" + lock_number);
     });
   } catch (const std::runtime_error& error) {
-    spdlog::warn("the next server waits for the end of this one's lease: {}", error.what());
+    log_warning("the next server waits for the end of this one's lease: {}", error.what());
   }
 }
 

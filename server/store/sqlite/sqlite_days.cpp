@@ -1,7 +1,6 @@
 #include "store/sqlite/sqlite_days.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 
 namespace exchange {
 
@@ -123,7 +123,7 @@ void complete_day(const std::string& path) try {
   fs::rename(*begun, day);
   sync_folder(days);  // before there are new files, which must not follow the old ones
   fail_point("day.after_commit");
-  spdlog::info("{} is closed as the day {}", path, day.string());
+  log_info("{} is closed as the day {}", path, day.string());
 } catch (const fs::filesystem_error& error) {
   throw StoreUnavailable(error.what());
 }

@@ -1,7 +1,7 @@
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "store/kept_days.hpp"
 #include "store/sqlite/sqlite_days.hpp"
 
@@ -29,15 +29,15 @@ class SqliteDayJournal final : public JournalReader {
   [[noreturn]] static void rethrow(BatchNumber batch) try {
     throw;
   } catch (const StoreFenced& error) {
-    spdlog::warn("{}", error.what());
+    log_warning("{}", error.what());
     throw StoreFenced("another program has opened this day");
   } catch (const StoreOtherVersion&) {
     throw;
   } catch (const StoreCorrupt& error) {
-    spdlog::error("{}", error.what());
+    log_error("{}", error.what());
     throw StoreCorrupt("journal batch " + std::to_string(batch) + " cannot be read");
   } catch (const std::runtime_error& error) {
-    spdlog::error("{}", error.what());
+    log_error("{}", error.what());
     throw StoreUnavailable("the journal of this day cannot be read now");
   }
 

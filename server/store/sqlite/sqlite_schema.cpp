@@ -1,7 +1,6 @@
 #include "store/sqlite/sqlite_schema.hpp"
 
-#include <spdlog/spdlog.h>
-
+#include "base/log.hpp"
 #include "journal/store_errors.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite/page_checksums.hpp"
@@ -60,7 +59,7 @@ void make_views(SqliteDatabase& tables) {
     tables.run("COMMIT");
   } catch (const StoreUnavailable& error) {
     tables.rollback();
-    spdlog::warn(
+    log_warning(
         "the SQL views (db/sqlite_views.sql) cannot be created; trading works without them: {}",
         error.what());
   }

@@ -1,9 +1,9 @@
 #include "store/sqlite/sqlite_store.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 #include "store/sqlite/sqlite_days.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 
@@ -59,8 +59,8 @@ void SqliteStore::pair_files() {
         path_ + " is missing or new, and its journal " + journal_.file() +
         " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
   if (!never_opened)
-    spdlog::warn("{} is missing or new: rebuilding it from {}, which goes back to the first batch",
-                 path_, journal_.file());
+    log_warning("{} is missing or new: rebuilding it from {}, which goes back to the first batch",
+                path_, journal_.file());
   tables_.set_id(journal.id());
 }
 
@@ -78,8 +78,8 @@ void SqliteStore::warn_if_public() const {
   for (const std::string& path : {path_, journal_.file()}) {
     struct stat file {};
     if (::stat(path.c_str(), &file) == 0 && (file.st_mode & S_IROTH) != 0)
-      spdlog::warn("every user of this machine can read {}, and the key hashes in it; chmod o= {}",
-                   path, path);
+      log_warning("every user of this machine can read {}, and the key hashes in it; chmod o= {}",
+                  path, path);
   }
 }
 

@@ -1,11 +1,10 @@
 #include "store/sqlite/sqlite_tables.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/bursts.hpp"
 #include "base/fail_point.hpp"
+#include "base/log.hpp"
 #include "journal/raw_file.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 #include "store/sqlite/sqlite_schema.hpp"
@@ -204,8 +203,7 @@ void SqliteTables::checkpoint_projection() {
     checkpoint_failed_ = false;
   } catch (const StoreUnavailable& error) {
     if (!checkpoint_failed_)
-      spdlog::error("checkpoint failed, {} grows until one succeeds: {}", log_of(path_),
-                    error.what());
+      log_error("checkpoint failed, {} grows until one succeeds: {}", log_of(path_), error.what());
     checkpoint_failed_ = true;
   }
 }
