@@ -308,17 +308,16 @@ class Keys(unittest.TestCase):
     def crowd(server, documents):
         """Connections that have sent these documents, once half of them wait for a hash."""
         with contextlib.ExitStack() as stack:
-            clients = []
-            for document in documents:
-                clients.append(stack.enter_context(Connection(server.port)))
-                clients[-1].send(document)
+            clients = [stack.enter_context(Connection(server.port)) for _ in documents]
+            for client, document in zip(clients, documents):
+                client.send(document)
             depth = lambda: metric(server.http_port, "exchange_key_queue_depth")
             wait_until(lambda: depth() > len(clients) / 2, "the crowd")
             yield clients
 
     def test_a_burst_of_wrong_keys_keeps_no_logged_in_client_from_trading(self):
         orders = 300
-        wrong = [transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG) for i in range(200)]
+        wrong = [transactions(1 if i % 2 else 7_000 + i, QUERY, f"{WRONG} {i}") for i in range(200)]
         with ExchangeServer("--auth") as server, Connection(server.port) as good:
             good.ask(account(1, KEY))
             good.ask(creation('<symbol sym="S"/>'))
@@ -348,9 +347,9 @@ class Keys(unittest.TestCase):
             )
 
     def test_a_stop_does_not_wait_for_keys_that_are_not_hashed(self):
-        with ExchangeServer("--auth") as server, self.crowd(
-            server, [transactions(1, QUERY, WRONG)] * 200
-        ) as clients:
+        # Keys that differ: one hash would answer all that are the same.
+        wrong = [transactions(1, QUERY, f"{WRONG} {i}") for i in range(200)]
+        with ExchangeServer("--auth") as server, self.crowd(server, wrong) as clients:
             server.process.terminate()
             self.assertEqual(server.process.wait(10), 0)
             replies = {client.reply() for client in clients}
