@@ -116,6 +116,7 @@ asio::awaitable<std::vector<AccountEvents::Message>> AccountEvents::next(
       // Empty after a takeover: they will be projected soon.
       if (of[i]->over || rows.empty()) continue;
       of[i]->sent = rows.back().number;
+      drop_sent(*of[i]);
       if (view_->account(of[i]->number).events > of[i]->sent) make_ready(of[i]);
       messages.push_back({of[i], write(*of[i], Update::Kind::events, rows)});
     }
@@ -138,6 +139,8 @@ void AccountEvents::take_message(Connection& connection, std::vector<Message>& m
   connection.ready.pop_front();
   subscription->ready = false;
   if (subscription->over) return;
+  // Rows came since it was found to have one, and took the place of those in hand: reads them.
+  if (!has_message(*subscription)) return make_ready(subscription);
   messages.push_back(message(subscription));
   if (!subscription->over && view_->account(subscription->number).events > subscription->sent)
     make_ready(subscription);
@@ -164,11 +167,11 @@ AccountEvents::Message AccountEvents::message(const SubscriptionPointer& subscri
 }
 
 AccountEvents::Message AccountEvents::events_in_hand(const SubscriptionPointer& subscription) {
+  drop_sent(*subscription);
   std::deque<EventRow>& rows = subscription->in_hand;
-  while (rows.front().number <= subscription->sent) rows.pop_front();
   const std::vector<EventRow> events(std::make_move_iterator(rows.begin()),
                                      std::make_move_iterator(rows.end()));
-  rows.clear();
+  drop_rows(*subscription, rows.size());
   subscription->sent = events.back().number;
   return {subscription, write(*subscription, Update::Kind::events, events)};
 }
@@ -205,6 +208,7 @@ std::vector<AccountEvents::SubscriptionPointer> AccountEvents::take_ready(
 
 void AccountEvents::end(const SubscriptionPointer& subscription) {
   if (std::exchange(subscription->over, true)) return;
+  drop_rows(*subscription, subscription->in_hand.size());
   const auto [first, last] = followers_.equal_range(subscription->number);
   followers_.erase(
       std::find_if(first, last, [&](const auto& one) { return one.second == subscription; }));
@@ -216,17 +220,25 @@ void AccountEvents::end(Connection& connection) {
   if (connection.waiting != nullptr) connection.waiting->set();
 }
 
-void AccountEvents::add_references(Rows& rows) const {
+void AccountEvents::take(const Rows& rows) {
   if (followers_.empty() || rows.events.empty()) return;
   std::unordered_map<OrderId, const OrderReference*> new_ones;
   for (const ReferenceRow& row : rows.references)
     if (followers_.contains(row.account)) new_ones.emplace(row.order, &row.reference);
-  for (EventRow& event : rows.events) {
-    if (event.order == 0 || !followers_.contains(event.account)) continue;
-    const auto found = new_ones.find(event.order);
-    const OrderReference* const reference =
-        found != new_ones.end() ? found->second : view_->reference_of(event.order);
-    if (reference != nullptr) event.reference = *reference;
+  for (const EventRow& row : rows.events) {
+    const auto [first, last] = followers_.equal_range(row.account);
+    // A server that took over projects events again whose orders the view may have forgotten.
+    if (first == last || row.number <= view_->account(row.account).events) continue;
+    EventRow event = row;
+    if (row.order != 0) {
+      const auto found = new_ones.find(row.order);
+      const OrderReference* const reference =
+          found != new_ones.end() ? found->second : view_->reference_of(row.order);
+      if (reference != nullptr) event.reference = *reference;
+      else if (!view_->knows_reference_of(row.order)) continue;
+    }
+    for (auto at = first; at != last; ++at)
+      if (at->second->begun) take_row(*at->second, event);  // else its first message has it
   }
 }
 
@@ -235,10 +247,8 @@ void AccountEvents::publish(const Rows& rows) {
   const auto for_each_follower = [this](AccountNumber account, const auto& use) {
     const auto [first, last] = followers_.equal_range(account);
     for (auto at = first; at != last; ++at)
-      if (at->second->begun) use(at->second);  // else its first message has it
+      if (at->second->begun) use(at->second);
   };
-  for (const EventRow& row : rows.events)
-    for_each_follower(row.account, [&](const auto& follower) { take_row(*follower, row); });
   for (const AccountRow& row : rows.accounts)
     for_each_follower(row.number, [&](const auto& follower) {
       if (row.events > follower->sent) make_ready(follower);
@@ -252,10 +262,26 @@ void AccountEvents::publish(const Rows& rows) {
 
 void AccountEvents::take_row(Subscription& subscription, const EventRow& row) const {
   std::deque<EventRow>& rows = subscription.in_hand;
+  std::size_t& in_hand = subscription.connection->in_hand;
   if (row.number <= subscription.sent) return;
   const bool follows = rows.empty() || row.number == rows.back().number + 1;
-  if (!follows || rows.size() >= limits_.events_max) rows.clear();
+  if (!follows || in_hand >= limits_.events_max) drop_rows(subscription, rows.size());
+  if (in_hand >= limits_.events_max) return;
   rows.push_back(row);
+  ++in_hand;
+}
+
+void AccountEvents::drop_rows(Subscription& subscription, std::size_t count) {
+  subscription.in_hand.erase(subscription.in_hand.begin(),
+                             subscription.in_hand.begin() + std::ptrdiff_t(count));
+  subscription.connection->in_hand -= count;
+}
+
+void AccountEvents::drop_sent(Subscription& subscription) {
+  const auto& rows = subscription.in_hand;
+  const auto is_sent = [&](const EventRow& row) { return row.number <= subscription.sent; };
+  drop_rows(subscription,
+            std::size_t(std::find_if_not(rows.begin(), rows.end(), is_sent) - rows.begin()));
 }
 
 void AccountEvents::check_keys() {

@@ -7,8 +7,9 @@
 // Invariants:
 // 1. A follower gets each event once, in the order of their numbers, without a gap.
 // 2. What it gets was committed and is in the tables.
-// 3. Rows in hand follow each other without a gap, events_max of them at most for a subscription;
-//    beyond that they are forgotten, and read.
+// 3. Rows in hand follow each other without a gap. A connection has events_max of them at most;
+//    the rest is read from the tables.
+// 4. A row in hand is the same as that of the tables: one whose reference is unknown is read.
 // Owner: HttpServer. Thread: that of the market view.
 
 #include <boost/asio/awaitable.hpp>
@@ -77,6 +78,7 @@ class AccountEvents {
     const PeerAddress address;
     const Write write;
     std::deque<SubscriptionPointer> ready;  // with something to send
+    std::size_t in_hand = 0;                // rows of its subscriptions
     bool over = false;
     Event* waiting = nullptr;  // of next()
   };
@@ -113,10 +115,9 @@ class AccountEvents {
   void end(const SubscriptionPointer& subscription);
   void end(Connection& connection);
 
-  // Before the view gets the rows: fills in what the accounts that are followed call the orders of
-  // their events.
-  void add_references(Rows& rows) const;
-  // For the followers of these accounts. The view has the rows.
+  // Before the view gets the rows: takes the events of followers in hand.
+  void take(const Rows& rows);
+  // Then, once the view has them: wakes the followers of these accounts.
   void publish(const Rows& rows);
   // Ends the subscriptions whose key is no more that of their account; also those without events.
   void check_keys();
@@ -139,6 +140,9 @@ class AccountEvents {
   std::string write(const Subscription& subscription, Update::Kind kind,
                     std::span<const EventRow> events = {}) const;
   void take_row(Subscription& subscription, const EventRow& row) const;
+  static void drop_rows(Subscription& subscription, std::size_t count);
+  // Without rows in hand up to the newest that was sent.
+  static void drop_sent(Subscription& subscription);
   // Take what is ready off the connection: such a message, or ranges of events to read.
   void take_message(Connection& connection, std::vector<Message>& messages);
   std::vector<SubscriptionPointer> take_ready(Connection& connection,

@@ -58,7 +58,10 @@ class ClientSession {
                 const Peer& peer, DoorPolicy policy = {});
 
   // --- a batch ---
-  void begin_reading() { submission_.stamps.begin(); }
+  void begin_reading() {
+    submission_.stamps.begin();
+    executed_ = false;
+  }
   void count_requests(std::size_t requests, std::size_t errors);
   Step begin_batch(std::span<Command> commands, std::span<Credential> credentials);
   // `on_done` is called from a thread of the authenticator, or at once.

@@ -20,6 +20,7 @@ void MarketView::load(const Rows& tables, std::uint64_t batch,
                       std::span<const ExecutionRow> trades) {
   returns_changes_ = false;
   put_rows(tables);
+  loaded_orders_ = tables.totals.orders;
   batch_ = board_batch_ = batch;
   for (const RoundRow& row : tables.rounds) leaderboard_.add(row);
   for (const ExecutionRow& row : trades) add_trade(row);

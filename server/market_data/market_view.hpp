@@ -145,6 +145,10 @@ class MarketView {
     const auto found = references_.find(order);
     return found == references_.end() ? nullptr : &found->second;
   }
+  // Whether null from it means that an open order has none. load() gets only the newest references.
+  bool knows_reference_of(OrderId order) const {
+    return order > loaded_orders_ || reference_of(order) != nullptr;
+  }
   // Calls visit(const OrderRow&) for the account's open orders, in the order of their places,
   // `count` at most: from the first on, or those behind `after`, which is one of them. Returns
   // whether there are more.
@@ -183,6 +187,7 @@ class MarketView {
   const std::size_t trades_kept_max_, trades_in_all_max_;
   std::uint64_t batch_ = 0, board_batch_ = 0;
   ExecutionId newest_execution_ = 0;
+  OrderId loaded_orders_ = 0;  // ids given before load()
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   std::unordered_map<AccountNumber, AccountRules> account_rules_;  // of those that have any

@@ -145,6 +145,7 @@ Conversation::Step Conversation::lost() {
 Conversation::Step Conversation::tied_orders_canceled() {
   client_.end_batch();
   client_.forget_outcomes();
+  lease_.idle();
   return end();
 }
 

@@ -228,8 +228,8 @@ class HttpServer::State {
     if (unread.empty()) return;
     // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
-    for (MarketFeed::Projected& projected : unread) {
-      accounts_.add_references(projected.rows);
+    for (const MarketFeed::Projected& projected : unread) {
+      accounts_.take(projected.rows);
       channel_.publish(view_->apply(projected.rows, projected.batch));
       accounts_.publish(projected.rows);
     }

@@ -258,6 +258,19 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
   CHECK(server.metrics.bad_frames.load() == 1);
 }
 
+TEST_CASE("after bad framing a client that stays is cut off, though orders ended with it") {
+  const Policy policy = any_policy();
+  INFO(name_of(policy));
+  InProcessServer server(policy, [](Options& options) { options.net.limits.linger_ms = 50; });
+  TcpClient client(server.port());
+  CHECK(ask(client, account(1)) == account_reply(1));
+  CHECK(is_opened(ask(client, framed("<transactions id='1' cancel-on-disconnect='true'>"
+                                     "<order sym='S' amount='1' limit='2'/></transactions>"))));
+  REQUIRE(client.send("garbage\n"));
+  CHECK(wait_for([&] { return server.metrics.connections.load() == 0; }));
+  CHECK(server.metrics.canceled_orders[CancelCause::disconnect].load() == 1);
+}
+
 TEST_CASE(
     "after bad framing the connection ends in order, whatever the client had sent behind it") {
   const Policy policy = any_policy();

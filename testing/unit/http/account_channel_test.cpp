@@ -157,6 +157,70 @@ TEST_CASE_METHOD(FollowAccount, "a follower that is behind gets the rest from th
   CHECK(numbers(events(socket, all.size())) == all);
 }
 
+TEST_CASE_METHOD(FollowAccount, "several followers of an account get each event once") {
+  options.http.events_max = 2;  // in hand
+  start();
+  trade();
+  std::vector<Socket> sockets;
+  for (int i = 0; i < 6; ++i) {
+    sockets.push_back(follow_account("1"));
+    CHECK(receive(sockets.back())["type"] == "account");
+  }
+  std::vector<int> all;
+  for (int round = 0; round < 50; ++round) {
+    std::string orders;
+    for (int i = 0; i < 7; ++i) orders += "<order sym='SPY' amount='1' limit='7'/>";
+    transact(1, orders);
+    for (int i = 0; i < 7; ++i) all.push_back(2 + int(all.size()));
+  }
+  for (Socket& socket : sockets) CHECK(numbers(events(socket, all.size())) == all);
+}
+
+TEST_CASE_METHOD(FollowAccount, "a connection that follows many accounts gets all their events") {
+  options.http.events_max = 2;  // in hand, of all its accounts
+  start();
+  trade();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  send(socket, subscribe_account("2"));
+  CHECK(receive(socket)["type"] == "account");
+  for (int round = 0; round < 20; ++round) {
+    transact(1, "<order sym='SPY' amount='1' limit='7'/><order sym='SPY' amount='1' limit='7'/>");
+    transact(2, "<order sym='SPY' amount='-1' limit='900'/>");
+  }
+  std::map<std::string, std::vector<int>> got;
+  while (got["1"].size() < 40 || got["2"].size() < 20) {
+    const Json message = receive(socket);
+    for (const Json& event : message["events"])
+      got[message["account"]].push_back(event["number"]);
+  }
+  for (const auto& [account, numbers] : got)
+    for (std::size_t i = 0; i < numbers.size(); ++i) REQUIRE(numbers[i] == int(i) + 2);
+}
+
+TEST_CASE_METHOD(FollowAccount, "an event has the reference of an order from before a start") {
+  start();
+  trade();
+  transact(1, "<order sym='SPY' amount='1' limit='1' ref='old'/>");
+  // A start reads the newest 1024 of the account.
+  for (int round = 0; round < 11; ++round) {
+    std::string orders;
+    for (int i = 0; i < 100; ++i) {
+      const std::string ref = "ref='r" + std::to_string(100 * round + i) + "'";
+      orders += "<order sym='SPY' amount='1' limit='1' " + ref + "/><cancel " + ref + "/>";
+    }
+    transact(1, orders);
+  }
+  await_view();
+  stop();
+  start();
+  Socket socket = follow_account("1");
+  CHECK(receive(socket)["type"] == "account");
+  transact(1, "<cancel id='2'/>");
+  const Json canceled = events(socket, 1)[0];
+  CHECK((canceled["event"] == "canceled" && canceled["ref"] == "old"));
+}
+
 TEST_CASE_METHOD(FollowAccount, "a client that comes back gets exactly what it missed") {
   options.http.events_max = 3;
   start();

@@ -137,6 +137,22 @@ TEST_CASE_METHOD(Enter, "a request of a WebSocket is refused with its id, a stat
   CHECK(metrics.batch == 1);
 }
 
+TEST_CASE_METHOD(Enter, "a refused message of a WebSocket has no stage times") {
+  Socket socket = enter();
+  const auto samples = [&] { return metrics.stage_times.total_nanoseconds().count(); };
+  const auto ask_later = [&](const std::string& verb, const std::string& members) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // one in 10 ms is sampled
+    ask(socket, verb, members);
+  };
+  std::uint64_t before = samples();
+  ask_later("place", buy(1, 1));
+  ask_later("place", buy(1, 1));
+  CHECK(samples() > before);
+  before = samples();
+  for (int i = 0; i < 3; ++i) ask_later("foo", "{}");
+  CHECK(samples() == before);
+}
+
 TEST_CASE_METHOD(Enter, "a request without an account, and without a login, names none") {
   start();
   Socket socket = follow();
