@@ -1,6 +1,10 @@
 #include "store/memory/memory_store.hpp"
 
 #include <algorithm>
+#include <map>
+#include <ranges>
+
+#include "engine/references.hpp"
 
 namespace exchange {
 
@@ -25,7 +29,11 @@ TablesImage MemoryStore::load() {
     for (const auto& [id, row] : tables.of<ExecutionRow>())
       if (orders.at(row.buy_order).is_open() || orders.at(row.sell_order).is_open())
         image.rows.executions.push_back(row);
-    for (const auto& [id, row] : tables.of<ReferenceRow>()) image.rows.references.push_back(row);
+    std::vector<ReferenceRow>& references = image.rows.references;
+    std::map<AccountNumber, std::size_t> read;  // newest first
+    for (const auto& [order, row] : tables.of<ReferenceRow>() | std::views::reverse)
+      if (++read[row.account] <= References::kept_max) references.push_back(row);
+    std::ranges::reverse(references);
     image.rows.totals = tables.totals;
     image.projected_batch = tables.projected_batch;
     return image;
