@@ -8,6 +8,24 @@
 #include "engine/trading_day.hpp"
 
 namespace exchange {
+namespace {
+
+// By the type that has it.
+template <class AnyCommand>
+Outcome apply_rare(ExchangeState& state, const AnyCommand& command, Timestamp now) {
+  if constexpr (requires { Orders(state).apply(command, now); })
+    return Orders(state).apply(command, now);
+  else if constexpr (requires { Orders(state).apply(command); })
+    return Orders(state).apply(command);
+  else if constexpr (requires { TradingDay(state).apply(command, now); })
+    return TradingDay(state).apply(command, now);
+  else if constexpr (requires { Accounts(state).apply(command, now); })
+    return Accounts(state).apply(command, now);
+  else
+    std::abort();  // with more arguments, in Exchange::apply
+}
+
+}  // namespace
 
 // The frequent ones first.
 Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located,
@@ -20,18 +38,7 @@ Outcome Exchange::apply(const Command& command, Timestamp now, const Located& lo
     return Orders(state_).apply(*replace_order, now, located);
   if (const auto* query = std::get_if<QueryOrder>(&command))
     return Orders(state_).apply(*query, policy);
-  if (const auto* cancel_all = std::get_if<CancelAll>(&command))
-    return Orders(state_).apply(*cancel_all, now);
-  if (const auto* set_instrument = std::get_if<SetInstrument>(&command))
-    return TradingDay(state_).apply(*set_instrument, now);
-  return std::visit(
-      [&](const auto& of_accounts) -> Outcome {
-        if constexpr (requires { Accounts(state_).apply(of_accounts, now); })
-          return Accounts(state_).apply(of_accounts, now);
-        else
-          std::abort();  // handled above
-      },
-      command);
+  return std::visit([&](const auto& rare) { return apply_rare(state_, rare, now); }, command);
 }
 
 // --- what changed
