@@ -514,7 +514,14 @@ Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
   if (!is_before_count(expected))
     if (const auto too_many = count_order(command, now)) return *too_many;
   if (!changed_state(expected)) return expected;
-  return std::visit([&](const auto& c) { return execute(c, now); }, command);
+  return std::visit(
+      [&](const auto& c) -> Outcome {
+        if constexpr (requires { c.changes_nothing; })
+          ENSURE(!"a query changes nothing");
+        else
+          return execute(c, now);
+      },
+      command);
 }
 
 Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
@@ -794,8 +801,6 @@ Outcome NaiveExchange::execute(const CancelAll& command, Timestamp now) {
   }
   return canceled;
 }
-
-Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
 
 // --- versions ---
 

@@ -160,7 +160,6 @@ class NaiveExchange {
   Outcome execute(const PlaceShares& command, Timestamp now);
   Outcome execute(const PlaceOrder& command, Timestamp now);
   Outcome execute(const CancelOrder& command, Timestamp now);
-  Outcome execute(const QueryOrder& command, Timestamp now);
   Outcome execute(const CancelAll& command, Timestamp now);
   Outcome execute(const ReplaceOrder& command, Timestamp now);
   Outcome execute(const RecordEvents&, Timestamp) { return Created{}; }

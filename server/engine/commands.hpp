@@ -375,6 +375,13 @@ inline bool changed_state(const Outcome& outcome) {
          std::holds_alternative<Replaced>(outcome) || std::holds_alternative<Uncrossed>(outcome);
 }
 
+// Whether it can only read, so that no journal has one.
+inline bool only_reads(const Command& command) {
+  return boost::mp11::mp_with_index<command_kinds>(command.index(), [](auto index) {
+    return requires { boost::mp11::mp_at<Command, decltype(index)>::changes_nothing; };
+  });
+}
+
 // Whether the core refuses the command where the reply to its request is too long already (R13). A
 // cancel of one order is executed all the same, and lists no executions.
 inline bool may_be_too_long(CommandKind kind) {

@@ -131,7 +131,7 @@ class Fields {
     least_units_ = 1;
     for (unsigned i = 0, end = bytes_.below(16); i < end; ++i) {
       const Command command = draw_command(bytes_.below(command_kinds), *this);
-      if (std::holds_alternative<QueryOrder>(command)) continue;  // no journal has one
+      if (only_reads(command)) continue;
       writer.add(command);
       if (exchange != nullptr) exchange->apply(command, now);
     }
