@@ -74,7 +74,11 @@ Status status_of(const ReplyElement& element) {
   return status;
 }
 
-// An outcome that is its attributes, if the element has all of them.
+template <class AnyOutcome>
+constexpr bool is_flat = requires {
+  std::size(outcome_attributes<AnyOutcome>);
+};
+// An outcome that is its attributes, if the element has all that it needs.
 template <class AnyOutcome>
 std::optional<Result> read_flat(const ReplyElement& element) {
   if (element.name != reply_element<AnyOutcome>) return {};
@@ -86,11 +90,15 @@ std::optional<Result> read_flat(const ReplyElement& element) {
   });
   return has_all ? std::optional<Result>(outcome) : std::nullopt;
 }
-// The first of these that it is.
-template <class... Outcomes>
-std::optional<Result> read_one_of(const ReplyElement& element) {
+// The first of the others that it is.
+std::optional<Result> read_any_but_auction(const ReplyElement& element) {
   std::optional<Result> result;
-  ((result = result ? std::move(result) : read_flat<Outcomes>(element)), ...);
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Result>>(
+      [&](auto type) {
+        using Any = typename decltype(type)::type;
+        if constexpr (is_flat<Any> && !std::is_same_v<Any, Uncrossed>)
+          if (!result) result = read_flat<Any>(element);
+      });
   return result;
 }
 
@@ -101,8 +109,7 @@ Result result_of(const ReplyElement& element) {
   // A <created> with a part of the attributes of an auction is none of them.
   const bool has_price =
       !element.attribute("price").empty() || !element.attribute("volume").empty();
-  const auto result =
-      has_price ? read_one_of<Uncrossed>(element) : read_one_of<Created, Opened, Replaced>(element);
+  const auto result = has_price ? read_flat<Uncrossed>(element) : read_any_but_auction(element);
   if (result) return *result;
   bad(element, "an unknown element, or one without an attribute that it needs");
 }

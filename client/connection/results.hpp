@@ -58,8 +58,11 @@ std::string_view read_status(const ReplyElement& element, Status& status);
 struct Error {
   std::string message;
 };
-// One element of a reply.
-using Result = std::variant<Created, Uncrossed, Opened, Status, Canceled, Replaced, Error>;
+// One element of a reply: every outcome, but those that look like another one, or an error.
+using Result = boost::mp11::mp_push_back<
+    boost::mp11::mp_set_difference<Outcome,
+                                   std::variant<Rejected, NotInMemory, OpenedBefore, CanceledAll>>,
+    Error>;
 
 // The reply to a request of `asked` elements: one result for each. A reply of one <error> to the
 // whole request counts for each. any_number: as many as there are, from one. Throws BadReply.

@@ -9,6 +9,7 @@
 #include "client/connection/framing.hpp"
 #include "engine/decimal.hpp"
 #include "judge/replay/deviations.hpp"
+#include "protocol/description.hpp"
 
 namespace exchange::conformance {
 namespace {
@@ -31,8 +32,12 @@ Element read(const pugi::xml_node& node, unsigned depth = 0) {
   return element;
 }
 
-constexpr std::array<std::string_view, 6> reply_elements{"created", "opened",   "status",
-                                                         "error",   "canceled", "replaced"};
+bool is_reply_element(std::string_view name) {
+  bool is = false;
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Outcome>>(
+      [&](auto type) { is = is || name == reply_element<typename decltype(type)::type>; });
+  return is && !name.empty();
+}
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
@@ -90,10 +95,10 @@ Answer read_with(std::string_view document, unsigned options) {
     answer.problem = "the root of the reply is <" + std::string(name) + ">, not <results>";
   if (!root) throw BadAnswer(answer.problem);
   Element all = read(root);
-  if (std::ranges::find(reply_elements, name) == reply_elements.end())
-    answer.elements = std::move(all.children);
-  else
+  if (is_reply_element(name))
     answer.elements.push_back(std::move(all));
+  else
+    answer.elements = std::move(all.children);
   return answer;
 }
 

@@ -305,20 +305,24 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   return {};
 }
 
-// Of the operator, with a member for each attribute.
+// With a member for each attribute, and, unless it is the operator's, that of the account.
 template <class AnyCommand>
-Problem read_change(const JsonInput& object, JsonRequest& request, std::vector<Command>& commands) {
+Problem read_simple(const JsonInput& object, JsonRequest& request, std::vector<Command>& commands) {
+  constexpr bool is_of_account = request_element<AnyCommand>.root == Root::transactions;
   Members<AnyCommand> members;
-  AnyCommand change;
-  if (Problem problem = members.read(object, {})) return problem;
-  if (Problem problem = members.missing()) return problem;
-  if (Problem problem = members.into(change)) return problem;
+  AnyCommand command;
+  const Problem problem =
+      is_of_account ? members.read(object, {"account"}) : members.read(object, {});
+  if (problem) return problem;
+  if (Problem wrong = members.missing()) return wrong;
+  if (Problem wrong = members.into(command)) return wrong;
+  if constexpr (is_of_account) command.account = *request.account;
   for_each_attribute<AnyCommand>([&](auto at) {
     constexpr auto& attribute = attributes_of<AnyCommand>[at];
     if (attribute.repeated == Repeated::before_id && members.texts[at])
       request.named[std::string(attribute.member)] = *members.texts[at];
   });
-  commands.emplace_back(std::move(change));
+  commands.emplace_back(std::move(command));
   return {};
 }
 
@@ -363,7 +367,7 @@ struct RequestReader {
     else if constexpr (std::is_same_v<AnyCommand, SetKey>)
       return read_set_key(object, usual, limits, request, commands);
     else
-      return read_change<AnyCommand>(object, request, commands);
+      return read_simple<AnyCommand>(object, request, commands);
   }
   template <class AnyCommand>
   Problem read_of_account() const {
@@ -371,8 +375,10 @@ struct RequestReader {
       return read_place(object, limits, request, commands);
     else if constexpr (std::is_same_v<AnyCommand, CancelAll>)
       return read_cancel_all(object, request, commands);
-    else
+    else if constexpr (requires(AnyCommand command) { command.order; })
       return read_of_order(object, request, AnyCommand{}, commands);
+    else
+      return read_simple<AnyCommand>(object, request, commands);
   }
 };
 
@@ -414,7 +420,7 @@ struct OutcomeJson {
     for_each_outcome_attribute<AnyOutcome>([&](auto place) {
       constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
       std::string text;
-      attribute.write(outcome, text);
+      if (!attribute.write(outcome, text)) return;
       Json& member = json[std::string(attribute.member)];
       if constexpr (attribute.type == ValueType::order)
         member = std::stoull(text);

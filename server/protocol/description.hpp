@@ -351,19 +351,24 @@ struct OutcomeAttribute {
   std::string_view name;    // in XML; empty: XML does not have it
   std::string_view member;  // in JSON
   ValueType type;
-  void (*write)(const AnyOutcome& outcome, std::string& text);
-  // False: `text` is not such a value.
+  // Appends the value; false: the outcome has none.
+  bool (*write)(const AnyOutcome& outcome, std::string& text);
+  // False: `text` is not such a value. Its data() is null if the reply has none.
   bool (*read)(std::string_view text, AnyOutcome& outcome) = nullptr;
 };
 bool read_outcome_value(std::string_view text, OrderId& value);
 bool read_outcome_value(std::string_view text, Price& value);
 bool read_outcome_value(std::string_view text, Shares& value);
+template <class Number>
+bool read_outcome_value(std::string_view text, OptionalNumber<Number>& value) {
+  return text.data() == nullptr || read_outcome_value(text, value.emplace());
+}
 template <auto pointer>
 constexpr auto outcome_attribute(std::string_view name, std::string_view member) {
   using Owner = typename FieldOf<decltype(pointer)>::Owner;
   return OutcomeAttribute<Owner>{
       name, member, value_type<typename FieldOf<decltype(pointer)>::Type>(),
-      [](const Owner& outcome, std::string& text) { write_value(outcome.*pointer, text); },
+      [](const Owner& outcome, std::string& text) { return write_value(outcome.*pointer, text); },
       [](std::string_view text, Owner& outcome) {
         return read_outcome_value(text, outcome.*pointer);
       }};
@@ -405,7 +410,7 @@ template <>
 inline constexpr OutcomeAttribute<OpenedBefore> outcome_attributes<OpenedBefore>[] = {
     outcome_attribute<&OpenedBefore::order>("id", "order"),
     {"", "repeated", ValueType::truth,
-     [](const OpenedBefore&, std::string& text) { text += "true"; }}};
+     [](const OpenedBefore&, std::string& text) { return write_value(true, text); }}};
 template <>
 inline constexpr OutcomeAttribute<Replaced> outcome_attributes<Replaced>[] = {
     outcome_attribute<&Replaced::order>("id", "order")};

@@ -162,11 +162,14 @@ struct OutcomeWriter {
     for_each_outcome_attribute<AnyOutcome>([&](auto place) {
       constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
       if constexpr (!attribute.name.empty() && attribute.name != "id") {
+        const std::size_t before = out.size();
         out += ' ';
         out += attribute.name;
         out += "=\"";
-        attribute.write(outcome, out);
-        out += '"';
+        if (attribute.write(outcome, out))
+          out += '"';
+        else
+          out.resize(before);
       }
     });
     out += "/>";

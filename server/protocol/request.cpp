@@ -274,13 +274,16 @@ class Reader {
     return {};
   }
 
-  // Of an element whose attributes are all there is to it.
+  // Of an element whose attributes are all there is to it, but for the account of <transactions>.
   template <class AnyCommand>
   Problem read_simple(const pugi::xml_node& node) {
+    constexpr bool is_of_account = request_element<AnyCommand>.root == Root::transactions;
     const RequestElement& element = add<AnyCommand>(node);
+    if (is_of_account && account_problem_) return account_problem_;
     if (Problem problem = missing<AnyCommand>(element)) return problem;
     if (Problem problem = content_problem(node)) return problem;
     AnyCommand command;
+    if constexpr (is_of_account) command.account = *account_;
     return add_command(element, command);
   }
 
