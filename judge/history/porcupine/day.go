@@ -424,10 +424,9 @@ func (s *state) wordsOfDay(says func(...string)) {
 func notModelled(request element) string {
 	for _, child := range request.Children {
 		switch child.name() {
-		case "replace":
-			return "replaces"
-		case "begin-round":
-			return "rounds"
+		case "account", "symbol", "instrument", "adjust-cash", "adjust-shares", "set-key":
+		default:
+			return "the element " + child.name()
 		case "order":
 			for _, name := range []string{"ref", "tif", "post", "type", "stp"} {
 				if _, given := child.attr(name); given {

@@ -192,12 +192,12 @@ func TestChangesOfAccountsThatAreRefused(t *testing.T) {
 
 func TestHistoriesOfOtherRequestsAreRefused(t *testing.T) {
 	for request, what := range map[string]string{
-		`<transactions id=\"1\"><replace id=\"1\" amount=\"1\" limit=\"1\"/></transactions>`:            "replaces",
+		`<transactions id=\"1\"><replace id=\"1\" amount=\"1\" limit=\"1\"/></transactions>`:            "the element replace",
 		`<transactions id=\"1\"><order sym=\"A\" amount=\"1\" limit=\"1\" tif=\"ioc\"/></transactions>`: "tif",
 		`<transactions id=\"1\"><cancel all=\"true\"/></transactions>`:                                  "cancel without id",
 		`<create><set-account id=\"1\" orders-per-second-max=\"5\"/></create>`:                          "clock",
 		`<create><set-account id=\"1\" name=\"Ada\"/></create>`:                                         "names",
-		`<create><begin-round name=\"one\"/></create>`:                                                  "rounds",
+		`<create><begin-round name=\"one\"/></create>`:                                                  "the element begin-round",
 	} {
 		text := `{"history":1}` + "\n" + `{"client":1,"connection":1,"call":1,"return":null,"request":"` + request + `","reply":null}` + "\n"
 		if _, err := readHistory(strings.NewReader(text), "h", map[[2]int]int{}, nil); err == nil || !strings.Contains(err.Error(), what) {
