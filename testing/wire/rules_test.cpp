@@ -93,24 +93,32 @@ std::string with_values(std::string text) {
   return text;
 }
 
-// What a command leads to where all is well.
-struct Accepted {
-  Outcome operator()(const CreateAccount&) const { return Created(); }
-  Outcome operator()(const CreateSymbol&) const { return Created(); }
-  Outcome operator()(const PlaceShares&) const { return Created(); }
-  Outcome operator()(const PlaceOrder&) const { return Opened{9}; }
-  Outcome operator()(const CancelOrder&) const { return Canceled{{.order = 9}}; }
-  Outcome operator()(const QueryOrder&) const { return Status{.order = 9}; }
-  Outcome operator()(const CancelAll&) const { return CanceledAll{{{.order = 9}}}; }
-  Outcome operator()(const ReplaceOrder&) const { return Replaced{9}; }
-  Outcome operator()(const RecordEvents&) const { return Created(); }
-  Outcome operator()(const SetInstrument&) const { return Created(); }
-  Outcome operator()(const SetKey&) const { return Created(); }
-  Outcome operator()(const SetAccount&) const { return Created(); }
-  Outcome operator()(const AdjustCash&) const { return Created(); }
-  Outcome operator()(const BeginRound&) const { return Created(); }
-  Outcome operator()(const AdjustShares&) const { return Created(); }
-};
+// The outcome of which this is the reply, with the values that it shows. Of those that look alike
+// the first, and of an order the one with the number 9.
+Outcome outcome_of(const std::string& reply) {
+  std::optional<Outcome> found;
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Outcome>>(
+      [&](auto type) {
+        using Any = typename decltype(type)::type;
+        const std::string name(reply_element<Any>);
+        if (found || name.empty() || !std::regex_search(reply, std::regex("^<" + name + "[ >]")))
+          return;
+        Any outcome{};
+        if constexpr (requires { outcome.status; }) outcome.status.order = 9;
+        if constexpr (requires { outcome.order; }) outcome.order = 9;
+        if constexpr (requires { std::size(outcome_attributes<Any>); })
+          for_each_outcome_attribute<Any>([&](auto place) {
+            constexpr auto& attribute = outcome_attributes<Any>[place];
+            std::smatch value;
+            const std::regex one(" " + std::string(attribute.name) + "=\"([^\"]*)\"");
+            if (attribute.read != nullptr && std::regex_search(reply, value, one))
+              CHECK(attribute.read(value[1].str(), outcome));
+          });
+        found = outcome;
+      });
+  REQUIRE(found);
+  return *found;
+}
 
 }  // namespace
 
@@ -184,8 +192,11 @@ TEST_CASE("replies repeat what the tables of the page say, which have each such 
     const std::string element = with_values((*at)[1]);
     const bool is_of_keys = element.starts_with("<set-key");
     bool creates = true;
-    for (const char* name : {"<order", "<query", "<cancel", "<replace"})
-      if (element.starts_with(name)) creates = false;
+    for_each_kind([&](auto type) {
+      const Element& known = request_element<typename decltype(type)::type>;
+      if (known.root == Root::transactions && element.starts_with("<" + std::string(known.name)))
+        creates = false;
+    });
     std::string text = creates ? "<create>" + element + "</create>"
                                : "<transactions id=\"7\">" + element + "</transactions>";
     XmlDocument document;
@@ -202,10 +213,13 @@ TEST_CASE("replies repeat what the tables of the page say, which have each such 
       append_results(out, request, elements, {&outcome, 1}, false);
       return out;
     };
-    const std::string accepted = reply(std::visit(Accepted(), commands[0])),
-                      refused = reply(Rejected{Reason::unknown_account});
-    CHECK(accepted.starts_with("<results>" + with_values((*at)[2])));
-    if ((*at)[3].matched) CHECK(refused.starts_with("<results>" + with_values((*at)[3])));
+    if ((*at)[2].matched) {
+      const std::string shown_reply = with_values((*at)[2]);
+      CHECK(reply(outcome_of(shown_reply)).starts_with("<results>" + shown_reply));
+    }
+    if ((*at)[3].matched)
+      CHECK(reply(Rejected{Reason::unknown_account})
+                .starts_with("<results>" + with_values((*at)[3])));
   }
   boost::mp11::mp_for_each<boost::mp11::mp_iota_c<RequestElement::unknown>>([&](auto kind) {
     const auto& attributes = attributes_of<boost::mp11::mp_at<Command, decltype(kind)>>;
