@@ -182,6 +182,13 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
 
 std::vector<exchange::Command> commands_of(const std::string& document) { return read(document); }
 
+std::string document_of(CommandKind kind, const std::vector<Rule>& typed,
+                        const std::string& account, const std::string& key) {
+  return transaction(
+      with_kind(kind, [&](auto type) { return element_of<typename decltype(type)::type>(typed); }),
+      account, key);
+}
+
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
   const bool market = placed.limit == market_price;
@@ -211,7 +218,7 @@ std::string document_of(const CancelAllOrders& cancel, const std::string& accoun
                         const std::string& key) {
   const Rule which =
       cancel.symbol ? Rule{"sym", checked_symbol(*cancel.symbol)} : Rule{"all", "true"};
-  return transaction(element_of<CancelAll>({which}), account, key);
+  return document_of(command_kind<CancelAll>, {which}, account, key);
 }
 
 std::string document_of(const ShowOrders& query, const std::string& account,
