@@ -146,7 +146,7 @@ struct Help {
 };
 struct Quit {};
 
-// In the order of the help. For each one CommandParser has add(), and Step what it does.
+// In the order of the help. For each one AllCommands has add(), and TraderStep what it does.
 using Command = std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange,
                              Adjustment, NewRound, NewDay, InitClass, StartClass, PauseClass,
                              StopClass, NewClassDay, ShowClass, ExportClass, NewOrder, Replacement,

@@ -1,6 +1,7 @@
 #pragma once
-// CommandParser has all commands of the terminal client, with their help, and parses the words of
-// one. For parser.cpp, and operator_parser.cpp, which has the operator's. Slow to compile.
+// CommandParser parses the words of one command of the terminal client. It has the settings, and
+// the operator's commands (operator_parser.cpp) and those of a class (class_parser.cpp);
+// AllCommands, in parser.cpp, adds the others. Slow to compile.
 
 #include <CLI/CLI.hpp>
 #include <boost/mp11.hpp>
@@ -28,7 +29,7 @@ class CommandParser {
   // The error in words; with the usage if a command was recognized.
   std::string explain(const CLI::ParseError& error) const;
 
- private:
+ protected:
   template <class Kind>
   using Of = boost::mp11::mp_identity<Kind>;
 
@@ -89,28 +90,6 @@ class CommandParser {
   CLI::App* command_of_class(const std::string& name, const std::string& words, const char* text,
                              std::function<Command()> make);
 
-  void add(Of<NewOrder>);
-  void add_order(Side side, const char* name, const char* text);
-  void add_shares_and_price(CLI::App* app, const std::string& text);
-  void add(Of<Replacement>);
-  void add(Of<CancelOrders>);
-  void add(Of<CancelAllOrders>) {}  // cancel all
-  void add(Of<ShowOrders>);
-  void add(Of<ShowAccount>) {}  // status
-  void add(Of<ShowOpenOrders>);
-  void add(Of<ShowHistory>);
-  void add(Of<ShowBook>);
-  void add(Of<ShowTrades>);
-  void add(Of<ShowSymbols>);
-  void add(Of<ShowLeaderboard>);
-  void add(Of<Watch>);
-  void add(Of<WatchAccount>) {}  // watch account
-  void add(Of<StartShell>);
-  void add(Of<UseAccount>);
-  void add(Of<ShowXml>);
-  void add(Of<Help>);
-  void add(Of<Quit>);
-
   // Whether a key stands behind --key-file of the command.
   static bool takes_key_file(const CLI::App& app);
   // " (did you mean 'buy'?)" if a command differs by one letter or two.
@@ -124,12 +103,6 @@ class CommandParser {
   bool all_ = false, cancel_orders_ = false;
   std::vector<Rule> rules_;
   std::vector<std::string> list_;
-  ShowBook book_;
-  ShowHistory history_;
-  ShowTrades trades_;
-  ShowLeaderboard leaderboard_;
-  Watch watch_;
-  WatchAccount watch_account_;
   std::optional<Command> command_;
 };
 

@@ -102,6 +102,46 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
   return found;
 }
 
+class AllCommands : public CommandParser {
+ public:
+  AllCommands(Place place, Settings& settings) : CommandParser(place, settings) {
+    boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
+        [this](auto kind) { add(kind); });
+    add_own_key();
+  }
+
+ private:
+  using CommandParser::add;
+  void add(Of<NewOrder>);
+  void add_order(Side side, const char* name, const char* text);
+  void add_shares_and_price(CLI::App* app, const std::string& text);
+  void add(Of<Replacement>);
+  void add(Of<CancelOrders>);
+  void add(Of<CancelAllOrders>) {}  // cancel all
+  void add(Of<ShowOrders>);
+  void add(Of<ShowAccount>) {}  // status
+  void add(Of<ShowOpenOrders>);
+  void add(Of<ShowHistory>);
+  void add(Of<ShowBook>);
+  void add(Of<ShowTrades>);
+  void add(Of<ShowSymbols>);
+  void add(Of<ShowLeaderboard>);
+  void add(Of<Watch>);
+  void add(Of<WatchAccount>) {}  // watch account
+  void add(Of<StartShell>);
+  void add(Of<UseAccount>);
+  void add(Of<ShowXml>);
+  void add(Of<Help>);
+  void add(Of<Quit>);
+
+  ShowBook book_;
+  ShowHistory history_;
+  ShowTrades trades_;
+  ShowLeaderboard leaderboard_;
+  Watch watch_;
+  WatchAccount watch_account_;
+};
+
 }  // namespace
 
 CommandParser::CommandParser(Place place, Settings& settings) : place_(place), settings_(settings) {
@@ -121,9 +161,6 @@ CommandParser::CommandParser(Place place, Settings& settings) : place_(place), s
       ->require_subcommand(1);
   command("class", "COMMAND …", "Operate", "a class of students and bots", {})
       ->require_subcommand(1);
-  boost::mp11::mp_for_each<boost::mp11::mp_transform<Of, Command>>(
-      [this](auto kind) { add(kind); });
-  add_own_key();
   if (place == Place::shell) return;
   app_.set_version_flag("--version", std::string("exchange-cli ") + version());
   app_.footer(
@@ -235,7 +272,7 @@ CLI::App* CommandParser::command_of_symbol(const std::string& name, const std::s
   return app;
 }
 
-void CommandParser::add_shares_and_price(CLI::App* app, const std::string& text) {
+void AllCommands::add_shares_and_price(CLI::App* app, const std::string& text) {
   app->add_option("SHARES PRICE", list_, "also as SHARES@PRICE; " + text)
       ->required()
       ->expected(1, 3);
@@ -265,12 +302,12 @@ void CommandParser::add_attribute(CLI::App* app, const std::string& name, ValueT
     option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
 }
 
-void CommandParser::add(Of<NewOrder>) {
+void AllCommands::add(Of<NewOrder>) {
   add_order(Side::buy, "buy", "an order to buy, at PRICE or lower");
   add_order(Side::sell, "sell", "an order to sell, at PRICE or higher");
 }
 
-void CommandParser::add_order(Side side, const char* name, const char* text) {
+void AllCommands::add_order(Side side, const char* name, const char* text) {
   CLI::App* const app =
       command_of_symbol(name, "SYM SHARES PRICE|market", "Trade", text, [this, side, name] {
         auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
@@ -284,7 +321,7 @@ void CommandParser::add_order(Side side, const char* name, const char* text) {
   add_shares_and_price(app, "market: at the best prices there are, at once");
 }
 
-void CommandParser::add(Of<Replacement>) {
+void AllCommands::add(Of<Replacement>) {
   CLI::App* const app = command(
       "replace", "ORDER buy|sell SHARES PRICE", "Trade",
       "another amount and limit for an open order", [this] {
@@ -298,25 +335,25 @@ void CommandParser::add(Of<Replacement>) {
   add_shares_and_price(app, "SHARES: the whole amount, with what was executed before");
 }
 
-void CommandParser::add(Of<CancelOrders>) {
+void AllCommands::add(Of<CancelOrders>) {
   command("cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders",
           [this] { return cancel_of(list_); })
       ->add_option("ORDER", list_, "ids of orders, or ref:REF; all: all open ones, or those of SYM")
       ->required();
 }
 
-void CommandParser::add(Of<ShowOrders>) {
+void AllCommands::add(Of<ShowOrders>) {
   command("status", "[ORDER …]", "Look", "the account, or orders of it",
           [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
       ->add_option("ORDER", list_,
                    "ids of orders, or ref:REF; without: balance, positions and open orders");
 }
 
-void CommandParser::add(Of<ShowOpenOrders>) {
+void AllCommands::add(Of<ShowOpenOrders>) {
   command("orders", "", "Look", "the open orders of the account", [] { return ShowOpenOrders(); });
 }
 
-void CommandParser::add(Of<ShowHistory>) {
+void AllCommands::add(Of<ShowHistory>) {
   CLI::App* const app = command("history", "[ORDER …]", "Look",
                                 "what was executed of the account's orders, newest first", [this] {
                                   return ShowHistory{list_, history_.count};
@@ -328,7 +365,7 @@ void CommandParser::add(Of<ShowHistory>) {
       ->capture_default_str();
 }
 
-void CommandParser::add(Of<ShowBook>) {
+void AllCommands::add(Of<ShowBook>) {
   command_of_symbol("book", "SYM", "Look", "open orders by price",
                     [this] {
                       return ShowBook{words_[0], book_.levels};
@@ -338,7 +375,7 @@ void CommandParser::add(Of<ShowBook>) {
       ->capture_default_str();
 }
 
-void CommandParser::add(Of<ShowTrades>) {
+void AllCommands::add(Of<ShowTrades>) {
   command_of_symbol("trades", "SYM", "Look", "the latest trades, newest first",
                     [this] {
                       return ShowTrades{words_[0], trades_.count};
@@ -348,12 +385,12 @@ void CommandParser::add(Of<ShowTrades>) {
       ->capture_default_str();
 }
 
-void CommandParser::add(Of<ShowSymbols>) {
+void AllCommands::add(Of<ShowSymbols>) {
   command("symbols", "", "Look", "all symbols with their best prices",
           [] { return ShowSymbols(); });
 }
 
-void CommandParser::add(Of<ShowLeaderboard>) {
+void AllCommands::add(Of<ShowLeaderboard>) {
   CLI::App* const app = command("leaderboard", "[--round N] [--limit N] [--ids]", "Look",
                                 "what accounts gained by trading", [this] { return leaderboard_; });
   app->add_option("--round", leaderboard_.round, "in this round alone")->check(CLI::PositiveNumber);
@@ -362,7 +399,7 @@ void CommandParser::add(Of<ShowLeaderboard>) {
                 "also the ids of accounts that have a name; the operator's");
 }
 
-void CommandParser::add(Of<Watch>) {
+void AllCommands::add(Of<Watch>) {
   CLI::App* const app =
       command("watch", "SYM …|account", "Look",
               "book and trades, or events of the account, as they happen, until Ctrl-C, or q on a "
@@ -382,13 +419,13 @@ void CommandParser::add(Of<Watch>) {
   app->add_flag("--json", watch_account_.json, "account: messages as they come");
 }
 
-void CommandParser::add(Of<StartShell>) {
+void AllCommands::add(Of<StartShell>) {
   if (place_ == Place::command_line)
     command("shell", "", "Other", "read commands: with history and completion, Tab",
             [] { return StartShell(); });
 }
 
-void CommandParser::add(Of<UseAccount>) {
+void AllCommands::add(Of<UseAccount>) {
   if (place_ == Place::shell)
     command("account", "[ID]", "Shell", "trade as another account",
             [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
@@ -396,7 +433,7 @@ void CommandParser::add(Of<UseAccount>) {
         ->expected(1);
 }
 
-void CommandParser::add(Of<ShowXml>) {
+void AllCommands::add(Of<ShowXml>) {
   if (place_ == Place::shell)
     command("xml", "on|off", "Shell", "show XML in place of sentences, or not",
             [this] { return ShowXml{words_[0] == "on"}; })
@@ -405,14 +442,14 @@ void CommandParser::add(Of<ShowXml>) {
         ->check(CLI::IsMember({"on", "off"}));
 }
 
-void CommandParser::add(Of<Help>) {
+void AllCommands::add(Of<Help>) {
   if (place_ == Place::shell)
     command("help", "[COMMAND]", "Shell", "all commands, or more of one", [this] {
       return Help{list_};
     })->add_option("COMMAND", list_, "");
 }
 
-void CommandParser::add(Of<Quit>) {
+void AllCommands::add(Of<Quit>) {
   if (place_ == Place::shell)
     command("quit", "", "Shell", "leave; so does Ctrl-D", [] { return Quit(); })->alias("exit");
 }
@@ -447,7 +484,7 @@ bool Settings::knows_http() const {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
-  CommandParser parser(Place::command_line, line.settings);
+  AllCommands parser(Place::command_line, line.settings);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
@@ -476,7 +513,7 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
   std::vector<std::string> words = split_words(text);
   if (words.empty()) return {};
   Line line{settings, {}};
-  CommandParser parser(Place::shell, line.settings);
+  AllCommands parser(Place::shell, line.settings);
   try {
     std::reverse(words.begin(), words.end());
     parser.app().parse(words);
@@ -497,7 +534,7 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
 
 std::string help_text(const std::vector<std::string>& command) {
   Settings settings;
-  CommandParser parser(Place::shell, settings);
+  AllCommands parser(Place::shell, settings);
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
   if (used < command.size())
@@ -515,7 +552,7 @@ std::string help_text(const std::vector<std::string>& command) {
 
 std::string argument_after(const std::vector<std::string>& words) {
   Settings settings;
-  CommandParser parser(Place::shell, settings);
+  AllCommands parser(Place::shell, settings);
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), words, used);
   std::size_t given = words.size() - used;
@@ -531,7 +568,7 @@ std::string argument_after(const std::vector<std::string>& words) {
 std::vector<std::string> words_after(const std::vector<std::string>& words,
                                      const std::string& prefix) {
   Settings settings;
-  CommandParser parser(Place::shell, settings);
+  AllCommands parser(Place::shell, settings);
   const bool help = !words.empty() && words.front() == "help";
   const std::vector<std::string> command(words.begin() + (help ? 1 : 0), words.end());
   std::size_t used = 0;

@@ -39,6 +39,30 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 
 }  // namespace
 
+// What each command of a trader does.
+struct Runner::TraderStep : Step {
+  using Step::operator();
+  void operator()(const NewOrder& typed);
+  void operator()(const Replacement& replacement);
+  void operator()(const CancelOrders& cancel);
+  void operator()(const CancelAllOrders& cancel);
+  void operator()(const ShowOrders& query);
+  void operator()(const ShowAccount&);
+  void operator()(const ShowOpenOrders&);
+  void operator()(const ShowHistory& history);
+  void operator()(const ShowBook& command);
+  void operator()(const ShowTrades& trades);
+  void operator()(const ShowSymbols&);
+  void operator()(const ShowLeaderboard& wanted);
+  void operator()(const Watch& command);
+  void operator()(const WatchAccount& command);
+  void operator()(const StartShell&) { throw UsageError("this is the shell"); }
+  void operator()(const UseAccount& use);
+  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
+  void operator()(const Help& help);
+  void operator()(const Quit&) { runner.has_quit_ = true; }
+};
+
 std::optional<std::string> next_page(const Json& page, const PagedList& list) {
   const auto next = page.is_object() ? page.find(list.next) : page.end();
   if (next == page.end()) return {};
@@ -153,7 +177,7 @@ void Runner::Step::round_limit(std::string& limit, Side side) {
 }
 
 // How much of it was executed only a query returns, and that needs the id of the order.
-void Runner::Step::operator()(const NewOrder& typed) {
+void Runner::TraderStep::operator()(const NewOrder& typed) {
   NewOrder order = typed;
   if (settings.retry && order.reference.empty())
     order.reference = "cli-" + client::prefix_from_clock();
@@ -189,7 +213,7 @@ void Runner::Step::show_state(const std::string& id, const char* done) {
 }
 
 // Not sent again: another request may have replaced the order in between.
-void Runner::Step::operator()(const Replacement& replacement) {
+void Runner::TraderStep::operator()(const Replacement& replacement) {
   const Results results = change(document_of(replacement, account(), settings.key), 1);
   const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
   if (replaced == nullptr) return;
@@ -202,7 +226,7 @@ void Runner::Step::operator()(const Replacement& replacement) {
   show_state(id, "replaced");
 }
 
-void Runner::Step::operator()(const CancelOrders& cancel) {
+void Runner::TraderStep::operator()(const CancelOrders& cancel) {
   const Results results =
       change(document_of(cancel, account(), settings.key), cancel.orders.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -215,7 +239,7 @@ void Runner::Step::operator()(const CancelOrders& cancel) {
 }
 
 // One request takes a thousand orders at most, so it is repeated until none is open.
-void Runner::Step::operator()(const CancelAllOrders& cancel) {
+void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
   const std::string document = document_of(cancel, account(), settings.key);
   const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
   for (bool any = false;; any = true) {
@@ -235,7 +259,7 @@ void Runner::Step::operator()(const CancelAllOrders& cancel) {
   }
 }
 
-void Runner::Step::operator()(const ShowOrders& query) {
+void Runner::TraderStep::operator()(const ShowOrders& query) {
   const Results results =
       question(document_of(query, account(), settings.key), query.orders.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -303,11 +327,11 @@ void Runner::Step::show(const std::string& target, std::string (*view)(const Jso
     out << view(*json, runner.console_.style);
 }
 
-void Runner::Step::operator()(const ShowAccount&) {
+void Runner::TraderStep::operator()(const ShowAccount&) {
   show("/api/accounts/" + account(), account_view, {}, {positions_list, orders_list});
 }
 
-void Runner::Step::operator()(const ShowOpenOrders&) {
+void Runner::TraderStep::operator()(const ShowOpenOrders&) {
   show("/api/accounts/" + account(), orders_view, {}, {orders_list});
 }
 
@@ -361,7 +385,7 @@ std::optional<std::vector<Json>> Runner::Step::newest_fills(std::size_t count) {
   }
 }
 
-void Runner::Step::operator()(const ShowHistory& history) try {
+void Runner::TraderStep::operator()(const ShowHistory& history) try {
   account();
   if (history.orders.empty()) {
     if (const auto fills = newest_fills(history.count)) {
@@ -395,7 +419,7 @@ void Runner::Step::operator()(const ShowHistory& history) try {
                             "; history needs the HTTP port (--http), 'status ORDER' does not");
 }
 
-void Runner::Step::operator()(const ShowBook& command) {
+void Runner::TraderStep::operator()(const ShowBook& command) {
   const std::string target =
       "/api/books/" + checked_symbol(command.symbol) + "?levels=" + std::to_string(command.levels);
   catch_up();
@@ -410,17 +434,17 @@ void Runner::Step::operator()(const ShowBook& command) {
               : book_view(*book, runner.console_.style));
 }
 
-void Runner::Step::operator()(const ShowTrades& trades) {
+void Runner::TraderStep::operator()(const ShowTrades& trades) {
   show(
       "/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count),
       trades_view, trades.symbol);
 }
 
-void Runner::Step::operator()(const ShowSymbols&) {
+void Runner::TraderStep::operator()(const ShowSymbols&) {
   show("/api/symbols", symbols_view, {}, {symbols_list});
 }
 
-void Runner::Step::operator()(const ShowLeaderboard& wanted) {
+void Runner::TraderStep::operator()(const ShowLeaderboard& wanted) {
   catch_up();
   as_operator = wanted.ids;
   std::string target = "/api/leaderboard";
@@ -434,19 +458,19 @@ void Runner::Step::operator()(const ShowLeaderboard& wanted) {
     out << leaderboard_view(*json, runner.console_.style);
 }
 
-void Runner::Step::operator()(const Watch& command) {
+void Runner::TraderStep::operator()(const Watch& command) {
   for (const std::string& symbol : command.symbols) checked_symbol(symbol);
   catch_up();
   watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_,
         settings.security);
 }
 
-void Runner::Step::operator()(const WatchAccount& command) {
+void Runner::TraderStep::operator()(const WatchAccount& command) {
   account();
   watch_account(command, settings, runner.console_, runner.stop_);
 }
 
-void Runner::Step::operator()(const UseAccount& use) {
+void Runner::TraderStep::operator()(const UseAccount& use) {
   if (use.account) {
     runner.settings_.account = checked_account(*use.account);
     runner.accounts_seen_.insert(*use.account);
@@ -455,13 +479,13 @@ void Runner::Step::operator()(const UseAccount& use) {
   }
 }
 
-void Runner::Step::operator()(const Help& help) {
+void Runner::TraderStep::operator()(const Help& help) {
   out << wrapped(help_text(help.command),
                  runner.console_.live ? text_columns() : std::string::npos);
 }
 
 int Runner::run(const Command& command, const Settings& settings) {
-  Step step{*this, settings};
+  TraderStep step{{*this, settings}};
   reached_ = true;
   try {
     std::visit(step, command);

@@ -41,6 +41,7 @@ class Runner {
 
  private:
   struct Step;  // one command under way
+  struct TraderStep;
 
   // An order of this session that was open when it was shown last.
   struct OpenOrder {

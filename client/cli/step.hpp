@@ -25,7 +25,8 @@ struct PagedList {
 std::optional<std::string> next_page(const Json& page, const PagedList& list);
 void add_page(Json& all, const Json& page, const PagedList& list);
 
-// What each command does; `settings` are those of the session, changed by its line.
+// What each command of the operator does, and of a class; those of a trader are in runner.cpp.
+// `settings` are those of the session, changed by its line.
 struct Runner::Step {
   Runner& runner;
   const Settings& settings;
@@ -37,7 +38,6 @@ struct Runner::Step {
   double http_timeout_s = settings.timeout_s;
   bool as_operator = false;  // questions to the HTTP port carry the sender's key
 
-  // The operator's.
   void operator()(const NewAccount& created);
   void operator()(const NewSymbol& created);
   void operator()(const SetRules& set);
@@ -56,27 +56,7 @@ struct Runner::Step {
   void operator()(const ShowClass& wanted);
   void operator()(const ExportClass& wanted);
 
-  void operator()(const NewOrder& typed);
-  void operator()(const Replacement& replacement);
-  void operator()(const CancelOrders& cancel);
-  void operator()(const CancelAllOrders& cancel);
-  void operator()(const ShowOrders& query);
-  void operator()(const ShowAccount&);
-  void operator()(const ShowOpenOrders&);
-  void operator()(const ShowHistory& history);
-  void operator()(const ShowBook& command);
-  void operator()(const ShowTrades& trades);
-  void operator()(const ShowSymbols&);
-  void operator()(const ShowLeaderboard& wanted);
-  void operator()(const Watch& command);
-  void operator()(const WatchAccount& command);
-  void operator()(const StartShell&) { throw UsageError("this is the shell"); }
-  void operator()(const UseAccount& use);
-  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
-  void operator()(const Help& help);
-  void operator()(const Quit&) { runner.has_quit_ = true; }
-
- private:
+ protected:
   class OfClass;  // what the commands of a class share
   // Of the operator's commands: the operator if there is its key, which is read again each time,
   // since a shell may be older than the file. Else the account, if there is its key.
