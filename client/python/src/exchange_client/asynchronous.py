@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, SupportsIndex, TypeVar, overload
 
 from . import client, protocol
-from .client import Client
+from .client import Client, Requests
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .http_port import Fill
 from .market import MarketUpdate, market_data
@@ -126,7 +126,7 @@ async def _each_in_thread(fills: Iterator[Fill]) -> AsyncIterator[Fill]:
             return
 
 
-class AsyncExchange(Client):
+class AsyncExchange(Requests, Client):
     __doc__ = Client.__doc__
 
     _link: _Link | None = None
@@ -149,30 +149,7 @@ class AsyncExchange(Client):
         if link and link.loop is asyncio.get_running_loop():
             await link.close()
 
-    buy = _awaited(client.buy)
-    sell = _awaited(client.sell)
-    replace = _awaited(client.replace)
-    query = _awaited(client.query)
-    cancel = _awaited(client.cancel)
-    create_account = _awaited(client.create_account)
-    create_symbol = _awaited(client.create_symbol)
-    set_instrument = _awaited(client.set_instrument)
-    halt = _awaited(client.halt)
-    auction = _awaited(client.auction)
-    resume = _awaited(client.resume)
-    uncross = _awaited(client.uncross)
-    close_symbol = _awaited(client.close_symbol)
-    set_key = _awaited(client.set_key)
-    revoke_key = _awaited(client.revoke_key)
-    set_account = _awaited(client.set_account)
-    set_role = _awaited(client.set_role)
-    freeze = _awaited(client.freeze)
-    unfreeze = _awaited(client.unfreeze)
-    set_limits = _awaited(client.set_limits)
-    set_name = _awaited(client.set_name)
-    begin_round = _awaited(client.begin_round)
-    adjust_cash = _awaited(client.adjust_cash)
-    adjust_shares = _awaited(client.adjust_shares)
+    _method = staticmethod(_awaited)
     account = _in_thread(client.account)
     open_orders = _in_thread(client.open_orders)
     performance = _in_thread(client.performance)

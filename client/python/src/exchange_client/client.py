@@ -5,9 +5,18 @@ from __future__ import annotations
 import dataclasses
 import xml.etree.ElementTree as ET
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    SupportsIndex,
+    TypeVar,
+    overload,
+)
 
 from . import protocol
 from ._described import AccountSettings, Number, Role, Rules, Terms, Trading
@@ -36,6 +45,12 @@ from .web_socket import RETRY_S
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from .asynchronous import AsyncExchange
+    from .sync import Exchange, Pending, Pipeline
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Client:
@@ -122,7 +137,37 @@ class Client:
         return self._retry or RETRY_S
 
 
-# --- requests, each described once: Exchange sends it and waits, AsyncExchange awaits it, Pipeline collects it ---
+# --- requests, each described once, and named in Requests ---
+
+
+class _Method(Generic[P, T]):
+    """A request as a method: Exchange sends it and waits, AsyncExchange awaits it, Pipeline collects it."""
+
+    def __init__(self, request: Callable[Concatenate[Client, P], Operation[T]]) -> None:
+        self._request = request
+        self._methods: dict[type, Any] = {}  # by the class that has it
+
+    @overload
+    def __get__(self, caller: None, kind: type) -> Callable[..., Any]:
+        ...
+
+    @overload
+    def __get__(self, caller: Exchange, kind: type) -> Callable[P, T]:
+        ...
+
+    @overload
+    def __get__(self, caller: AsyncExchange, kind: type) -> Callable[P, Coroutine[Any, Any, T]]:
+        ...
+
+    @overload
+    def __get__(self, caller: Pipeline, kind: type) -> Callable[P, Pending[T]]:
+        ...
+
+    def __get__(self, caller: object, kind: Any) -> Any:
+        if kind not in self._methods:
+            self._methods[kind] = kind._method(self._request)
+        method = self._methods[kind]
+        return method if caller is None else method.__get__(caller, kind)
 
 
 def buy(
@@ -339,6 +384,35 @@ def adjust_shares(
     return client._change(
         "adjust_shares", symbol=symbol, account=account, shares=amount, reason=reason
     )
+
+
+class Requests:
+    """The requests as methods of Exchange, AsyncExchange and Pipeline."""
+
+    buy = _Method(buy)
+    sell = _Method(sell)
+    replace = _Method(replace)
+    query = _Method(query)
+    cancel = _Method(cancel)
+    create_account = _Method(create_account)
+    create_symbol = _Method(create_symbol)
+    set_instrument = _Method(set_instrument)
+    halt = _Method(halt)
+    auction = _Method(auction)
+    resume = _Method(resume)
+    uncross = _Method(uncross)
+    close_symbol = _Method(close_symbol)
+    set_key = _Method(set_key)
+    revoke_key = _Method(revoke_key)
+    set_account = _Method(set_account)
+    set_role = _Method(set_role)
+    freeze = _Method(freeze)
+    unfreeze = _Method(unfreeze)
+    set_limits = _Method(set_limits)
+    set_name = _Method(set_name)
+    begin_round = _Method(begin_round)
+    adjust_cash = _Method(adjust_cash)
+    adjust_shares = _Method(adjust_shares)
 
 
 # --- what the HTTP port shows: the account and its orders with all that was acknowledged before; the market as old as the tables ---

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, cast
 
 from . import client, protocol
-from .client import Client
+from .client import Client, Requests
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .events import AccountEvent, AccountSnapshot
 from .protocol import Operation, Outcome, ReplyReader, Status
@@ -81,7 +81,7 @@ def _waiting(
     return method
 
 
-class Exchange(Client):
+class Exchange(Requests, Client):
     __doc__ = f"""{Client.__doc__}
     Use it in one thread, and as a context manager or with close(). A child of fork() may use it too: it gets a connection of its own, and its
     close() leaves that of the parent alone.
@@ -103,30 +103,7 @@ class Exchange(Client):
     def close(self) -> None:
         self._drop(self._connection)
 
-    buy = _waiting(client.buy)
-    sell = _waiting(client.sell)
-    replace = _waiting(client.replace)
-    query = _waiting(client.query)
-    cancel = _waiting(client.cancel)
-    create_account = _waiting(client.create_account)
-    create_symbol = _waiting(client.create_symbol)
-    set_instrument = _waiting(client.set_instrument)
-    halt = _waiting(client.halt)
-    auction = _waiting(client.auction)
-    resume = _waiting(client.resume)
-    uncross = _waiting(client.uncross)
-    close_symbol = _waiting(client.close_symbol)
-    set_key = _waiting(client.set_key)
-    revoke_key = _waiting(client.revoke_key)
-    set_account = _waiting(client.set_account)
-    set_role = _waiting(client.set_role)
-    freeze = _waiting(client.freeze)
-    unfreeze = _waiting(client.unfreeze)
-    set_limits = _waiting(client.set_limits)
-    set_name = _waiting(client.set_name)
-    begin_round = _waiting(client.begin_round)
-    adjust_cash = _waiting(client.adjust_cash)
-    adjust_shares = _waiting(client.adjust_shares)
+    _method = staticmethod(_waiting)
     account = client.account
     open_orders = client.open_orders
     fills = client.fills
@@ -278,7 +255,7 @@ def _collected(
     return method
 
 
-class Pipeline:
+class Pipeline(Requests):
     """Requests that are sent together when the `with` block ends. Each method returns a Pending."""
 
     def __init__(self, exchange: Exchange) -> None:
@@ -312,27 +289,4 @@ class Pipeline:
         self._pending.append(pending)
         return pending
 
-    buy = _collected(client.buy)
-    sell = _collected(client.sell)
-    replace = _collected(client.replace)
-    query = _collected(client.query)
-    cancel = _collected(client.cancel)
-    create_account = _collected(client.create_account)
-    create_symbol = _collected(client.create_symbol)
-    set_instrument = _collected(client.set_instrument)
-    halt = _collected(client.halt)
-    auction = _collected(client.auction)
-    resume = _collected(client.resume)
-    uncross = _collected(client.uncross)
-    close_symbol = _collected(client.close_symbol)
-    set_key = _collected(client.set_key)
-    revoke_key = _collected(client.revoke_key)
-    set_account = _collected(client.set_account)
-    set_role = _collected(client.set_role)
-    freeze = _collected(client.freeze)
-    unfreeze = _collected(client.unfreeze)
-    set_limits = _collected(client.set_limits)
-    set_name = _collected(client.set_name)
-    begin_round = _collected(client.begin_round)
-    adjust_cash = _collected(client.adjust_cash)
-    adjust_shares = _collected(client.adjust_shares)
+    _method = staticmethod(_collected)
