@@ -158,10 +158,7 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side s
 
 // --- the rules ---
 
-Outcome NaiveExchange::outcome(const Command& command, Version version) const {
-  return std::visit([&](const auto& c) { return at(c, version); }, command);
-}
-
+template <>
 Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
   if (account(command.account, version)) return Rejected{Reason::account_exists};
   auto total = UInt128(command.balance.units());
@@ -170,8 +167,16 @@ Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
   return Created{};
 }
 
-Outcome NaiveExchange::at(const CreateSymbol&, Version) const { return Created{}; }
+template <>
+Outcome NaiveExchange::at(const CreateSymbol&, Version) const {
+  return Created{};
+}
+template <>
+Outcome NaiveExchange::at(const BeginRound&, Version) const {
+  return Created{};
+}
 
+template <>
 Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const Symbol* const symbol = find(symbols_, command.symbol);
@@ -181,6 +186,7 @@ Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
   return Created{};
 }
 
+template <>
 Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   const Account* const by = account(command.account, version);
   if (!by) return Rejected{Reason::unknown_account};
@@ -222,6 +228,7 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   return Opened{0};
 }
 
+template <>
 Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const Order* const named = order(command.account, meant(command, version), version);
@@ -230,6 +237,7 @@ Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
   return Canceled{};
 }
 
+template <>
 Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   const Account* const by = account(command.account, version);
   if (!by) return Rejected{Reason::unknown_account};
@@ -260,6 +268,7 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   return Replaced{id};
 }
 
+template <>
 Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const OrderId id = meant(command, version);
@@ -268,6 +277,7 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   return status(id, version, command.from);
 }
 
+template <>
 Outcome NaiveExchange::at(const RecordEvents& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   return Created{};
@@ -317,16 +327,19 @@ std::optional<Rejected> NaiveExchange::count_order(const Command& command, Times
   return {};
 }
 
+template <>
 Outcome NaiveExchange::at(const SetKey& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   return Created{};
 }
 
+template <>
 Outcome NaiveExchange::at(const SetAccount& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   return Created{};
 }
 
+template <>
 Outcome NaiveExchange::at(const AdjustCash& command, Version version) const {
   const Account* const of = account(command.account, version);
   if (!of) return Rejected{Reason::unknown_account};
@@ -339,6 +352,7 @@ Outcome NaiveExchange::at(const AdjustCash& command, Version version) const {
   return Created{};
 }
 
+template <>
 Outcome NaiveExchange::at(const AdjustShares& command, Version version) const {
   const Account* const of = account(command.account, version);
   if (!of) return Rejected{Reason::unknown_account};
@@ -444,6 +458,7 @@ std::vector<SymbolName> NaiveExchange::named_by(const SetInstrument& command,
   return names;
 }
 
+template <>
 Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
   const std::vector<SymbolName> names = named_by(command, version);
   if (names.empty()) return Rejected{Reason::unknown_symbol};
@@ -460,10 +475,15 @@ Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
   return Created{};
 }
 
+template <>
 Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   if (canceled_by(command, version).empty()) return Rejected{Reason::no_open_orders};
   return CanceledAll{};
+}
+
+Outcome NaiveExchange::outcome(const Command& command, Version version) const {
+  return std::visit([&](const auto& c) { return at(c, version); }, command);
 }
 
 std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Version version) const {

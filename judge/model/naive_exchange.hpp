@@ -135,21 +135,9 @@ class NaiveExchange {
     Timestamp canceled_at;
   };
 
-  Outcome at(const CreateAccount& command, Version version) const;
-  Outcome at(const CreateSymbol& command, Version version) const;
-  Outcome at(const PlaceShares& command, Version version) const;
-  Outcome at(const PlaceOrder& command, Version version) const;
-  Outcome at(const CancelOrder& command, Version version) const;
-  Outcome at(const QueryOrder& command, Version version) const;
-  Outcome at(const CancelAll& command, Version version) const;
-  Outcome at(const ReplaceOrder& command, Version version) const;
-  Outcome at(const RecordEvents& command, Version version) const;
-  Outcome at(const SetInstrument& command, Version version) const;
-  Outcome at(const SetKey& command, Version version) const;
-  Outcome at(const SetAccount& command, Version version) const;
-  Outcome at(const AdjustCash& command, Version version) const;
-  static Outcome at(const BeginRound&, Version) { return Created{}; }
-  Outcome at(const AdjustShares& command, Version version) const;
+  // One for each command, in the .cpp.
+  template <class AnyCommand>
+  Outcome at(const AnyCommand& command, Version version) const;
   Outcome execute(const SetKey&, Timestamp) { return Created{}; }
   Outcome execute(const SetAccount& command, Timestamp now);
   Outcome execute(const AdjustCash& command, Timestamp now);
