@@ -131,6 +131,48 @@ void complete(Json& json, const std::vector<DescribedCommand>& commands,
     if (part.is_structured()) complete(part, commands, schemas);
 }
 
+// A value that is valid, of what examples before it have made.
+Json example_of(const Described& attribute) {
+  switch (attribute.type) {
+    case ValueType::account: return "1";
+    case ValueType::symbol: return "SPY";
+    case ValueType::reference:
+    case ValueType::name: return "first";
+    case ValueType::key: return "secret-of-1";
+    case ValueType::word: return attribute.words.front();
+    case ValueType::truth: return true;
+    case ValueType::order:
+    case ValueType::count: return 1;
+    default: return "10";
+  }
+}
+// With the members that it needs.
+Json example_of(const DescribedCommand& command) {
+  Json example = Json::object();
+  for (const Described& attribute : command.attributes)
+    if (attribute.required && !attribute.member.empty())
+      example[attribute.member] = example_of(attribute);
+  return example;
+}
+
+// The members of outcomes that the schema of responses has not.
+void add_outcomes(Json& properties) {
+  boost::mp11::mp_for_each<
+      boost::mp11::mp_transform<boost::mp11::mp_identity, Outcome>>([&](auto type) {
+    using AnyOutcome = typename decltype(type)::type;
+    if constexpr (requires { std::size(outcome_attributes<AnyOutcome>); })
+      for (const auto& attribute : outcome_attributes<AnyOutcome>) {
+        const std::string member(attribute.member);
+        if (properties.contains(member)) continue;
+        const char* const name = attribute.type == ValueType::price    ? "Price"
+                                 : attribute.type == ValueType::shares ? "Shares"
+                                                                       : nullptr;
+        if (name == nullptr) throw std::runtime_error("a response needs a schema of " + member);
+        properties[member] = {{"$ref", std::string("openapi.json#/components/schemas/") + name}};
+      }
+  });
+}
+
 // The messages of the WebSocket that the description has not: {"id": 1, "MESSAGE": {…}}.
 void add_messages(Json& api, const std::vector<DescribedCommand>& commands) {
   Json& messages = api["components"]["messages"];
@@ -139,7 +181,7 @@ void add_messages(Json& api, const std::vector<DescribedCommand>& commands) {
     const std::string message(command.element.message);
     if (message.empty()) continue;
     const std::string schema = camel_case(message, '_');
-    if (!schemas.contains(schema))
+    if (!schemas.contains(schema)) {
       schemas[schema] = {
           {"type", "object"},
           {"additionalProperties", false},
@@ -148,11 +190,17 @@ void add_messages(Json& api, const std::vector<DescribedCommand>& commands) {
            {{"id", {{"$ref", "#/components/schemas/Id"}}},
             {message,
              {{"type", "object"}, {"additionalProperties", false}, {"x-command", message}}}}}};
+      if (command.element.root == Root::transactions)
+        schemas[schema]["properties"][message]["properties"]["account"] = {
+            {"$ref", "openapi.json#/components/schemas/AccountId"}};
+    }
     if (messages.contains(message)) continue;
+    Json payload{{"id", message}, {message, example_of(command)}};
     messages[message] = {{"name", message},
                          {"title", message},
                          {"contentType", "application/json"},
-                         {"payload", {{"$ref", "#/components/schemas/" + schema}}}};
+                         {"payload", {{"$ref", "#/components/schemas/" + schema}}},
+                         {"examples", Json::array({{{"payload", std::move(payload)}}})}};
     api["channels"]["ws"]["messages"][message] = {{"$ref", "#/components/messages/" + message}};
     api["operations"]["request"]["messages"].push_back(
         {{"$ref", "#/channels/ws/messages/" + message}});
@@ -164,7 +212,10 @@ void write_description(const std::string& path) {
   if (!in) throw std::runtime_error("cannot read " + path);
   Json json = Json::parse(in);
   const bool has_messages = json.contains("asyncapi");
-  if (has_messages) add_messages(json, describe_all());
+  if (has_messages) {
+    add_messages(json, describe_all());
+    add_outcomes(json["components"]["schemas"]["Response"]["properties"]);
+  }
   complete(json, describe_all(), has_messages ? "openapi.json" : "");
   std::cout << json.dump(1) << "\n";
 }

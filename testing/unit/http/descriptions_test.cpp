@@ -121,6 +121,35 @@ TEST_CASE("the schemas of requests have the members of the protocol's descriptio
         [&](auto rule) { CHECK(shown["properties"].contains(std::string(rule.name))); });
 }
 
+TEST_CASE("each example of a message is read, and its response has members of the schema") {
+  const Json components = Json::parse(file("asyncapi.json"))["components"];
+  const Names known = members_of(components["schemas"]["Response"]);
+  const AccountId account("1");
+  Exchange exchange;
+  exchange.apply(CreateAccount{account, Cash::whole(1'000)}, {});
+  exchange.apply(PlaceShares{SymbolName("SPY"), account, Shares::whole(100)}, {});
+  ProtocolLimits limits;
+  limits.keys = true;
+  for_each_kind([&](auto type) {
+    using Asked = typename decltype(type)::type;
+    const std::string message(request_element<Asked>.message);
+    if (message.empty()) return;
+    for (const Json& example : components["messages"].at(message).at("examples")) {
+      INFO(example);
+      std::vector<Command> commands;
+      const JsonRequest request = read_json_request(
+          command_kind<Asked>, JsonInput::parse(example["payload"][message].dump()), account,
+          limits, nullptr, commands);
+      CHECK(request.problem.sentence == "");
+      REQUIRE(!commands.empty());
+      std::vector<Outcome> outcomes;
+      for (const Command& command : commands) outcomes.push_back(exchange.apply(command, {}));
+      const Json response = request.response(outcomes).json;
+      for (const auto& [name, value] : response.items()) CHECK(known.contains(name));
+    }
+  });
+}
+
 TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the limits of pages") {
   for (const char* const name : {"openapi.json", "asyncapi.json"}) {
     const Exchanged got = get(std::string("/api/") + name);
