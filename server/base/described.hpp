@@ -26,6 +26,17 @@ constexpr void for_each_member(Use use) {
   boost::mp11::mp_for_each<MembersOf<Struct>>(use);
 }
 
+// Copies the described members of which both have one of the same name.
+template <class From, class To>
+constexpr void copy_shared_members(const From& from, To& to) {
+  for_each_member<From>([&]<class Source>(Source) {
+    for_each_member<To>([&]<class Target>(Target) {
+      if constexpr (std::string_view(Source::name) == Target::name)
+        to.*Target::pointer = from.*Source::pointer;
+    });
+  });
+}
+
 // How many there are; their values are 0, 1, ...
 template <class Enum>
 inline constexpr std::size_t enumerators = [] {

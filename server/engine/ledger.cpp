@@ -33,23 +33,19 @@ void Ledger::hand_over(const ChangeSet& changes, Rows& rows) {
       });
 }
 
+SymbolNumber Ledger::add_symbol(const SymbolRow& row) {
+  Symbol& symbol = symbols_.emplace_back();
+  copy_shared_members(row, symbol);
+  symbol.instrument = row.instrument();
+  symbol.restricted = symbol.instrument != Instrument();
+  return symbol_names_.add(row.name);
+}
+
 SymbolRow Ledger::row(SymbolNumber number) const {
-  const Symbol& symbol = symbols_[number];
-  const auto& [tick, price_min, price_max, band, lot, order_max, at_band, trading] =
-      symbol.instrument;
-  return {number,
-          name(number),
-          symbol.shares_total,
-          tick,
-          price_min,
-          price_max,
-          band,
-          lot,
-          order_max,
-          at_band,
-          trading,
-          symbol.trading_since,
-          symbol.last_price};
+  SymbolRow row{.number = number, .name = name(number), .shares_total = {}};
+  copy_shared_members(symbols_[number], row);
+  copy_shared_members(symbols_[number].instrument, row);
+  return row;
 }
 
 void Ledger::restore(const Rows& rows, ChangeSet& changes) {

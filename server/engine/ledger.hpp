@@ -39,12 +39,13 @@ class Ledger {
     std::uint64_t orders = 0;
   };
   struct Symbol {
-    Shares shares_total;
     bool changed = false;
     bool restricted = false;  // its instrument has a rule
-    Price last_price = {};    // as of SymbolRow, as is:
-    Timestamp trading_since = {};
     Instrument instrument = {};
+    // as of SymbolRow
+    Shares shares_total = {};
+    Timestamp trading_since = {};
+    Price last_price = {};
     bool dirty() const { return changed; }
     void set_dirty(bool dirty) { changed = dirty; }
   };
@@ -101,14 +102,7 @@ class Ledger {
     symbols_.emplace_back();
     return symbol_names_.add(name);
   }
-  SymbolNumber add_symbol(const SymbolRow& row) {
-    symbols_.push_back({.shares_total = row.shares_total,
-                        .restricted = row.instrument() != Instrument(),
-                        .last_price = row.last_price,
-                        .trading_since = row.trading_since,
-                        .instrument = row.instrument()});
-    return symbol_names_.add(row.name);
-  }
+  SymbolNumber add_symbol(const SymbolRow& row);
   // A position of no shares, which must be new.
   Position& add_position(std::uint64_t key) { return positions_.insert(key, {}); }
 
@@ -192,5 +186,7 @@ class Ledger {
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by key()
 };
+// What a row takes over as it is.
+BOOST_DESCRIBE_STRUCT(Ledger::Symbol, (), (shares_total, trading_since, last_price))
 
 }  // namespace exchange
