@@ -47,7 +47,7 @@ struct Options {
 template <class Add>
 void add_options(Options& options, Add add) {
   add_options(options.net, add);
-  add("--store", options.store, store_urls);
+  add("--store", options.store, store_urls.c_str());
   add("--standby", options.standby,
       "follow the active server, and take over when it ends; PostgreSQL only "
       "(docs/operations.md#standby-servers)");

@@ -10,7 +10,7 @@
 namespace exchange::audit {
 
 struct AuditOptions {
-  std::string store;                         // sqlite:PATH or postgresql://...
+  std::string store;                         // its URL
   std::string acknowledged_file;             // acknowledged.hpp; empty: none
   bool complete = false;                     // that file has all orders of its accounts
   std::optional<std::uint64_t> leaderboard;  // the number of a round; 0: all

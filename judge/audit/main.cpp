@@ -12,6 +12,7 @@
 #include "judge/audit/backup.hpp"
 #include "judge/audit/commands_json.hpp"
 #include "judge/audit/source.hpp"
+#include "store/store_url.hpp"
 
 using namespace exchange::audit;
 
@@ -53,8 +54,7 @@ int main(int argc, char** argv) {
       "exchange-audit");
   app.set_version_flag("--version", std::string("exchange-audit ") + exchange::version());
   app.option_defaults()->always_capture_default();
-  app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")
-      ->required();
+  app.add_option("STORE", options.store, kept_store_urls)->required();
   app.add_option("--acknowledged", options.acknowledged_file,
                  "file of orders that were acknowledged to clients, one a line (docs/audit.md)");
   app.add_flag(

@@ -22,7 +22,7 @@ struct Unusable : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// `store` as the server's --store: "sqlite:PATH" or "postgresql://…". Throws Unusable.
+// `store` as the server's --store: of a kind that is kept. Throws Unusable.
 std::vector<Batch> read_journal(const std::string& store);
 
 }  // namespace exchange::history

@@ -1,16 +1,13 @@
 #pragma once
-// Limits of a store that is reached over a network. Set from the command line (options.hpp).
+// Limits of a store that is reached over a network, and its URL. Set from the command line
+// (options.hpp).
 
 #include <chrono>
 
 #include "base/option.hpp"
+#include "store/store_url.hpp"
 
 namespace exchange {
-
-// The URLs that make_store() takes.
-inline constexpr const char* store_urls =
-    "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); of several hosts, "
-    "HOST1,HOST2, the newest primary";
 
 struct StoreLimits {
   // How long PostgreSQL may take to answer before the connection is dropped: one statement of the

@@ -1,7 +1,7 @@
 #pragma once
 // Store keeps an exchange durable: its journal of committed batches, which is the truth, and its
 // tables, which follow (DESIGN.md, "Journal and tables"). It opens both, for one server at a time.
-// An interface because there are three: SqliteStore, PostgresStore, MemoryStore.
+// An interface because there are several kinds (store_url.hpp).
 //
 // Fencing: each open() increments the store's epoch. A server that was replaced cannot commit:
 // every write checks in its own transaction that the epoch is still the one that this server took,
@@ -86,9 +86,8 @@ class Store {
   virtual bool try_open() { return false; }
 };
 
-// Creates the store that a URL names: "sqlite:PATH", "postgresql://..." (a libpq URI; also
-// "postgres://..."; several hosts: "postgresql://USER@HOST1,HOST2/DATABASE") or "memory:". Connects
-// to nothing; open() does. Throws std::invalid_argument.
+// Creates the store that a URL names (store_url.hpp). Connects to nothing; open() does. Throws
+// std::invalid_argument.
 std::unique_ptr<Store> make_store(const std::string& url, const StoreLimits& limits = {});
 
 }  // namespace exchange

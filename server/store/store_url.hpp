@@ -12,7 +12,12 @@ namespace exchange {
 
 BOOST_DEFINE_FIXED_ENUM_CLASS(StoreKind, std::uint8_t, sqlite, postgres, memory)
 
-// Of "sqlite:PATH", "postgresql://...", "postgres://..." or "memory:"; nothing for another text.
+// For help and errors: the URLs of stores that other programs can read, and of all.
+inline const std::string kept_store_urls = "sqlite:PATH or postgresql://USER@HOST/DATABASE";
+inline const std::string store_urls =
+    kept_store_urls + ", or memory: (volatile); of several hosts, HOST1,HOST2, the newest primary";
+
+// Nothing for a text that is no URL of a store. PostgreSQL's is a URI of libpq.
 inline std::optional<StoreKind> store_kind(std::string_view url) {
   if (url.starts_with("sqlite:") && url.size() > 7) return StoreKind::sqlite;
   if (url.starts_with("postgresql://") || url.starts_with("postgres://"))
