@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/journal_reader.hpp"
 #include "judge/audit/findings.hpp"
 #include "store/store.hpp"
 
@@ -68,10 +69,11 @@ class Source {
   virtual bool check_files(Findings& findings) = 0;
 };
 
-// Opens "sqlite:PATH" or "postgresql://...". Throws CannotRead; std::invalid_argument for another
-// URL.
+// Throws CannotRead; std::invalid_argument for a URL of no store that is kept (store_url.hpp).
 std::unique_ptr<Source> open_source(const std::string& url);
-std::unique_ptr<Source> open_sqlite_source(const std::string& path);
+// `tables`: the file of the database.
+std::unique_ptr<Source> open_sqlite_source(const std::string& url, const std::string& tables,
+                                           std::unique_ptr<LocalJournalReader> journal);
 std::unique_ptr<Source> open_postgres_source(const std::string& url);
 
 }  // namespace exchange::audit

@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "journal/journal_file.hpp"
 #include "journal/journal_reader.hpp"
 #include "journal/raw_file.hpp"
 #include "judge/audit/source.hpp"
@@ -118,8 +117,7 @@ class SqliteSource final : public Source {
   // What `read` has from the journal. Throws Busy, Damaged, CannotRead.
   template <class Read>
   auto from_journal(Read read) const try {
-    if (!JournalFile::is_complete(journal_.file()))
-      throw CannotRead(journal_.file() + " is empty or unfinished");
+    if (!journal_->is_complete()) throw CannotRead(journal_->file() + " is empty or unfinished");
     return read();
   } catch (const StoreFenced& error) {
     throw Busy(error.what());
@@ -132,8 +130,9 @@ class SqliteSource final : public Source {
   }
 
  public:
-  explicit SqliteSource(std::string path) : path_(std::move(path)) {
-    for (const std::string& file : {path_, journal_.file()})
+  SqliteSource(std::string url, std::string path, std::unique_ptr<LocalJournalReader> journal)
+      : url_(std::move(url)), path_(std::move(path)), journal_(std::move(journal)) {
+    for (const std::string& file : {path_, journal_->file()})
       if (::access(file.c_str(), R_OK) != 0)
         throw CannotRead(file + " is missing or cannot be read");
     try {
@@ -147,19 +146,19 @@ class SqliteSource final : public Source {
       return;
     }
     try {
-      const JournalFileReader::Header header = from_journal([&] { return journal_.header(); });
+      const LocalJournalReader::Header header = from_journal([&] { return journal_->header(); });
       epoch_ = header.epoch;
       id_of_journal_ = header.store;
-      journal_.require_epoch(epoch_);
-      acknowledged_ = journal_.acknowledged(id_of_journal_);
+      journal_->require_epoch(epoch_);
+      acknowledged_ = journal_->acknowledged(id_of_journal_);
     } catch (const Damaged& error) {
-      damaged_ = {journal_.file(), error.what()};
+      damaged_ = {journal_->file(), error.what()};
     } catch (const Busy&) {
-      hidden_ = "a running server has locked " + journal_.file();
+      hidden_ = "a running server has locked " + journal_->file();
     }
   }
 
-  std::string describe() const override { return "sqlite:" + path_; }
+  std::string describe() const override { return url_; }
   std::unique_ptr<RowStream> tables(const std::string& select) override {
     return std::make_unique<Statement>(*tables_, select);
   }
@@ -173,7 +172,7 @@ class SqliteSource final : public Source {
 
   std::vector<JournalRow> journal(BatchNumber after) override {
     return while_closed(
-        [&] { return from_journal([&] { return journal_.read(after, journal_rows_at_once); }); });
+        [&] { return from_journal([&] { return journal_->read(after, journal_rows_at_once); }); });
   }
 
   std::optional<BatchNumber> acknowledged() const override { return acknowledged_; }
@@ -188,7 +187,7 @@ class SqliteSource final : public Source {
     if (!hidden_.empty()) return tables_sound;
     if (id_ != id_of_journal_)
       findings.violation("files", "store",
-                         path_ + " and " + journal_.file() + " belong to different stores");
+                         path_ + " and " + journal_->file() + " belong to different stores");
     return check_records(findings) && tables_sound;
   }
 
@@ -198,7 +197,7 @@ class SqliteSource final : public Source {
     const std::string damage = find_log_damage(path_);
     if (damage.empty()) return true;
     while_closed([&] {
-      if (from_journal([&] { return journal_.header(); }).epoch != epoch_) throw Busy("");
+      if (from_journal([&] { return journal_->header(); }).epoch != epoch_) throw Busy("");
     });
     findings.violation("files", log_of(path_), damage);
     return false;
@@ -211,7 +210,7 @@ class SqliteSource final : public Source {
       rows = journal(rows.back().batch);
     return true;
   } catch (const Damaged& error) {
-    findings.violation("files", journal_.file(), error.what());
+    findings.violation("files", journal_->file(), error.what());
     return false;
   }
   static void check_format(const Database& database, const std::string& path) {
@@ -239,8 +238,8 @@ class SqliteSource final : public Source {
     return false;
   }
 
-  const std::string path_;
-  mutable JournalFileReader journal_{path_};
+  const std::string url_, path_;
+  const std::unique_ptr<LocalJournalReader> journal_;
   std::unique_ptr<Database> tables_;
   std::string hidden_, id_, id_of_journal_;
   std::pair<std::string, std::string> damaged_;  // file, damage; empty: none
@@ -250,8 +249,9 @@ class SqliteSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_sqlite_source(const std::string& path) {
-  return std::make_unique<SqliteSource>(path);
+std::unique_ptr<Source> open_sqlite_source(const std::string& url, const std::string& tables,
+                                           std::unique_ptr<LocalJournalReader> journal) {
+  return std::make_unique<SqliteSource>(url, tables, std::move(journal));
 }
 
 }  // namespace exchange::audit

@@ -10,6 +10,16 @@
 
 namespace exchange {
 
+BatchNumber LocalJournalReader::newest() {
+  const Header header = this->header();
+  return std::max(header.newest, acknowledged(header.store).value_or(0));
+}
+
+void LocalJournalReader::check_epoch(Epoch found) const {
+  if (epoch_ && found != *epoch_)
+    throw StoreFenced(file() + ": a server has opened the store meanwhile");
+}
+
 // What was read before a damaged place is returned; the next call meets it.
 std::vector<JournalRow> JournalFileReader::read(BatchNumber after, std::size_t rows_max) {
   constexpr std::size_t bytes_at_once = 4 << 20;
@@ -17,8 +27,7 @@ std::vector<JournalRow> JournalFileReader::read(BatchNumber after, std::size_t r
   std::size_t bytes = 0;
   try {
     JournalFile journal(file_, JournalFile::Use::read);
-    if (epoch_ && journal.epoch() != *epoch_)
-      throw StoreFenced(file_ + ": a server has opened the store meanwhile");
+    check_epoch(journal.epoch());
     journal.read(after, [&](const JournalRow& row) {
       rows.push_back(row);
       bytes += row.payload.size();
@@ -29,6 +38,8 @@ std::vector<JournalRow> JournalFileReader::read(BatchNumber after, std::size_t r
   }
   return rows;
 }
+
+bool JournalFileReader::is_complete() const { return JournalFile::is_complete(file_); }
 
 JournalFileReader::Header JournalFileReader::header() const {
   const JournalFile journal(file_, JournalFile::Use::read);
@@ -42,11 +53,6 @@ std::optional<BatchNumber> JournalFileReader::acknowledged(const std::string& st
   ::close(file);
   if (!mark || mark->store != store) return {};
   return mark->batch;
-}
-
-BatchNumber JournalFileReader::newest() {
-  const Header header = this->header();
-  return std::max(header.newest, acknowledged(header.store).value_or(0));
 }
 
 }  // namespace exchange
