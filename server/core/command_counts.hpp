@@ -10,16 +10,17 @@ namespace exchange {
 
 class CommandCounts {
  public:
-  void add(const Command& command, const Outcome& outcome, bool of_disconnect = false) {
+  void add(const Command& command, const Outcome& outcome) {
     if (std::holds_alternative<NotInMemory>(outcome)) return;  // the order reader counts it
     const auto* rejected = std::get_if<Rejected>(&outcome);
     ++counts_[command.index()][rejected == nullptr ? 0 : 1 + std::size_t(rejected->reason)];
     if (std::holds_alternative<Opened>(outcome))
       ++orders_[std::size_t(kind_of(std::get<PlaceOrder>(command)))];
-    std::uint32_t& canceled = of_disconnect ? canceled_at_disconnect_ : canceled_by_client_;
-    if (std::holds_alternative<Canceled>(outcome)) ++canceled;
+    if (std::holds_alternative<Canceled>(outcome))
+      ++(std::get<CancelOrder>(command).at_disconnect ? canceled_at_disconnect_
+                                                      : canceled_by_client_);
     if (const auto* all = std::get_if<CanceledAll>(&outcome))
-      canceled += std::uint32_t(all->orders.size());
+      canceled_by_client_ += std::uint32_t(all->orders.size());
   }
   void move_to(Metrics& metrics) {
     for (std::size_t kind = 0; kind < CommandCounters::kinds; ++kind)

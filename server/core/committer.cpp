@@ -81,14 +81,15 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
           length.refuses(command) ? Rejected{Reason::reply_too_long}
                                   : exchange_.apply(command, now, located, submission->policy));
       ++at;
-      // No client asks why: the tables need not be read.
-      if (submission->of_disconnect && std::holds_alternative<NotInMemory>(outcome))
+      const auto* const cancel = std::get_if<CancelOrder>(&command);
+      if (cancel != nullptr && cancel->at_disconnect &&
+          std::holds_alternative<NotInMemory>(outcome))
         outcome = Rejected{Reason::nothing_open};
       if (is_long) list_no_executions(outcome);
       executions += execution_count(outcome);
       length.add(outcome);
       if (changed_state(outcome)) writer_.add(command);
-      counts.add(command, outcome, submission->of_disconnect);
+      counts.add(command, outcome);
     }
     submission->executions_held.add(executions_held_, executions);
     executions_of_all += executions;

@@ -60,9 +60,6 @@ struct Submission {
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   DoorPolicy policy;
-  // Cancels at the end of the connection, whose outcomes no client gets: counted apart, and closed
-  // orders are not looked for in the tables.
-  bool of_disconnect = false;
   StageStamps stamps;
   ExecutionsHeld executions_held;  // by the outcomes
 

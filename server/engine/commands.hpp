@@ -10,11 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "engine/account_rules.hpp"
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
-#include "engine/instrument.hpp"
 #include "engine/key_hash.hpp"
+#include "engine/rules.hpp"
 
 namespace exchange {
 
@@ -128,7 +127,9 @@ struct CancelOrder {
   AccountId account;
   OrderId order = 0;  // unless there is a reference
   OptionalReference reference = {};
-  bool at_disconnect = false;  // its connection ended (E20)
+  // Its connection ended (E20). No client gets the outcome: closed orders are not looked for in the
+  // tables.
+  bool at_disconnect = false;
   bool operator==(const CancelOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(CancelOrder, (), (account, order, reference, at_disconnect))

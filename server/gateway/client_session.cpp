@@ -76,7 +76,7 @@ bool ClientSession::begin_tied_cancels() {
   tied_orders_.take(cancels_, at_once_max);
   if (cancels_.empty()) return false;
   submission_.stamps.begin();
-  submission_.of_disconnect = true;
+  disconnecting_ = true;
   submission_.commands = cancels_;
   return true;
 }

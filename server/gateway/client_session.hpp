@@ -94,7 +94,7 @@ class ClientSession {
   }
   // Begins a batch of no request, which cancels some of them; false: there are none.
   bool begin_tied_cancels();
-  bool is_disconnecting() const { return submission_.of_disconnect; }
+  bool is_disconnecting() const { return disconnecting_; }
 
  private:
   Submission& submission_;
@@ -107,6 +107,7 @@ class ClientSession {
   std::span<Command> commands_;  // of the batch
   std::size_t noted_ = 0;        // of these
   bool proves_ = false;          // the keys of the batch may become proven logins
+  bool disconnecting_ = false;   // the connection is over
   bool executed_ = false;        // the batch had commands, which were executed or refused
 };
 

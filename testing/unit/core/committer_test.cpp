@@ -49,14 +49,10 @@ TEST_CASE_METHOD(Fixture, "the cancels of a connection that ends read no closed 
           CancelOrder{account, 1}});
   Rows rows;
   committer.exchange().release_closed(committer.exchange().take_changes(rows));
-  const std::vector<Command> cancel{CancelOrder{account, 1}};
-  CHECK(std::holds_alternative<NotInMemory>(commit(cancel).front()));
-  Submission submission;
-  submission.commands = cancel;
-  submission.of_disconnect = true;
-  Submission* const one = &submission;
-  committer.commit({&one, 1});
-  CHECK(submission.outcomes == std::vector<Outcome>{Rejected{Reason::nothing_open}});
+  CancelOrder cancel{account, 1};
+  CHECK(std::holds_alternative<NotInMemory>(commit({cancel}).front()));
+  cancel.at_disconnect = true;
+  CHECK(commit({cancel}) == std::vector<Outcome>{Rejected{Reason::nothing_open}});
 }
 
 TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
