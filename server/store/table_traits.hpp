@@ -443,10 +443,33 @@ Leaderboard::Trade read_trade(const Source& source) {
           Timestamp{source.integer(6)}};
 }
 
+// What both databases are asked for. `sign` stands before the numbers of parameters.
+
+// Of the order 1: 2 rows at most, behind 3 others.
+inline std::string select_executions(const std::string& sign, bool newest_first) {
+  const auto of_side = [&](const std::string& side) {
+    return "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE " + side +
+           "_order = " + sign + "1 ";
+  };
+  return of_side("buy") + "UNION ALL " + of_side("sell") + "ORDER BY 1 " +
+         (newest_first ? "DESC " : "") + "LIMIT " + sign + "2 OFFSET " + sign + "3";
+}
+inline std::string count_executions(const std::string& sign) {
+  const auto of_side = [&](const std::string& side) {
+    return "(SELECT count(*) FROM executions WHERE " + side + "_order = " + sign + "1)";
+  };
+  return "SELECT " + of_side("buy") + " + " + of_side("sell");
+}
+// Of the account 1, from number 2 through 3.
+inline std::string select_events(const std::string& sign) {
+  return "SELECT " + event_columns + " FROM account_events e WHERE e.account = " + sign +
+         "1 AND e.number BETWEEN " + sign + "2 AND " + sign + "3 ORDER BY e.number";
+}
+
 // The executions of a FillRange, for read_filled_orders(): parameter 1 is the account, 2 and 3 are
-// `after` and `through`, 4 is the maximum; `sign` stands before their numbers. It goes through the
-// executions by their ids: an index of orders by account would cost a projection more than half of
-// its time again. CROSS JOIN keeps SQLite in that order.
+// `after` and `through`, 4 is the maximum. It goes through the executions by their ids: an index of
+// orders by account would cost a projection more than half of its time again. CROSS JOIN keeps
+// SQLite in that order.
 inline std::string select_fills(const std::string& sign, bool newest_first) {
   const auto ref_of = [&](const std::string& order) {
     return ", coalesce((SELECT ref FROM order_references r WHERE r.account = " + sign +

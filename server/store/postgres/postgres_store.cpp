@@ -91,21 +91,12 @@ void prepare_for_projector(pqxx::connection& connection) {
 void prepare_for_reader(pqxx::connection& connection) {
   connection.prepare("get_order", "SELECT " + order_columns +
                                       ", batch FROM projection LEFT JOIN orders o ON o.id = $1");
-  connection.prepare(
-      "get_executions",
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1 "
-      "LIMIT $2 OFFSET $3");
-  connection.prepare("get_events",
-                     "SELECT " + event_columns +
-                         " FROM account_events e WHERE e.account = $1 AND e.number BETWEEN $2 AND"
-                         " $3 ORDER BY e.number");
+  connection.prepare("get_executions", select_executions("$", false));
+  connection.prepare("get_events", select_events("$"));
   connection.prepare("get_newest_execution", "SELECT executions FROM projection");
   connection.prepare("get_fills", select_fills("$", false));
   connection.prepare("get_newest_fills", select_fills("$", true));
-  connection.prepare("count_executions",
-                     "SELECT (SELECT count(*) FROM executions WHERE buy_order = $1) + "
-                     "(SELECT count(*) FROM executions WHERE sell_order = $1)");
+  connection.prepare("count_executions", count_executions("$"));
 }
 
 // Creates the views for SQL clients, if those of the database are older. The comment of view `book`

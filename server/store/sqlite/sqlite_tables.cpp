@@ -89,18 +89,12 @@ void SqliteTables::open_reader() {
   reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
   get_order_ =
       SqliteStatement(reader_, "SELECT " + order_columns + " FROM orders o WHERE o.id = ?1");
-  get_events_ = SqliteStatement(
-      reader_, "SELECT " + event_columns +
-                   " FROM account_events e WHERE e.account = ?1 AND e.number BETWEEN ?2 AND ?3"
-                   " ORDER BY e.number");
+  get_events_ = SqliteStatement(reader_, select_events("?"));
   get_newest_execution_ = SqliteStatement(reader_, "SELECT executions FROM projection");
   get_fills_ = SqliteStatement(reader_, select_fills("?", false));
   get_newest_fills_ = SqliteStatement(reader_, select_fills("?", true));
-  const std::string of_order =
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
-      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1 ";
-  get_executions_ = SqliteStatement(reader_, of_order + "LIMIT ?2 OFFSET ?3");
-  get_newest_executions_ = SqliteStatement(reader_, of_order + "DESC LIMIT ?2 OFFSET ?3");
+  get_executions_ = SqliteStatement(reader_, select_executions("?", false));
+  get_newest_executions_ = SqliteStatement(reader_, select_executions("?", true));
   // A read for HTTP goes through long orders in bursts (core/order_reader.cpp).
   constexpr int instructions = 1'000;  // of SQLite's machine, some 50 us
   sqlite3_progress_handler(
@@ -110,10 +104,7 @@ void SqliteTables::open_reader() {
         return 0;
       },
       nullptr);
-  count_executions_ =
-      SqliteStatement(reader_,
-                      "SELECT (SELECT count(*) FROM executions WHERE buy_order = ?1) + "
-                      "(SELECT count(*) FROM executions WHERE sell_order = ?1)");
+  count_executions_ = SqliteStatement(reader_, count_executions("?"));
 }
 
 TablesImage SqliteTables::load() {
