@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "json/view_json.hpp"
-#include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 

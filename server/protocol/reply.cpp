@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/ensure.hpp"
+
 namespace exchange {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ensure.hpp"
 #include "protocol/reply.hpp"
 
 namespace exchange {

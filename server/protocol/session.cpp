@@ -5,6 +5,7 @@
 #include <optional>
 #include <semaphore>
 
+#include "base/ensure.hpp"
 #include "protocol/reply.hpp"
 
 namespace exchange {

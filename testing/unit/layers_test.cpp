@@ -46,30 +46,29 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/auth", {"server/engine", "server/metrics", "server/base", "server/auth"}},
     {"server/market_data", {"server/engine", "server/base", "server/market_data"}},
     {"server/gateway",
-     {"server/auth", "server/core", "server/store", "server/journal", "server/market_data",
-      "server/metrics", "server/engine", "server/base", "server/gateway"}},
+     {"server/auth", "server/core", "server/journal", "server/market_data", "server/metrics",
+      "server/engine", "server/base", "server/gateway"}},
     {"server/net",
-     {"server/gateway", "server/auth", "server/protocol", "server/core", "server/engine",
-      "server/metrics", "server/base", "server/net"}},
+     {"server/gateway", "server/auth", "server/protocol", "server/core", "server/metrics",
+      "server/base", "server/net"}},
     {"server/json",
-     {"server/protocol", "server/auth/credentials.hpp", "server/market_data", "server/store",
-      "server/engine", "server/base", "server/json"}},
+     {"server/protocol", "server/auth/credentials.hpp", "server/market_data",
+      "server/store/tables.hpp", "server/base", "server/json"}},
     {"server/days",
-     {"server/gateway", "server/json", "server/protocol", "server/market_data", "server/store",
-      "server/journal", "server/engine", "server/base", "server/days"}},
+     {"server/json", "server/protocol", "server/market_data", "server/store", "server/journal",
+      "server/engine", "server/base", "server/days"}},
     {"server/websocket",
-     {"server/gateway", "server/json", "server/protocol", "server/net/any_stream.hpp",
-      "server/market_data", "server/metrics", "server/engine", "server/base", "server/websocket"}},
+     {"server/gateway", "server/json", "server/net/any_stream.hpp", "server/market_data",
+      "server/metrics", "server/base", "server/websocket"}},
     {"server/web",
      {"server/websocket", "server/days", "server/gateway", "server/json", "server/net",
       "server/auth", "server/protocol", "server/market_data", "server/core", "server/store",
       "server/metrics", "server/engine", "server/base", "server/web"}},
     {"client/connection",
-     {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp",
-      "server/base"}},
+     {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp"}},
     {"client/loadgen",
-     {"client/loadgen", "client/connection", "client/report", "judge/replay", "server/engine",
-      "server/protocol", "server/net/limits.hpp", "server/base"}},
+     {"client/loadgen", "client/connection", "client/report", "judge/replay", "server/protocol",
+      "server/net/limits.hpp", "server/base"}},
     {"client/report", {"client/report", "server/base"}},
     {"client/classroom",
      {"client/classroom", "client/connection", "server/engine", "server/protocol", "server/base"}},
@@ -85,8 +84,8 @@ const std::map<std::string, std::set<std::string>> allowed = {
      {"client/connection", "server/engine", "server/protocol", "server/base", "judge/model",
       "judge/replay"}},
     {"judge/history",
-     {"client/connection", "server/engine", "server/protocol", "server/journal", "server/store",
-      "server/base", "judge/audit", "judge/model", "judge/history"}},
+     {"client/connection", "server/protocol", "server/journal", "server/store", "server/base",
+      "judge/audit", "judge/model", "judge/history"}},
     {"judge/conformance",
      {"client/connection", "client/report", "server/engine", "server/base", "judge/replay",
       "judge/conformance"}},
@@ -114,11 +113,12 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   return top + "/" + part->string();
 }
 
-bool is_allowed(const std::string& from, const fs::path& file) {
-  const std::set<std::string>& targets = allowed.at(from);
-  const std::string to = layer_of(file);
-  return targets.contains(to) || targets.contains(file) ||
-         targets.contains(to.substr(0, to.find('/')) + "/*");
+// Which of what `from` may include this file is; empty: none.
+std::string allowance(const std::string& from, const fs::path& file) {
+  const std::string layer = layer_of(file);
+  for (const std::string& one : {layer, file.string(), layer.substr(0, layer.find('/')) + "/*"})
+    if (allowed.at(from).contains(one)) return one;
+  return {};
 }
 
 // Blanks comments and the contents of literals, keeping every line where it is.
@@ -172,6 +172,14 @@ class Inspector {
     for (const Source& source : sources_) inspect(source);
     std::sort(violations_.begin(), violations_.end());
     return violations_;
+  }
+  // What layers may include, and do not. After violations().
+  Lines unused() const {
+    Lines unused;
+    for (const auto& [layer, targets] : allowed)
+      for (const std::string& target : targets)
+        if (!used_.contains({layer, target})) unused.push_back(layer + " includes no " + target);
+    return unused;
   }
   // Those of a file with these lines in front of it. It may be a new one.
   Lines violations_with(const std::string& file, const std::string& lines) const {
@@ -266,8 +274,10 @@ class Inspector {
     const fs::path target = resolve(name, quoted);
     if (!target.empty()) {
       ++project_includes_;
-      if (!is_allowed(layer_, target))
+      const std::string found = allowance(layer_, target);
+      if (found.empty())
         violation(number, layer_ + " may not include " + name + " of " + layer_of(target));
+      used_.emplace(layer_, found);
       return;
     }
     if (quoted) return violation(number, "includes " + name + ", which is not of this project");
@@ -284,7 +294,7 @@ class Inspector {
     if (found == types_.end()) return;
     std::set<std::string> owners;
     for (const fs::path& file : found->second) {
-      if (is_allowed(layer_, file)) return;
+      if (!allowance(layer_, file).empty()) return;
       owners.insert(layer_of(file));
     }
     violation(number, layer_ + " may not declare " + type + " of " + *owners.rbegin());
@@ -313,6 +323,7 @@ class Inspector {
   Lines violations_;
   std::vector<Source> sources_;
   std::map<std::string, std::set<fs::path>> types_;
+  std::set<std::pair<std::string, std::string>> used_;  // layers and allowances
   std::size_t project_includes_ = 0;
 };
 
@@ -322,6 +333,7 @@ TEST_CASE("no include and no declaration breaks the rules of the layers") {
   Inspector inspector(PROJECT_ROOT);
   std::string found;
   for (const std::string& violation : inspector.violations()) found += violation + "\n";
+  for (const std::string& allowance : inspector.unused()) found += allowance + "\n";
   CHECK(found == "");
   CHECK(inspector.files() > 50);  // it did look
   CHECK(inspector.project_includes() > 100);
