@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
       "exchange-audit");
   app.set_version_flag("--version", std::string("exchange-audit ") + exchange::version());
   app.option_defaults()->always_capture_default();
-  app.add_option("STORE", options.store, kept_store_urls)->required();
+  app.add_option("STORE", options.store, exchange::kept_store_urls)->required();
   app.add_option("--acknowledged", options.acknowledged_file,
                  "file of orders that were acknowledged to clients, one a line (docs/audit.md)");
   app.add_flag(

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   std::string store;
   std::vector<std::string> files, streams;
   std::size_t findings_max = 20;
-  app.add_option("--store", store, kept_store_urls + "; only read")->required();
+  app.add_option("--store", store, exchange::kept_store_urls + "; only read")->required();
   app.add_option("files", files, "histories; all that was asked of this store from its beginning")
       ->check(CLI::ExistingFile);
   app.add_option("--events", streams,

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/instrument.hpp"
+#include "engine/rules.hpp"
 #include "judge/replay/terms.hpp"
 
 namespace exchange::judge {
