@@ -3,8 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
+#include "base/event.hpp"
 #include "base/log.hpp"
-#include "gateway/event.hpp"
 
 namespace exchange {
 

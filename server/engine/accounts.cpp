@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/given_rules.hpp"
+#include "engine/rules.hpp"
 
 namespace exchange {
 

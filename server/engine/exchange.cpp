@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/accounts.hpp"
+#include "engine/flat_map.hpp"
 #include "engine/orders.hpp"
-#include "engine/prefetch.hpp"
 #include "engine/trading_day.hpp"
 
 namespace exchange {

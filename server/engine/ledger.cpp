@@ -1,6 +1,6 @@
 #include "engine/ledger.hpp"
 
-#include "engine/prefetch.hpp"
+#include "engine/flat_map.hpp"
 
 namespace exchange {
 

@@ -7,11 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "engine/account_rules.hpp"
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
-#include "engine/instrument.hpp"
 #include "engine/key_hash.hpp"
+#include "engine/rules.hpp"
 
 namespace exchange {
 

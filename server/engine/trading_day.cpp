@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/auction.hpp"
-#include "engine/given_rules.hpp"
+#include "engine/rules.hpp"
 
 namespace exchange {
 

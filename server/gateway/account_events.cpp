@@ -234,8 +234,10 @@ void AccountEvents::take(const Rows& rows) {
       const auto found = new_ones.find(row.order);
       const OrderReference* const reference =
           found != new_ones.end() ? found->second : view_->reference_of(row.order);
-      if (reference != nullptr) event.reference = *reference;
-      else if (!view_->knows_reference_of(row.order)) continue;
+      if (reference != nullptr)
+        event.reference = *reference;
+      else if (!view_->knows_reference_of(row.order))
+        continue;
     }
     for (auto at = first; at != last; ++at)
       if (at->second->begun) take_row(*at->second, event);  // else its first message has it

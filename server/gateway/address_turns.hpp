@@ -9,8 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "base/event.hpp"
 #include "base/peer_address.hpp"
-#include "gateway/event.hpp"
 
 namespace exchange {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/address_quota.hpp"
+#include "base/event.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
 #include "gateway/client_session.hpp"
-#include "gateway/event.hpp"
 #include "gateway/limits.hpp"
 #include "gateway/readiness.hpp"
 #include "gateway/view_changes.hpp"

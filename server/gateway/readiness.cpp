@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/lease.hpp"
+#include "journal/lease.hpp"
 
 namespace exchange {
 namespace {

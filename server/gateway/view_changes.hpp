@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "gateway/event.hpp"
+#include "base/event.hpp"
 
 namespace exchange {
 

@@ -11,7 +11,7 @@
 
 #include "base/described.hpp"
 #include "engine/ids.hpp"
-#include "engine/instrument.hpp"
+#include "engine/rules.hpp"
 
 namespace exchange {
 

@@ -13,6 +13,7 @@
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
+#include "days/new_day.hpp"
 #include "days/replayer.hpp"
 #include "gateway/address_turns.hpp"
 #include "gateway/core_client.hpp"
@@ -20,7 +21,6 @@
 #include "gateway/view_changes.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
-#include "store/new_day.hpp"
 #include "web/http_message.hpp"
 #include "web/limits.hpp"
 #include "web/prometheus.hpp"

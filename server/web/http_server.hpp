@@ -17,12 +17,12 @@
 
 #include "auth/authenticator.hpp"
 #include "core/core.hpp"
+#include "days/new_day.hpp"
 #include "days/replayer.hpp"
 #include "gateway/readiness.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
 #include "net/certificate.hpp"
-#include "store/new_day.hpp"
 #include "web/limits.hpp"
 #include "web/prometheus.hpp"
 

@@ -10,9 +10,9 @@
 #include <map>
 #include <optional>
 
+#include "journal/lease.hpp"
 #include "model/tables.hpp"
 #include "simulation/scheduler.hpp"
-#include "store/lease.hpp"
 #include "store/store.hpp"
 
 namespace exchange::simulation {

@@ -16,7 +16,7 @@
 
 #include <atomic>
 
-#include "store/lease.hpp"
+#include "journal/lease.hpp"
 #include "store/limits.hpp"
 #include "store/postgres/postgres_connection.hpp"
 #include "store/store.hpp"

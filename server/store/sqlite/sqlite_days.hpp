@@ -20,9 +20,6 @@ void begin_day(const std::string& path, const std::string& name);
 // Does nothing if no day was begun. Throws StoreCorrupt if a file is there twice.
 void complete_day(const std::string& path);
 
-// The folder of the days.
-std::filesystem::path days_of(const std::string& path);
-
 // Makes the names in it durable. Throws StoreUnavailable.
 void sync_folder(const std::filesystem::path& folder);
 

@@ -6,14 +6,23 @@
 #include <new>
 #include <optional>
 
+#include "base/bursts.hpp"
 #include "store/sqlite/frame_check.hpp"
 #include "store/sqlite/joined_writes.hpp"
-#include "store/sqlite/paced_writes.hpp"
 #include "store/sqlite/page_checksums.hpp"
 #include "store/sqlite/page_damage.hpp"
 
 namespace exchange {
 namespace {
+
+// Rests between SQLite's reads and writes, if this thread works in bursts. What was written before
+// a rest is synced: one large sync later would delay commits of the journal, which is on the same
+// disk. Before a write to the file. Returns SQLite's code of the sync.
+int pace_write(sqlite3_file* file) {
+  if (!Bursts::rest_if_due()) return SQLITE_OK;
+  return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
+void pace_read() { Bursts::rest_if_due(); }
 
 struct Log {
   Log(const char* name, sqlite3_file* below) : writes(below), frames(name) {}

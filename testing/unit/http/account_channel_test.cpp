@@ -191,8 +191,7 @@ TEST_CASE_METHOD(FollowAccount, "a connection that follows many accounts gets al
   std::map<std::string, std::vector<int>> got;
   while (got["1"].size() < 40 || got["2"].size() < 20) {
     const Json message = receive(socket);
-    for (const Json& event : message["events"])
-      got[message["account"]].push_back(event["number"]);
+    for (const Json& event : message["events"]) got[message["account"]].push_back(event["number"]);
   }
   for (const auto& [account, numbers] : got)
     for (std::size_t i = 0; i < numbers.size(); ++i) REQUIRE(numbers[i] == int(i) + 2);

@@ -1,4 +1,4 @@
-#include "store/new_day.hpp"
+#include "days/new_day.hpp"
 
 namespace exchange {
 
