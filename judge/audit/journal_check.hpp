@@ -11,7 +11,7 @@
 #include <map>
 
 #include "judge/audit/stored_rows.hpp"
-#include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange::audit {
 

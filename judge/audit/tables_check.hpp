@@ -4,7 +4,7 @@
 // accounts, symbols, positions and the open orders in memory, as a server does.
 
 #include "judge/audit/stored_rows.hpp"
-#include "store/store.hpp"
+#include "store/tables.hpp"
 
 namespace exchange::audit {
 

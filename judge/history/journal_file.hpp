@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "journal/journal_record.hpp"
-#include "store/store.hpp"
 
 namespace exchange::history {
 

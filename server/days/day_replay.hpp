@@ -1,8 +1,9 @@
 #pragma once
 // DayReplay executes the commands of a closed day again, one after the other, in an exchange of its
 // own, and keeps a market view of it. A place in the day is a position: the number of the command
-// that was executed last, from 1; 0 is the begin. It goes forward only: for what was before, make a
-// new one. After each batch the counters and the digest are compared with those of its record.
+// that was executed last, from 1; 0 is the beginning. It goes forward only: for what was before,
+// make a new one. After each batch the counters and the digest are compared with those of its
+// record.
 // Memory: that of an exchange with the same open orders, and of its view.
 // Owner: DayDesk. Thread: one.
 
@@ -13,13 +14,13 @@
 
 #include "days/limits.hpp"
 #include "engine/exchange.hpp"
+#include "journal/journal_reader.hpp"
 #include "journal/journal_record.hpp"
 #include "market_data/market_view.hpp"
-#include "store/kept_days.hpp"
 
 namespace exchange {
 
-// This day is none that can be replayed.
+// Thrown if this day cannot be replayed.
 struct CannotReplay : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -30,11 +31,11 @@ class DayReplay {
   DayReplay(JournalReader& journal, const ReplayLimits& limits);
 
   std::uint64_t position() const { return position_; }
-  Timestamp time() const { return time_; }  // of the command there; 0 at the begin
+  Timestamp time() const { return time_; }  // of the command there; 0 at the beginning
   // The time of the next command; nothing at the end of the day. Throws StoreCorrupt, which names
   // the batch, CannotReplay, and what the journal throws.
   std::optional<Timestamp> next_time();
-  // Executes the next command, which there must be. Throws likewise.
+  // Requires: a next command. Executes it. Throws likewise.
   const Command& advance();
 
   // All that has changed since the last call; valid until the next call or advance(). Many commands

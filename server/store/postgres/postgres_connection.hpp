@@ -11,6 +11,9 @@
 // A call that PostgreSQL reports with a notice fails with StoreUnavailable too, and what it wrote
 // is in doubt: if the wait for a synchronous standby is canceled, a commit succeeds with a mere
 // warning (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+//
+// Owner: the store, or a reader of it (KeptDays, the audit). Thread: a connection stays on one; its
+// PostgresHosts and SocketDeadlines may be used from any.
 
 #include <atomic>
 #include <chrono>
@@ -21,15 +24,15 @@
 
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
+#include "journal/store_errors.hpp"
 #include "store/postgres/pqxx_shim.hpp"
-#include "store/store.hpp"
 
 namespace exchange {
 
 // "PostgreSQL: " and the message, without its line end.
 std::string one_line(const std::exception& error);
-// Throws the exception of store.hpp for the one of libpqxx that is being handled. `waited`: for how
-// long PostgreSQL did not answer, if that is the reason; else 0.
+// Throws the exception of store_errors.hpp for the one of libpqxx that is being handled. `waited`:
+// for how long PostgreSQL did not answer, if that is the reason; else 0.
 [[noreturn]] void rethrow_translated(std::chrono::milliseconds waited = {});
 
 // Shuts down sockets whose time is over; looks at them every 100 ms. Any thread.
@@ -130,10 +133,10 @@ class PostgresConnection {
   PostgresConnection(PostgresHosts& hosts, std::chrono::milliseconds answer_max, SetUp set_up = {})
       : hosts_(hosts), answer_max_(answer_max), set_up_(std::move(set_up)) {}
 
-  // Returns work(connection). Throws the exceptions of store.hpp; the next call then connects
-  // again, unless PostgreSQL only lacked resources, such as disk space: then the connection stays,
-  // with its advisory lock, since another server could do no better. What it wrote is in doubt
-  // after StoreUnavailable. `answer_max`: if not that of the connection.
+  // Returns work(connection). Throws the exceptions of store_errors.hpp; the next call then
+  // connects again, unless PostgreSQL only lacked resources, such as disk space: then the
+  // connection stays, with its advisory lock, since another server could do no better. What it
+  // wrote is in doubt after StoreUnavailable. `answer_max`: if not that of the connection.
   template <class Work>
   auto with(Work work) {
     return with(std::move(work), answer_max_);

@@ -2,9 +2,14 @@
 // Rows of the exchange to PostgreSQL and back: the text of columns, and the statements that write a
 // projection. Thread: that of the connection.
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "engine/rows.hpp"
+#include "journal/journal_row.hpp"
+#include "journal/store_errors.hpp"
 #include "store/postgres/pqxx_shim.hpp"
-#include "store/store.hpp"
 
 namespace exchange {
 
@@ -17,7 +22,7 @@ std::string from_bytea(std::string_view hex);
 std::vector<JournalRow> select_journal(pqxx::transaction_base& work, const std::string& table,
                                        BatchNumber after, std::size_t rows_max);
 
-// A row of a result, for read_row() (tables.hpp).
+// A row of a result, for read_row() (table_traits.hpp).
 struct PostgresRow {
   const pqxx::row& row;
   std::int64_t integer(int column) const { return row[column].as<std::int64_t>(); }

@@ -1,8 +1,8 @@
 #pragma once
 // SqliteDatabase and SqliteStatement own a connection and a prepared statement of SQLite's C
-// interface; its error codes become the exceptions of store.hpp. Used by SqliteStore, and by tests.
-// Thread: a connection and its statements stay on one thread. A database is destroyed after its
-// statements.
+// interface; its error codes become the exceptions of store_errors.hpp. Used by SqliteTables, the
+// audit and tests. Thread: a connection and its statements stay on one thread. A database is
+// destroyed after its statements.
 //
 // Every method that runs SQL throws
 //   StoreCorrupt      the file is damaged or not a database, or a sync failed
@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/store.hpp"
+#include "journal/store_errors.hpp"
 
 namespace exchange {
 
