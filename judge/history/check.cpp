@@ -24,7 +24,7 @@ bool is_error_to(const AskedElement& element, std::string_view reply) {
   return reply.starts_with(begin);
 }
 
-// Where in the commit order a request is: after so many commits it began, after so many it had
+// Where in the commit order a request is: the number of commits before it began, and before it had
 // ended.
 struct Place {
   Version begin = no_version, end = no_version;
@@ -40,17 +40,17 @@ struct Bound {
 class Checker {
  public:
   Checker(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
-          TradingDay trading_day)
+          TradingChanges trading_changes)
       : requests_(requests),
         journal_(journal),
-        trading_day_(trading_day),
+        trading_changes_(trading_changes),
         commits_(commits_of(journal)),
         commit_of_element_(requests.size()),
         places_(requests.size()) {}
 
   Verdict run() {
     replay();
-    repeats_ = match(requests_, commits_, trading_day_, verdict_.findings);
+    repeats_ = match(requests_, commits_, trading_changes_, verdict_.findings);
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (const std::size_t request = commits_[commit].request; request != no_request) {
         commit_of_element_[request][commits_[commit].element] = commit;
@@ -408,7 +408,7 @@ class Checker {
 
   const std::vector<RecordedRequest>& requests_;
   const std::vector<Batch>& journal_;
-  const TradingDay trading_day_;
+  const TradingChanges trading_changes_;
   std::vector<Commit> commits_;
   Repeats repeats_;
   std::vector<std::map<std::size_t, std::size_t>> commit_of_element_;  // of each request
@@ -426,8 +426,8 @@ class Checker {
 }  // namespace
 
 Verdict check(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
-              TradingDay trading_day) {
-  return Checker(requests, journal, trading_day).run();
+              TradingChanges trading_changes) {
+  return Checker(requests, journal, trading_changes).run();
 }
 
 }  // namespace exchange::history

@@ -25,6 +25,6 @@ struct Verdict {
 };
 
 Verdict check(const std::vector<RecordedRequest>& requests, const std::vector<Batch>& journal,
-              TradingDay trading_day = TradingDay::of_requests);
+              TradingChanges trading_changes = TradingChanges::of_requests);
 
 }  // namespace exchange::history

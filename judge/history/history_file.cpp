@@ -22,7 +22,7 @@ void read_request(const std::string& document, RecordedRequest& request) {
   const auto text = std::make_shared<std::string>(document);
   text->push_back('\0');  // the byte behind it
   XmlDocument parsed;
-  std::vector<exchange::RequestElement> elements;
+  std::vector<RequestElement> elements;
   std::vector<Command> commands;
   std::vector<Credential> credentials;
   request.refusal = exchange::read_request(text->data(), document.size(), ProtocolLimits(), parsed,
@@ -31,7 +31,7 @@ void read_request(const std::string& document, RecordedRequest& request) {
   mark_keys(credentials, commands);
   request.text = text;
   std::size_t read = 0;
-  for (exchange::RequestElement& element : elements) {
+  for (RequestElement& element : elements) {
     AskedElement& asked = request.elements.emplace_back();
     if (element.error.empty()) asked.command = std::move(commands[read++]);
     asked.element = std::move(element);

@@ -18,7 +18,7 @@ namespace exchange::history {
 struct AskedElement {
   // nothing: it breaks the rules for requests, and only an error can answer it
   std::optional<Command> command;
-  exchange::RequestElement element;  // with what the reply repeats of it
+  RequestElement element;  // with what the reply repeats of it
 };
 
 struct RecordedRequest {

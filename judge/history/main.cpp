@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
       print(verdict.findings, findings_max, "every event is there once, and right");
       return verdict.findings.empty() ? exit_ok : exit_impossible;
     }
-    const Verdict verdict =
-        check(requests, journal, timetable ? TradingDay::of_timetable : TradingDay::of_requests);
+    const Verdict verdict = check(
+        requests, journal, timetable ? TradingChanges::of_timetable : TradingChanges::of_requests);
     print(verdict, findings_max);
     return verdict.findings.empty() ? exit_ok : exit_impossible;
   } catch (const std::exception& error) {

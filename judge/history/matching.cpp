@@ -30,18 +30,21 @@ bool is_of_timetable(const Command& command) {
 }
 
 // No request asks for it.
-bool is_of_server(const Command& command, TradingDay trading_day) {
+bool is_of_server(const Command& command, TradingChanges trading_changes) {
   const auto* const cancel = std::get_if<CancelOrder>(&command);
   return std::holds_alternative<RecordEvents>(command) ||
          (cancel != nullptr && cancel->at_disconnect) ||
-         (trading_day == TradingDay::of_timetable && is_of_timetable(command));
+         (trading_changes == TradingChanges::of_timetable && is_of_timetable(command));
 }
 
 class Matcher {
  public:
   Matcher(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
-          TradingDay trading_day, std::vector<Finding>& findings)
-      : requests_(requests), commits_(commits), trading_day_(trading_day), findings_(findings) {
+          TradingChanges trading_changes, std::vector<Finding>& findings)
+      : requests_(requests),
+        commits_(commits),
+        trading_changes_(trading_changes),
+        findings_(findings) {
     keys_.reserve(commits.size());
     for (std::size_t i = 0; i < commits.size(); ++i) {
       keys_.push_back(key_of(commits[i].command));
@@ -291,7 +294,7 @@ class Matcher {
     std::vector<bool> used(requests_.size());
     for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
       if (commits_[commit].request != no_request ||
-          is_of_server(commits_[commit].command, trading_day_))
+          is_of_server(commits_[commit].command, trading_changes_))
         continue;
       Elements best;
       std::size_t best_request = no_request;
@@ -344,7 +347,7 @@ class Matcher {
 
   const std::vector<RecordedRequest>& requests_;
   std::vector<Commit>& commits_;
-  const TradingDay trading_day_;
+  const TradingChanges trading_changes_;
   std::vector<Finding>& findings_;
   std::vector<std::string> keys_;  // of each commit
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
@@ -390,8 +393,8 @@ std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
 }
 
 Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
-              TradingDay trading_day, std::vector<Finding>& findings) {
-  return Matcher(requests, commits, trading_day, findings).run();
+              TradingChanges trading_changes, std::vector<Finding>& findings) {
+  return Matcher(requests, commits, trading_changes, findings).run();
 }
 
 }  // namespace exchange::history

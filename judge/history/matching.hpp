@@ -34,7 +34,7 @@ struct Finding {
 };
 
 // Who changes the trading of symbols: requests alone, or a server that follows a timetable too.
-enum class TradingDay : bool { of_requests, of_timetable };
+enum class TradingChanges : bool { of_requests, of_timetable };
 
 // Fills in the request of each commit, which has its outcome. Adds a finding for each acknowledged
 // command that is missing or there twice, for each that differs from what was asked, for requests
@@ -43,7 +43,7 @@ enum class TradingDay : bool { of_requests, of_timetable };
 // the same reference, was: they have no commit of their own.
 using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
 Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
-              TradingDay trading_day, std::vector<Finding>& findings);
+              TradingChanges trading_changes, std::vector<Finding>& findings);
 
 // The name of a reply element: "opened".
 std::string_view name_of(const std::string& element);

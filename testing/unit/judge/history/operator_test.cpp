@@ -171,7 +171,7 @@ TEST_CASE("trading that changed without a request is a timetable's, or wrong") {
   day.requests.erase(day.requests.begin() + std::ptrdiff_t(day.end));
   CHECK_THAT(day.findings(), contains_text("trading open)): no request asked for this"));
   const auto of_timetable = [](const Story& story) {
-    return check(story.requests, story.journal, TradingDay::of_timetable).findings.size();
+    return check(story.requests, story.journal, TradingChanges::of_timetable).findings.size();
   };
   CHECK(of_timetable(day) == 0);
   Day ruled;
