@@ -59,7 +59,7 @@ std::string text_of(const Audit& audit) {
                      : std::to_string(findings.violations()) + " violations\n");
 }
 
-std::string json_of(const Audit& audit) {
+std::string to_json(const Audit& audit) {
   const Findings& findings = audit.findings;
   nlohmann::ordered_json counts = nlohmann::ordered_json::object(),
                          violations = nlohmann::ordered_json::array();

@@ -30,6 +30,6 @@ Audit audit(const AuditOptions& options);
 
 // The result as text, and as one JSON document; docs/audit.md shows both.
 std::string text_of(const Audit& audit);
-std::string json_of(const Audit& audit);
+std::string to_json(const Audit& audit);
 
 }  // namespace exchange::audit

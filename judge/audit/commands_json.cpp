@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 template <class Value>
-Json json_of(const Value& value) {
+Json to_json(const Value& value) {
   if constexpr (std::is_same_v<Value, KeyHash>)
     return value.has_key();
   else if constexpr (requires { value.view(); })
@@ -20,7 +20,7 @@ Json json_of(const Value& value) {
   else if constexpr (requires(std::string & text) { append_decimal(text, value); })
     return to_string(value);
   else if constexpr (requires { *value; })
-    return json_of(*value);
+    return to_json(*value);
   else
     return value;  // a number or a truth value
 }
@@ -32,7 +32,7 @@ Json members_of(const AnyCommand& command) {
   for_each_member<AnyCommand>([&](auto member) {
     const auto& value = command.*member.pointer;
     constexpr bool is_side = std::is_same_v<decltype(value), const Side&>;
-    if (is_side || !(value == usual.*member.pointer)) members[member.name] = json_of(value);
+    if (is_side || !(value == usual.*member.pointer)) members[member.name] = to_json(value);
   });
   return members;
 }

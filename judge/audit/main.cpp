@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
     const bool wants_board = *writes_board || *compares_board;
     if (wants_board) options.leaderboard = round;
     const Audit result = audit(options);
-    std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
+    std::fputs((json ? to_json(result) : text_of(result)).c_str(), stdout);
     if (wants_board && result.leaderboard.empty())
       throw std::runtime_error("no leaderboard: see 'not checked'");
     if (*writes_board && !(std::ofstream(leaderboard_file) << result.leaderboard << std::flush))

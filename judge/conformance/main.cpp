@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
                         : level == "ours" ? Level::ours
                                           : Level::should;
     std::fputs(text_of(report, shown).c_str(), stdout);
-    bool written = json_file.empty() || write_file(json_file, json_of(report));
+    bool written = json_file.empty() || write_file(json_file, to_json(report));
     written &= html_file.empty() || write_file(html_file, html_of(report));
     if (!written) return exit_usage;
     if (client::stop_flag()) return exit_interrupted;

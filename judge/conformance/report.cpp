@@ -86,7 +86,7 @@ std::string summary(const ConformanceReport& report) {
   return text;
 }
 
-// The last so many exchanges, each cut to so many bytes.
+// The last exchanges, at most this number, each cut to `bytes`.
 std::string conversation_of(const RuleResult& result, std::size_t exchanges = 100,
                             std::size_t bytes = 100'000) {
   std::string text;
@@ -195,7 +195,7 @@ std::string text_of(const ConformanceReport& report, Level shown) {
   return text;
 }
 
-std::string json_of(const ConformanceReport& report) {
+std::string to_json(const ConformanceReport& report) {
   Json json{{"program", std::string("conformance ") + version()},
             {"server", report.server},
             {"seed", report.seed},

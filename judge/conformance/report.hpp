@@ -10,7 +10,7 @@ namespace exchange::conformance {
 
 // On one screen what to mend first; then the rules up to the level `shown` that are not kept.
 std::string text_of(const ConformanceReport& report, Level shown = Level::should);
-std::string json_of(const ConformanceReport& report);
+std::string to_json(const ConformanceReport& report);
 std::string html_of(const ConformanceReport& report);
 
 }  // namespace exchange::conformance

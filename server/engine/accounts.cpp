@@ -109,15 +109,15 @@ Outcome Accounts::apply(const SetAccount& command, Timestamp now) {
 std::optional<Rejected> Accounts::check_rules(AccountNumber account, SymbolNumber symbol, Side side,
                                               Shares shares, Timestamp now,
                                               std::uint32_t replaced) {
-  Ledger::RulesOfAccount& of = state_.ledger.account_rules(account);
-  const AccountRules& rules = of.rules;
+  Ledger::RulesOfAccount& counted = state_.ledger.account_rules(account);
+  const AccountRules& rules = counted.rules;
   if (rules.access == Access::frozen) return Rejected{Reason::account_frozen};
   if (rules.orders_per_second_max > 0) {
-    if (of.second != now.seconds()) of.orders = 0;
-    of.second = now.seconds();
-    if (of.orders >= rules.orders_per_second_max)
+    if (counted.second != now.seconds()) counted.orders = 0;
+    counted.second = now.seconds();
+    if (counted.orders >= rules.orders_per_second_max)
       return Rejected{Reason::too_many_orders_a_second, rules.orders_per_second_max};
-    ++of.orders;
+    ++counted.orders;
   }
   if (side == Side::sell || rules.position_max == Shares()) return {};
   // free shares, those that open sells reserve, and those of open buys

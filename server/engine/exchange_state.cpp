@@ -11,17 +11,17 @@ SymbolNumber ExchangeState::add_symbol(const SymbolName& name) {
 
 void ExchangeState::add_event(AccountNumber account, SymbolNumber symbol, Timestamp now,
                               EventRow event) {
-  Ledger::Account& of = ledger.account(account);
+  Ledger::Account& owner = ledger.account(account);
   const Ledger::Position* position = nullptr;
   const bool of_cash =
       event.kind == EventKind::cash_received || event.kind == EventKind::cash_taken;
   if (event.kind != EventKind::began && !of_cash)
     position = ledger.find_position(Ledger::key(account, symbol));
   event.account = account;
-  of.add_event();
-  event.number = of.events();
+  owner.add_event();
+  event.number = owner.events();
   event.symbol = symbol;
-  event.balance = of.balance;
+  event.balance = owner.balance;
   if (position != nullptr) event.position = position->shares();
   event.batch = batch;
   event.time = now;

@@ -28,10 +28,10 @@ class TradingDay {
   // Whether an order that the instrument does not refuse is collected for an auction: one that is
   // there, or that it starts.
   bool would_collect(SymbolNumber symbol, Side side, Price limit) const {
-    const Ledger::Symbol& of = state_.ledger.symbol(symbol);
-    if (!of.restricted) [[likely]]
+    const Ledger::Symbol& traded = state_.ledger.symbol(symbol);
+    if (!traded.restricted) [[likely]]
       return false;
-    return collects(of.instrument.trading) || is_beyond_band(of, side, limit);
+    return collects(traded.instrument.trading) || is_beyond_band(traded, side, limit);
   }
   // Such an order: starts the auction, unless it is there.
   void collect(SymbolNumber symbol, Timestamp now);

@@ -35,9 +35,9 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
   if (!*allowed) co_return unknown();
   ++beginning_;
   update_expected();
-  const auto begun = [](AccountEvents* channel) {
-    --channel->beginning_;
-    channel->update_expected();
+  const auto begun = [](AccountEvents* events) {
+    --events->beginning_;
+    events->update_expected();
   };
   const std::unique_ptr<AccountEvents, decltype(begun)> at_end(this, begun);
   // The core knows an account before the view does.

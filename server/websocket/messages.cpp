@@ -112,14 +112,14 @@ SubscriberRequest read_subscriber_request(const JsonInput& json) {
   SubscriberRequest request{json.begin().key() == "subscribe"     ? Kind::subscribe
                             : json.begin().key() == "unsubscribe" ? Kind::unsubscribe
                                                                   : Kind::unknown};
-  const JsonInput& of = *json.begin();
-  if (of.is_string()) {
-    request.name = of.get<std::string>();
+  const JsonInput& asked = *json.begin();
+  if (asked.is_string()) {
+    request.name = asked.get<std::string>();
     return request;
   }
-  if (!of.is_object() || !of.contains("account")) return unknown;
+  if (!asked.is_object() || !asked.contains("account")) return unknown;
   request.of_account = true;
-  for (const auto& [name, value] : of.items()) {
+  for (const auto& [name, value] : asked.items()) {
     if (name == "account" && value.is_string())
       request.name = value.get<std::string>();
     else if (name == "key" && value.is_string() && request.kind == Kind::subscribe)

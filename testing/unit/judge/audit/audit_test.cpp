@@ -591,6 +591,6 @@ TEST_CASE_METHOD(SqliteFixture, "the result as JSON, with no more violations tha
   CHECK(result.findings.violations() > 100);
   CHECK_THAT(text_of(result),
              contains_text("and " + std::to_string(result.findings.violations() - 2) + " more\n"));
-  CHECK_THAT(json_of(result),
+  CHECK_THAT(to_json(result),
              contains_text("\"clean\": false") && contains_text("\"row\": \"orders 1\""));
 }

@@ -260,7 +260,7 @@ TEST_CASE("an error of the test itself costs no points") {
   CHECK_FALSE(report.all_kept());
   CHECK(text_of(report).find("Error of this test, not of the server: T17, a case: why\n") !=
         std::string::npos);
-  const auto json = nlohmann::json::parse(json_of(report));
+  const auto json = nlohmann::json::parse(to_json(report));
   CHECK(json["rules"][1]["result"] == "not judged");
   CHECK(json["test_errors"][0] == "T17, a case: why");
 }
@@ -288,7 +288,7 @@ TEST_CASE("reports escape what a server sent") {
   CHECK(report.points_max() == 3);
   CHECK(report.score() == 0);
   CHECK_FALSE(report.all_kept());
-  const auto json = nlohmann::json::parse(json_of(report));
+  const auto json = nlohmann::json::parse(to_json(report));
   CHECK(json["rules"][0]["result"] == "broken");
   CHECK(json["rules"][0]["why"] == "got </script><b>\"&\x1b[31m");
   CHECK(text_of(report).find('\x1b') == std::string::npos);
