@@ -269,7 +269,7 @@ void Market::lost() {
   }
 }
 
-// The best quotes of a side, which so many shares that were taken may have been of.
+// Doubts the best quotes of a side, of which the `shares` that were taken may have been.
 void Market::doubt_best(Side side, std::int64_t shares) {
   std::vector<Order*> quotes;
   for (Order& order : maker().open)

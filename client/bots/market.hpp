@@ -27,7 +27,7 @@
 
 namespace exchange::bots {
 
-// With zeros in front, to at least so many digits.
+// With zeros in front, to at least `least` digits.
 std::string digits(std::uint64_t number, std::size_t least);
 
 struct MarketOptions {

@@ -35,7 +35,8 @@ struct NewClass {
   std::string page;                     // where the links lead, unless the scenario says it
   std::vector<std::string> names = {};  // columns of the roster; empty: those of usual headings
   std::string identity = {};            // the same: what tells students apart
-  // Throws std::invalid_argument if the exchange would refuse the scenario for so many students.
+  // Throws std::invalid_argument if the exchange would refuse the scenario for this number of
+  // students.
   std::function<void(const Scenario& scenario, std::size_t students)> check = {};
 };
 struct Written {

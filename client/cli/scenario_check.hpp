@@ -7,8 +7,8 @@
 
 namespace exchange::cli {
 
-// Executes the scenario on an engine of its own, for so many students, and reads its timetable.
-// `file` is its name. Throws UsageError with the first error, which names the file.
+// Executes the scenario on an engine of its own, for this number of students, and reads its
+// timetable. `file` is its name. Throws UsageError with the first error, which names the file.
 void check_scenario(const classroom::Scenario& scenario, std::size_t students,
                     const std::string& file);
 

@@ -35,7 +35,7 @@ std::string printable(std::string_view text);
 // Columns that it takes on a terminal: escape sequences and accents that combine take none, wide
 // characters and emoji two.
 std::size_t width(std::string_view text);
-// What of it fits so many columns, escape sequences kept.
+// Cut to `width` columns, escape sequences kept.
 std::string clipped(std::string_view text, std::size_t width);
 std::string padded(const std::string& text, std::size_t width, bool to_right = false);
 

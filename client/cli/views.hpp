@@ -19,7 +19,7 @@ std::string trades_view(const Json& trades, Style style);
 std::string leaderboard_view(const Json& leaderboard, Style style);
 std::string symbols_view(const Json& symbols, Style style);
 
-// Bids to the left of asks, best first, at most so many levels a side.
+// Bids to the left of asks, best first, at most `levels_max` levels a side.
 Table ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max,
              Style style);
 // "40 @ 145.67" in the colour of the side that took it.

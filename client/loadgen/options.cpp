@@ -366,7 +366,7 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     error(
         "--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
-  // The server remembers so many references of an account.
+  // The server remembers at most this number of references of an account.
   constexpr std::uint64_t references_max = 1'024;
   const unsigned accounts = workload.accounts == 0 ? load.clients : workload.accounts;
   const std::uint64_t clients_of_account = (load.clients + accounts - 1) / accounts;

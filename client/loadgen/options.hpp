@@ -68,7 +68,7 @@ BOOST_DESCRIBE_STRUCT(WorkloadOptions, (),
                       (kind, mix, symbols, accounts, skew, match_ratio, orders_per_request,
                        price_walk_bp, seed, account_prefix, symbol_prefix))
 
-// A part of an open-loop run: so many requests per second are planned for so long.
+// A part of an open-loop run: its length, and the rate that is planned for it.
 struct Stage {
   double seconds = 0;
   double requests_per_s = 0;

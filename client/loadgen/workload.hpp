@@ -65,7 +65,7 @@ class Zipf {
 class PriceWalk {
  public:
   PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed);
-  // In cents, after so many requests of a client.
+  // In cents, after `request` requests of a client.
   std::int32_t mid_cents(unsigned symbol, std::uint64_t request) const;
 
  private:
@@ -111,7 +111,7 @@ class Workload {
   std::string create_tag_;
 };
 
-// Appends text, a number, or a price of so many cents, as requests write them; returns the end.
+// Appends text, a number, or a price in cents, as requests write them; returns the end.
 char* write_text(char* out, std::string_view text);
 char* write_number(char* out, std::int64_t number);
 char* write_cents(char* out, std::int32_t cents);

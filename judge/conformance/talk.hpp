@@ -95,7 +95,7 @@ class Talk {
   // One document, on this talk's connection, or one of its own if the server closes after each
   // reply. Throws Broken if no right reply comes.
   std::vector<Element> ask(const std::string& document);
-  // A document that must get one reply element, so many, or an <error> for each.
+  // For a document that must get one reply element, several, or an <error> for each.
   Element ask_one(const std::string& document);
   static void expect_elements(const std::vector<Element>& answers, std::size_t count);
   std::vector<Element> ask_several(const std::string& document, std::size_t elements);

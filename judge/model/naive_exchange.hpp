@@ -18,7 +18,7 @@
 
 namespace exchange {
 
-// So many commands have been applied.
+// The number of commands that have been applied.
 using Version = std::size_t;
 inline constexpr Version no_version = SIZE_MAX;
 
@@ -155,7 +155,7 @@ class NaiveExchange {
 
   Instrument instrument(const SymbolName& symbol, Version version) const;
   static Instrument changed(Instrument instrument, const SetInstrument& command);
-  // Why the account may send no order, or no replace, of so many shares beside what is open of its
+  // Why the account may send no order, or no replace, of `shares` beside what is open of its
   // others; or nothing. Not how often it does so.
   std::optional<Rejected> broken_rule_of_account(const Account& by, const SymbolName& symbol,
                                                  Side side, Shares shares, Version version,

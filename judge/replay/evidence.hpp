@@ -119,7 +119,7 @@ struct Evidence {
     }
     return place;
   }
-  // Of an order of so many shares before, of which some may have executed (E29).
+  // Whether an order that had `shares` before keeps its place; some may have executed (E29).
   static bool keeps_place(const ReplaceRecord& replace, std::int32_t shares,
                           std::int32_t limit_cents) {
     return replace.limit_cents == limit_cents && std::abs(replace.amount) <= shares;
@@ -153,8 +153,8 @@ struct Evidence {
     return "A cancel of all orders of account " + account_name(cancel.account) +
            (cancel.symbol == 0 ? "" : ", symbol " + symbol_name(cancel.symbol) + ",");
   }
-  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"; "…, replaced by 40 at 101)" after so many of its
-  // replaces, or all.
+  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"; "…, replaced by 40 at 101)" after `replaced` of
+  // its replaces, or all.
   std::string name(std::size_t order,
                    std::size_t replaced = std::numeric_limits<std::size_t>::max()) const {
     const OrderRecord& record = orders[order];

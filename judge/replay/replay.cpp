@@ -191,7 +191,7 @@ void Replay::match(std::uint32_t taker, Book& book) {
   const OrderRecord& order = evidence_.orders[taker];
   const Terms terms = terms_of(taker);
   Side& makers = order.amount > 0 ? book.sells : book.buys;
-  // Accounts have so much cash that a market buy never runs out of it (E11).
+  // Accounts have more cash than any market buy can use (E11).
   const auto matches = [&](std::int32_t rank) {
     return terms == Terms::market || rank + rank_of(taker) <= 0;
   };

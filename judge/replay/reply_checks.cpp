@@ -101,7 +101,7 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
              : "the executions reported then are not the first of those in the end";
 }
 
-// Whether so many shares were ordered at some time between sending and reply, as far as replies to
+// Whether `shares` were ordered at some time between sending and reply, as far as replies to
 // replaces show it; at the end if it was canceled.
 bool ReplyChecks::could_have(std::int32_t shares, const Observation& observation,
                              std::uint32_t order) const {

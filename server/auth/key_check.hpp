@@ -1,8 +1,7 @@
 #pragma once
 // KeyCheck is one connection before the authenticator: the accounts that it is logged in to, the
-// operator's among them, and the request batch whose keys are to be checked. Owner: the
-// conversation, or the coroutine of one HTTP request; the authenticator's from check() until
-// on_done. Thread: one at a time.
+// operator's among them, and the request batch whose keys are to be checked.
+// Owner: ClientSession; the authenticator's from check() until on_done. Thread: one at a time.
 
 #include <cstdint>
 #include <functional>
@@ -51,7 +50,7 @@ struct KeyCheck {
   // The batch.
   std::span<Credential> credentials;
   std::span<Command> commands;
-  std::size_t checked = 0;            // so many of `credentials`
+  std::size_t checked = 0;            // number of credentials
   bool refused = false;               // the keys could not be checked: nothing may be executed
   std::size_t creations_refused = 0;  // without the operator's key: the last of `commands`
   std::function<void()> on_done;      // called once for each check()

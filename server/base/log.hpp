@@ -14,7 +14,7 @@
 
 namespace exchange {
 
-// A text in which {} stands for each of so many values; checked by the compiler.
+// A text in which {} stands for each of the values; the compiler checks their number.
 template <std::size_t Values>
 struct LogFormat {
   consteval LogFormat(const char* format) : text(format) {

@@ -219,7 +219,7 @@ void Core::offer_projection(std::size_t orders_max) {
   hand_over_.reset();
 }
 
-// Back-pressure, in small pieces and the same for all clients: each batch, which changed so many
+// Back-pressure, in small pieces and the same for all clients: each batch, which changed `rows`
 // rows, waits for its part of the time that the projector needs, so that it is ready before there
 // is no room for more rows. While it has none to write, the core prepares the next ones faster.
 void Core::slow_down(std::size_t rows) {

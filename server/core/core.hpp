@@ -4,6 +4,7 @@
 // in progress, the next batch collects in the inbox, so batches form without a timer. Replies are
 // held until their commit in run_batches(); completion sinks are called only here and in
 // OrderReader.
+// Owner: Server. Thread: its own core thread runs what is private; the rest as noted.
 
 #include <deque>
 #include <functional>

@@ -26,7 +26,7 @@ struct CoreLimits {
   std::uint64_t journal_prune_step = 1'000;  // least number of rows deleted together
   // executions in outcomes that are not in a reply yet (24 bytes each), before the core waits
   std::size_t executions_held_max = 1'000'000;
-  // a request batch of at most so many commands overtakes larger ones
+  // a request batch of at most this number of commands overtakes larger ones
   std::size_t small_commands_max = 64;
   bool keep_journal = false;
   std::uint32_t store_wait_s = 30;

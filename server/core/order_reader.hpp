@@ -1,7 +1,7 @@
 #pragma once
 // OrderReader answers queries and cancels of orders that the engine has released from memory. It
 // reads them from the tables, on its own thread. Such orders are closed and cannot change, so no
-// lock and no ordering with the core is needed. The HTTP port reads single orders, and events of
+// lock and no ordering with the core is needed. CoreClient reads single orders, and events of
 // accounts and their fills, through it.
 
 #include <deque>

@@ -10,7 +10,7 @@
 namespace exchange {
 namespace {
 
-// Much work takes so many projection intervals: fewer projections, with fewer rows in all.
+// The projection intervals that much work takes: fewer projections, with fewer rows in all.
 constexpr double spread_intervals = 2.5;
 
 }  // namespace

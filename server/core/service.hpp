@@ -1,6 +1,7 @@
 #pragma once
 // The interface between connections and the core. A connection submits commands; the core calls its
-// sink when their outcomes are committed.
+// sink when their outcomes are committed. Server owns the service, a door its sinks. Threads: as
+// noted.
 
 #include <atomic>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace exchange {
 
 struct Submission;
 
-// Implemented by a thread policy and by the HTTP port.
+// Implemented by the transports, CoreClient and Scheduler.
 class CompletionSink {
  public:
   // Called once per batch with all completed submissions of this sink, on the core thread or the

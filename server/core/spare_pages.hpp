@@ -14,7 +14,7 @@ namespace exchange {
 
 class SparePages final : public PageSource {
  public:
-  // From the first take_page() on, it keeps so many pages.
+  // From the first take_page() on, it keeps `pages` pages ready.
   SparePages(std::size_t pages, OnFatal on_fatal);
   ~SparePages();
   SparePages(const SparePages&) = delete;

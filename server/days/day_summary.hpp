@@ -36,7 +36,7 @@ struct DaySummary {
   std::size_t bin_of(Timestamp time) const;
 };
 
-// Takes `replay` from the begin to the end. Calls `go_on` now and then, which may throw.
+// Takes `replay` from the beginning to the end. Calls `go_on` now and then, which may throw.
 DaySummary summarize(DayReplay& replay, const DayFacts& facts, const std::function<void()>& go_on);
 
 }  // namespace exchange

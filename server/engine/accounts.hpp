@@ -36,8 +36,8 @@ class Accounts {
   // Created.
   Outcome apply(const BeginRound& command, Timestamp now);
 
-  // Whether the rules of the account refuse an order of so many shares, or a replace that makes
-  // another one of `replaced`. Counts it.
+  // Whether the rules of the account refuse an order of `shares`, or a replace that makes another
+  // one of `replaced`. Counts it.
   std::optional<Rejected> check(AccountNumber account, SymbolNumber symbol, Side side,
                                 Shares shares, Timestamp now, std::uint32_t replaced = no_index) {
     if (!state_.ledger.account(account).has_rules()) [[likely]]

@@ -17,7 +17,7 @@ struct AuctionLevel {
 struct AuctionPrice {
   Price price;
   Int128 shares_units;   // executed
-  Int128 surplus_units;  // above zero: so much more is bought at this price than sold; below: less
+  Int128 surplus_units;  // what is bought at this price less what is sold
   bool operator==(const AuctionPrice&) const = default;
 };
 // Levels from the best one on, each price once. `last` is a price that may be chosen beside the

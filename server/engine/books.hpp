@@ -1,15 +1,15 @@
 #pragma once
 // Books owns the orders in memory: the open ones in the books of their symbols, by price and place;
 // closed ones until release_closed(), oldest first; and their executions. It knows places, not
-// money: Exchange decides what is executed and what is paid. Orders, levels and executions have
-// indices, which stay the same while these are in memory; no_index is none.
+// money: Orders decides what is executed, Settlement moves what is paid. Orders, levels and
+// executions have indices, which stay the same while these are in memory; no_index is none.
 // Invariants:
 // 1. An open order is in exactly one level, of its symbol, side and limit.
 // 2. In a level, orders follow each other by place.
 // 3. A level's shares and orders are those of its list. The best level has orders.
 // 4. Of open and canceled, one at most is above zero. A closed order is in no level.
 // 5. An execution is in the lists of both its orders, until these leave memory.
-// Owner: Exchange. Thread: that of the Exchange.
+// Owner: ExchangeState. Thread: that of the Exchange.
 
 #include <algorithm>
 #include <limits>
@@ -25,8 +25,9 @@
 
 namespace exchange {
 
-// A fill-or-kill order reaches so many prices, or orders where it may not trade with its own
-// account (E3, E16): else one that cannot be filled would cost a walk through the whole book.
+// A fill-or-kill order reaches at most this number of prices, or of orders where it may not trade
+// with its own account (E3, E16): else one that cannot be filled would cost a walk through the
+// whole book.
 inline constexpr unsigned fill_or_kill_reach = 1'000;
 
 // The number of orders that have closed since the start of the process.
@@ -46,7 +47,8 @@ class Books {
     Side side;
   };
   static_assert(sizeof(Level) == 64);
-  // A side keeps so many levels without orders, at most, and so many more than it has with orders.
+  // A side keeps at most empty_levels_max levels without orders, and at most empty_levels_spare
+  // more than it has with orders.
   static constexpr std::uint32_t empty_levels_max = 1'000, empty_levels_spare = 4;
   // One cache line for what matching touches, a second pool for the rest.
   struct alignas(64) Order {
@@ -116,7 +118,7 @@ class Books {
   }
 
   void add_symbol() { symbols_.emplace_back(); }
-  // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
+  // Whether `missing` shares rest at the order's limit or better, as far as a fill-or-kill order
   // reaches, and where `self_trade` lets the account trade (E3, E5, E16).
   bool can_execute(const PlaceOrder& placed, AccountNumber account, SymbolNumber symbol,
                    Shares missing, SelfTrade self_trade) const;
@@ -204,12 +206,12 @@ class Books {
     add_to(sell, record);
   }
 
-  // What the orders in memory hold, for Exchange to compare with the ledger.
+  // What the orders in memory hold, for check_invariants() (image.hpp) to compare with the ledger.
   struct Held {
     explicit Held(const Ledger& ledger)
         : shares(ledger.symbols()), open_orders(ledger.accounts()), executions(ledger.accounts()) {}
     UInt128 cash = 0;             // reserved by buys
-    bool too_much = false;        // forged rows can hold so much that the sum wraps
+    bool too_much = false;        // forged rows can hold amounts whose sum wraps
     std::vector<UInt128> shares;  // reserved by sells, by symbol
     std::vector<std::uint32_t> open_orders, executions;  // by account
     void add_cash(Cash amount) {

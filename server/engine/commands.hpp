@@ -174,7 +174,8 @@ struct RecordEvents {
 };
 BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
 // Changes what the orders of a symbol, or of all symbols, must keep to (I1 to I9), and halts, opens
-// or begins an auction (A1 to A8). What is none stays as it is; 0 ends a rule. By the operator.
+// or begins an auction (A1 to A8). Unset fields keep their values; 0 removes the rule. By the
+// operator.
 struct SetInstrument {
   static constexpr const char* word = "instrument";
   std::optional<SymbolName> symbol = {};  // none: all that exist
@@ -195,8 +196,8 @@ struct SetKey {
   bool operator==(const SetKey&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SetKey, (), (account, key))
-// Changes what an account may do (D3 to D6), and what people call it (D9). What is none stays as it
-// is; 0 ends a rule, an empty name the name. By the operator.
+// Changes what an account may do (D3 to D6), and what people call it (D9). Unset fields keep their
+// values; 0 removes the rule, an empty name the name. By the operator.
 struct SetAccount {
   static constexpr const char* word = "set_account";
   AccountId account;
@@ -311,7 +312,7 @@ struct OpenedBefore {
   bool operator==(const OpenedBefore&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(OpenedBefore, (), (order))
-// A status lists so many executions at most: a reply has some 60 bytes for each (R13).
+// A status lists at most this number of executions: a reply has some 60 bytes for each (R13).
 inline constexpr std::size_t listed_executions_max = 100'000;
 
 // State of an order. At most one of open and canceled is above zero.
@@ -350,7 +351,7 @@ struct Rejected {
 };
 BOOST_DESCRIBE_STRUCT(Rejected, (), (reason, number))
 std::string sentence_of(const Rejected& rejected);
-// The auction of a SetInstrument (A4): so many shares were executed at this price.
+// The auction of a SetInstrument (A4): these shares were executed at this price.
 struct Uncrossed {
   Price price;
   Shares shares;

@@ -1,7 +1,8 @@
 #pragma once
 // What the digest of the state covers (Totals::digest): a running hash over every change, in each
 // journal row, so that a replay that differs is noticed. One line for each kind of change, with the
-// two numbers that go in beside the time; the letters are part of the format of a journal.
+// two numbers that go in beside the time; the letters are part of the format of a journal. No
+// state; any thread.
 
 #include <cstdint>
 
@@ -14,7 +15,7 @@ enum class Digested : std::uint64_t {
   key_hash = 'K',            // the first two words of the hash
   rules_set = 'U',           // account, role << 8 | access
   limits_set = 'u',          // orders, orders a second; position, whether orders are canceled
-  name_set = 'N',            // account, bytes (see symbol_touched)
+  name_set = 'N',            // account, bytes. Letter of symbol_touched too; the format keeps it
   name_word = 'n',           // which, the word
   cash_adjusted = 'H',       // account, low word of the change
   cash_high_word = 'h',      // 0, high word of the change

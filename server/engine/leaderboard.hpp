@@ -37,7 +37,7 @@ class Leaderboard {
     Shares largest_position;  // long or short, of one symbol, by these executions
     bool operator==(const Standing&) const = default;
   };
-  // The results of so many rounds that are over are kept, the newest.
+  // The results of the newest rounds that are over are kept, at most this number.
   static constexpr std::size_t rounds_kept_max = 100;
 
   // A round begins behind its executions_before; it may come before or after later executions.
@@ -90,7 +90,7 @@ class Leaderboard {
    private:
     static constexpr std::int64_t seconds_max = 60;
     std::array<Price, seconds_max> at_end_;  // of a second, by its number modulo seconds_max
-    std::int64_t newest_ = 0, seconds_ = 0;  // so many seconds up to the newest count
+    std::int64_t newest_ = 0, seconds_ = 0;  // the newest second, and how many up to it count
   };
   void begin_round();
   void count(Account& account, SymbolNumber symbol, AccountNumber number, Int128 shares,

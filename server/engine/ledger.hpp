@@ -1,8 +1,9 @@
 #pragma once
 // Ledger owns accounts, symbols and positions: their names, the free cash and the free shares of
 // each account, and the shares that exist of each symbol. What open orders reserve is not in it;
-// Exchange moves it in and out. Every change is marked in the ChangeSet that it is given.
-// Owner: Exchange. Thread: that of the Exchange.
+// Orders and Settlement move it in and out. Every change is marked in the ChangeSet that it is
+// given.
+// Owner: ExchangeState. Thread: that of the Exchange.
 
 #include <unordered_map>
 #include <vector>

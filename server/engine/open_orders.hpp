@@ -1,8 +1,9 @@
 #pragma once
-// The open orders of each account, and of each account in each symbol, the oldest first. Few
-// clients cancel all orders at once, so Exchange builds this with the first such command and keeps
-// it up from then on: those who never do pay nothing.
-// Owner: Exchange. Orders are indices there; `account` and `key` (position_key) are the order's.
+// The open orders of each account, and of each account in each symbol, the oldest first. Only
+// commands that cancel all orders, and orders under a rule position_max, need them. So Books builds
+// this with the first of these and keeps it up from then on; before, it costs nothing.
+// Owner: Books. Orders are indices there; `account` and `key` (position_key) are the order's.
+// Thread: that of the Exchange.
 
 #include <cstdint>
 #include <vector>

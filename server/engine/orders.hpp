@@ -11,8 +11,8 @@
 
 namespace exchange {
 
-// One CancelAll cancels so many orders at most, and none after so many executions were listed
-// (E18).
+// One CancelAll cancels at most canceled_orders_max orders, and none after
+// canceled_executions_max executions were listed (E18).
 inline constexpr std::size_t canceled_orders_max = 1'000, canceled_executions_max = 100'000;
 
 class Orders {

@@ -172,8 +172,7 @@ struct EventRow {
 BOOST_DESCRIBE_STRUCT(EventRow, (),
                       (account, number, kind, order, symbol, side, shares, price, open, execution,
                        balance, position, batch, time, reference))
-// Counters that belong to the state as a whole.
-// Of the leaderboard (docs/protocol.md, G1).
+// A round of the leaderboard (docs/protocol.md, G1).
 struct RoundRow {
   std::uint64_t number;  // from 1
   OrderReference name;
@@ -182,6 +181,7 @@ struct RoundRow {
   bool operator==(const RoundRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(RoundRow, (), (number, name, executions_before, time))
+// Counters that belong to the state as a whole.
 struct Totals {
   OrderId orders = 0;          // ids given so far, and numbers of replacements
   ExecutionId executions = 0;  // ids given so far

@@ -10,7 +10,7 @@
 // 3. Rows in hand follow each other without a gap. A connection has events_max of them at most;
 //    the rest is read from the tables.
 // 4. A row in hand is the same as that of the tables: one whose reference is unknown is read.
-// Owner: HttpServer. Thread: that of the market view.
+// Owner: the door's server. Thread: that of the market view.
 
 #include <boost/asio/awaitable.hpp>
 #include <deque>

@@ -1,8 +1,9 @@
 #pragma once
-// AddressTurns lets so many pieces of work of one address be under way at once; the others wait. So
-// however much one address asks for, work of another waits for so many pieces of it at most.
+// AddressTurns lets at most `per_address_max` pieces of work of one address be under way at once;
+// the others wait. So however much one address asks for, work of another waits for at most that
+// many pieces of it.
 //   const AddressTurns::Turn turn = co_await turns.take(address);
-// Owner: HttpServer. Thread: that of the context.
+// Owner: the door's server. Thread: that of the context.
 
 #include <boost/asio/post.hpp>
 #include <deque>

@@ -70,8 +70,8 @@ class ClientSession {
   // There is one outcome for each command now.
   void end_batch();
   std::span<const Outcome> outcomes() const { return submission_.outcomes; }
-  // The next request of the batch had so many commands; with `ties_orders` its orders end with the
-  // connection.
+  // The next request of the batch had this number of commands; with `ties_orders` its orders end
+  // with the connection.
   void note_request(std::size_t commands, bool ties_orders);
   // Its replies are written. Before they are sent: a client that takes them slowly holds no
   // outcomes.

@@ -1,7 +1,7 @@
 #pragma once
 // CoreClient is the way to the core for doors that are coroutines: it drives the steps of their
 // client sessions, and reads orders, fills and events, until close(), before the core ends.
-// Owner: HttpServer. Thread: that of the context, but where noted.
+// Owner: the door's server. Thread: that of the context, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>

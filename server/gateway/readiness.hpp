@@ -1,6 +1,6 @@
 #pragma once
 // Readiness is what this server is, and how well: what the health paths answer, from state alone,
-// so that they never wait. Owner: HttpServer. Any thread.
+// so that they never wait. Owner: the door's server. Any thread.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // The orders that end with their connection (docs/protocol.md, E20), as far as it knows: those that
 // were executed since are among them until a reply shows that nothing of them is open.
-// Owner: ClientSession.
+// Owner: ClientSession. Thread: one at a time.
 
 #include <map>
 #include <set>

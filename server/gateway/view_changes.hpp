@@ -1,6 +1,6 @@
 #pragma once
-// ViewChanges lets coroutines wait until the market view has what they need. Owner: HttpServer,
-// which calls publish() after each change of the view. Thread: that of the view.
+// ViewChanges lets coroutines wait until the market view has what they need. Owner: the door's
+// server, which calls publish() after each change of the view. Thread: that of the view.
 
 #include <functional>
 #include <memory>

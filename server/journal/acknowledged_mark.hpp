@@ -3,9 +3,9 @@
 // has returned, and the id of the store. It makes visible that the end of a journal was lost (a log
 // that was deleted, or cut at a commit): a journal that ends before the mark has lost acknowledged
 // batches, while the journal alone looks like that of a server that crashed before those commits.
-// Written by SqliteStore after each append, read by its open() and by the audit. The mark is never
-// synced: a crash of the process keeps it, a power cut may put it back to an older batch, never to
-// a newer one. Thread: core thread.
+// Written by SqliteJournal after each append, read by its check_mark() and by JournalFileReader.
+// The mark is never synced: a crash of the process keeps it, a power cut may put it back to an
+// older batch, never to a newer one. Thread: core thread.
 //
 // One line of 96 bytes, overwritten in place:
 //    0  "acknowledged "

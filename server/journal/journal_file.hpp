@@ -40,7 +40,8 @@
 // later batch follows, or the mark of acknowledged batches is behind it: then it is damage.
 //
 // Threads: append(), take_epoch(), read() and the rest belong to the core thread, prune() and
-// prepare() to the projector's. Owner: SqliteStore; the audit reads. Errors as in store.hpp.
+// prepare() to the projector's. Owner: SqliteJournal; the audit reads. Errors: those of
+// store_errors.hpp.
 
 #include <deque>
 #include <functional>
@@ -60,7 +61,8 @@ class JournalFile {
   // it uses a block again, all calls may throw StoreCorrupt: try again with a new object. A damaged
   // record at the end looks like that end, so the caller compares it with the acknowledged mark.
   enum class Use { write, read, read_unlocked, read_beside };
-  // As large as a second of full load writes; so much more than what was pruned stays on the disk.
+  // As large as what a second of full load writes. Up to that much of what was pruned stays on the
+  // disk.
   static constexpr std::uint32_t usual_block_bytes = 1 << 20;
 
   // Makes a file whose first batch is `newest` + 1, over an unfinished one if need be. `fill` may

@@ -66,8 +66,8 @@ struct JournalRecord {
 };
 
 // Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: what
-// is decoded encodes to the same bytes again. StoreOtherVersion if the checksum is right
-// and the format or a value unknown.
+// is decoded encodes to the same bytes again. StoreOtherVersion if the checksum is right and the
+// format or a value unknown.
 JournalRecord decode_journal_record(std::string_view payload);
 
 }  // namespace exchange

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+
 #include "engine/ids.hpp"
 
 namespace exchange {

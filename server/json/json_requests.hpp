@@ -44,8 +44,8 @@ struct JsonRequest {
 };
 
 // Reads the members of a request for a command of this kind, or for several, and appends them.
-// `usual`: the account that asks, if it
-// is not the operator. `tie_problem`: why no orders can end with this connection, or null.
+// `usual`: the account that asks, if it is not the operator. `tie_problem`: why no orders can end
+// with this connection, or null.
 JsonRequest read_json_request(CommandKind kind, const JsonInput& members,
                               const std::optional<AccountId>& usual, const ProtocolLimits& limits,
                               const char* tie_problem, std::vector<Command>& commands);

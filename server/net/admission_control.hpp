@@ -86,7 +86,7 @@ class AdmissionControl {
   std::unordered_map<PeerAddress, std::size_t> open_of_;  // how many of an address; none is zero
   // what descriptors allow, as far as is known
   std::size_t possible_max_ = std::numeric_limits<std::size_t>::max();
-  // There was none to evict for a new connection of an address with so many.
+  // There was none to evict for a new connection of an address with `none_for_` connections.
   std::uint64_t none_until_ms_ = 0;
   std::size_t none_for_ = 0;
 };

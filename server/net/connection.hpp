@@ -1,6 +1,7 @@
 #pragma once
 // One client of the XML port, and under an event queue the coroutine that pool and loop share: it
-// drives the client's Conversation over an asynchronous stream.
+// drives the client's Conversation over an asynchronous stream. Owner: the coroutine, or the thread
+// of the client (policy `thread`). Thread: one at a time.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -50,15 +50,15 @@ class ConnectionTable {
 
     // The client owes nothing: it may be silent for the idle time. This is the first state.
     void idle();
-    // The client owes a TLS handshake or the rest of a request, of which so many bytes are
-    // buffered, within stall_ms of the first call. If these bytes are a complete document although
-    // their length promises more (Session::document_is_complete), each call gives it
+    // The client owes a TLS handshake or the rest of a request, of which `buffered_bytes` have
+    // arrived, within stall_ms of the first call. If these bytes are a complete document, but the
+    // announced length is larger (Session::document_is_complete), each call gives it
     // complete_document_ms, within the same limit.
     void receiving(std::size_t buffered_bytes, bool document_complete = false);
     // A request batch is complete: the client waits for the server. `request_bytes`: what the batch
     // needs in memory; 0 if that is too little to count. False if there is no memory for it.
     bool executing(std::size_t request_bytes);
-    // The client has to take a reply, of which so many bytes are buffered, within stall_ms.
+    // The client has to take a reply, of which `buffered_bytes` are left, within stall_ms.
     void sending(std::size_t buffered_bytes);
     // The server ends the connection: the client has linger_ms to close. Its place is free.
     void closing();

@@ -22,7 +22,7 @@ class MemoryBudget {
     // While all have no more than this, an address may have any part of it ...
     std::size_t uncontested_bytes_max;
     std::size_t bytes_per_address_max;  // ... and beyond, no more than this.
-    std::size_t small_bytes_max = 0;    // a share of so many is not counted
+    std::size_t small_bytes_max = 0;    // a share of at most this is not counted
   };
 
   // What one client uses of the budget; its destructor gives it back.

@@ -3,7 +3,7 @@
 // each command its element in XML, its message in JSON and a table of its attributes; for each
 // outcome likewise. Readers and writers of both formats follow from it (request.cpp,
 // request_writer.cpp, reply.cpp, json/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
-// and the tables of the Python client (describe.cpp). So an attribute is one line here.
+// and the tables of the Python client (describe.cpp). So an attribute is one line here. Pure.
 
 #include "protocol/values.hpp"
 
@@ -112,7 +112,7 @@ Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view
 Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_all(std::string_view text, CancelAll& cancel, std::string_view name);
 bool write_all(const CancelAll& cancel, std::string& text);
-// Below zero: so much is taken. Adjust: AdjustCash or AdjustShares.
+// Below zero: the amount is taken. Adjust: AdjustCash or AdjustShares.
 Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name);
 Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name);
 bool write_change(const AdjustCash& adjust, std::string& text);

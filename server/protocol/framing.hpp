@@ -1,6 +1,6 @@
 #pragma once
 // Where requests begin and end in a stream of bytes (docs/protocol.md, F1 to F12, F22 to F25).
-// Looks at bytes that the caller owns.
+// Looks at bytes that the caller owns. Pure.
 
 #include <cstdint>
 #include <string_view>

@@ -11,7 +11,7 @@ namespace exchange {
 struct ProtocolLimits {
   // a larger length is refused unread
   std::size_t frame_bytes_max = 1u << 20;
-  // a newline must come within so many bytes (docs/protocol.md, F6)
+  // a newline must come within these bytes (docs/protocol.md, F6)
   std::size_t length_line_bytes_max = 20;
   // elements answered in one request; bounds memory per frame byte
   std::size_t elements_max = 16'384;

@@ -1,5 +1,5 @@
 #pragma once
-// Reply documents, written straight to bytes.
+// Reply documents, written straight to bytes. Pure.
 
 #include <span>
 #include <string>

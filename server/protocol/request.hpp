@@ -1,6 +1,6 @@
 #pragma once
 // One request document as elements: each element gives one reply element, and is either a command
-// for the engine or an error already known. Views point into the document's text.
+// for the engine or an error already known. Views point into the document's text. Pure.
 
 #include <array>
 #include <string>
@@ -28,7 +28,7 @@ struct RequestElement {
 
 struct Request {
   std::string error;           // not empty: the whole request is refused with this one sentence
-  std::uint32_t elements = 0;  // else: so many elements were added
+  std::uint32_t elements = 0;  // else: number of elements that were added
   bool ties_orders = false;    // cancel-on-disconnect: its orders end with the connection
   bool codes = false;          // its errors are answered with their codes (R14)
   ErrorCode code{};            // of the error, if there is one

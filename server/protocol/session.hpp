@@ -4,9 +4,14 @@
 // the bytes received so far; while one is being executed nothing is read, so that a connection
 // never holds more than one batch.
 //   while (!session.finished()) {
-//     if (session.take_requests()) { run session.commands(); session.reply(outcomes); send
-//     session.output(); } else { n = receive into session.read_space(); session.received(n) or
-//     session.end_of_stream(); }
+//     if (session.take_requests()) {
+//       ... run session.commands() ...
+//       session.reply(outcomes);
+//       ... send session.output() ...
+//     } else {
+//       n = ... receive into session.read_space() ...
+//       n > 0 ? session.received(n) : session.end_of_stream();
+//     }
 //   }
 // Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in
 // the output; nothing is thrown but std::bad_alloc.
@@ -41,8 +46,7 @@ class Session {
   // What of them is refused without asking the engine: whole documents, and elements.
   std::size_t errors() const;
   // Refuses the whole request batch for lack of memory, unexecuted, with this sentence for each of
-  // its requests;
-  // reply() comes next.
+  // its requests; reply() comes next.
   void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
   std::size_t memory_bytes() const;
@@ -70,7 +74,7 @@ class Session {
   bool refused() const { return refused_; }
   // A request has begun and is not complete.
   bool has_partial_request() const { return begin_ != end_; }
-  // What has come of it is a complete document, although its length promises more: where nothing
+  // The received bytes form a complete document, but the announced length is larger: if nothing
   // more comes, the length is wrong. Costs little, however small the pieces are in which a large
   // request comes.
   bool document_is_complete();
@@ -80,7 +84,7 @@ class Session {
   void read_frame(const Frame& frame, const char* tie_problem);
   void close_after_error(std::string_view problem);
   std::string short_frame_problem() const;
-  // What has come of the document that is under way; empty where its length is not known yet.
+  // The received part of the document that is under way; empty if its length is not known yet.
   std::string_view partial_document() const;
   void shrink();
 

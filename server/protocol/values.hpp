@@ -34,7 +34,7 @@ enum class ValueType : std::uint8_t {
   price,          // from 0
   positive,       // shares or a price above 0
   cash,           // from 0
-  shares_change,  // below 0: so many are taken
+  shares_change,  // below 0: shares are taken
   cash_change
 };
 

@@ -2,6 +2,7 @@
 // A strict layer over pugixml. pugixml alone lets through invalid UTF-8, repeated attributes, a
 // second root, text beside the root and references to what does not exist; XML 1.0 does not, nor do
 // we. Refused by choice: document types (entity bombs), encodings other than UTF-8, deep nesting.
+// Pure.
 
 #include <pugixml.hpp>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 // A fill is one account's part of an execution. No table has fills: the stores find them in the
-// executions, by the accounts of both orders (select_fills in tables.hpp), so that a projection
-// writes nothing for them. No state; any thread.
+// executions, by the accounts of both orders (select_fills in table_traits.hpp), so that a
+// projection writes nothing for them. No state; any thread.
 
 #include <optional>
 #include <utility>

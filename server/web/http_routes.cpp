@@ -472,8 +472,8 @@ constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "
                            patching = "PATCH";
 
 // Where a request goes. A path that ends with a slash is followed by one more segment; if that is
-// empty, the route refuses it as any other invalid name. One of the
-// functions, or `json`, is set. A path has a row for each group of methods.
+// empty, the route refuses it as any other invalid name. One of the functions, or `json`, is set.
+// A path has a row for each group of methods.
 struct Route {
   std::string_view path;
   std::string_view methods = reading;

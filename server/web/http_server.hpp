@@ -32,10 +32,9 @@ class HttpServer {
  public:
   // Listens and serves at once: health and the dashboard; all else is refused until show().
   // `authenticator` checks keys before the core sees a request; null: accounts have no keys.
-  // `certificate` null: plain HTTP. `close_day` empty: days are not closed; `make_days`
-  // empty: none are kept. The limits of
-  // `options`, `feed`, `store`, `metrics`, `authenticator` and `certificate` must outlive the
-  // server. Throws std::system_error if it cannot listen.
+  // `certificate` null: plain HTTP. `close_day` empty: days are not closed; `make_days` empty: none
+  // are kept. The limits of `options`, `feed`, `store`, `metrics`, `authenticator` and
+  // `certificate` must outlive the server. Throws std::system_error if it cannot listen.
   HttpServer(const HttpOptions& options, const ServerInfo& info, MarketFeed& feed,
              const Store& store, Metrics& metrics, Authenticator* authenticator = nullptr,
              Certificate* certificate = nullptr, CloseDay close_day = {},

@@ -1,6 +1,7 @@
 #pragma once
 // Accounts, symbols, orders and what the operator does, in JSON over HTTP (docs/http-api.md): a
-// request with its method, path and parameters as one of json_requests.hpp, and its response.
+// request with its method, path and parameters as one of json_requests.hpp, and its response. No
+// state; threads: as noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <vector>

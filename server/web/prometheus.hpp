@@ -1,5 +1,5 @@
 #pragma once
-// All metrics as the text of /metrics (docs/http-api.md, "Metrics").
+// All metrics as the text of /metrics (docs/http-api.md, "Metrics"). No state; threads: as noted.
 
 #include <string>
 

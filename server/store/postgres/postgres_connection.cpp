@@ -166,7 +166,7 @@ void rethrow_translated(Milliseconds waited) {
     throw unavailable(error);
   } catch (const pqxx::usage_error& error) {  // libpqxx 6, if the connection was lost before
     throw unavailable(error);
-  } catch (const pqxx::internal_error& error) {  // libpqxx 6, if it was lost amid COPY
+  } catch (const pqxx::internal_error& error) {  // libpqxx 6, if it was lost during COPY
     throw unavailable(error);
   } catch (const pqxx::conversion_error& error) {  // a value that no server has written
     throw StoreCorrupt(one_line(error));

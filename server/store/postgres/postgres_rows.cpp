@@ -70,7 +70,7 @@ class Copy {
   std::unique_ptr<pqxx::stream_to> stream_;
 };
 
-// `known`: so many are in the table already.
+// `known`: the newest id that is in the table already.
 void put_orders(pqxx::transaction_base& work, const std::vector<OrderRow>& rows, OrderId known) {
   std::vector<OrderRow> changed;
   Copy<OrderRow> new_orders(work);

@@ -29,7 +29,7 @@ const std::string lock_number =
 constexpr BatchNumber batches_a_range = 1'024;
 // Held while the schema is created, which two servers cannot do at once.
 constexpr long long schema_lock = advisory_lock + 1;
-// A standby server that is so many batches behind is left behind.
+// The journal keeps at most this number of batches for a standby server that is behind.
 constexpr BatchNumber kept_for_standbys_max = 200'000;
 // until PostgreSQL notices that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);

@@ -9,7 +9,7 @@
 //
 // append() never connects: after a lost connection resolve_in_doubt() does, which first waits for
 // an append of the old connection that may still be committing.
-
+//
 // With synchronous replication an append counts when the standbys have it, and so does everything
 // that a reply may rest on (postgres_connection.hpp says what a canceled wait does): each method
 // that returns has either committed a replicated transaction or writes nothing that counts.

@@ -43,7 +43,7 @@ class PageChecksums {
 
   // Notes from a page 1, or its first 100 bytes, what pages the file has.
   void read_header(const unsigned char* header);
-  // Whether a read of so many bytes there is one of a page that must have a checksum.
+  // Whether a read of `amount` bytes there is one of a page that must have a checksum.
   bool must_have(int amount, sqlite3_int64 offset) const;
   // Compares the checksum of such a page and zeroes it, as SQLite wrote it. Returns SQLITE_OK, or
   // SQLITE_IOERR_DATA (page_damage.hpp).

@@ -1,7 +1,7 @@
 #pragma once
 // SqliteJournal is the journal of a SQLite store: its file (journal_file.hpp) and PATH.lock, which
 // is locked while a server lives and contains the acknowledged mark (acknowledged_mark.hpp). The
-// file is locked too, so this server alone appends.
+// file is locked too, so this server alone appends. Owner: SqliteStore. Threads: those of Journal.
 
 #include <memory>
 #include <string>

@@ -9,7 +9,8 @@
 // Tables and journal have the same random id, so that files of different stores are refused. Every
 // commit is synced before it returns.
 //
-// It owns the journal and the tables, and pairs them when it opens.
+// It owns the journal and the tables, and pairs them when it opens. Owner and threads: those of
+// Store.
 
 #include "store/sqlite/sqlite_journal.hpp"
 #include "store/sqlite/sqlite_tables.hpp"

@@ -3,7 +3,8 @@
 // is synced before it returns.
 //
 // It owns a connection for the projector and one for the reader. The store that owns it opens it in
-// steps, as it pairs the tables with a journal.
+// steps, as it pairs the tables with a journal. Owner: SqliteStore, or another Store with a journal
+// of its own. Threads: those of Tables.
 
 #include <array>
 #include <string>

@@ -8,7 +8,7 @@ import {kept_s} from "./history.js";
 
 const axis_rem = 4.2;  // of every time chart, so that their times stand above each other
 const candle_count_min = 30;
-const span_gap_s = 6;  // few requests are sampled when few come: so much of a gap is bridged
+const span_gap_s = 6;  // few requests are sampled when few come: gaps up to this are bridged
 
 export const available = () => typeof globalThis.Chart === "function";
 

@@ -33,7 +33,7 @@ export function decimals(text) {
   return point < 0 ? 0 : text.length - point - 1;
 }
 
-// "1234567.5" with thousands apart and at least so many decimals: "1,234,567.50". Never drops a digit.
+// "1234567.5" with thousands apart and at least `decimals_min` decimals: "1,234,567.50". Never drops a digit.
 export function grouped(text, decimals_min = 0) {
   const [whole, fraction = ""] = text.split(".");
   const shown = fraction.padEnd(decimals_min, "0");

@@ -11,7 +11,7 @@ import {say, sharesText, showCash} from "./ticket.js";
 
 const changes_a_page = 1000;
 const ahead_min = 300;       // changes: then the next page is asked for
-const ahead_s = 5;           // or so much time of the reader
+const ahead_s = 5;           // or seconds of the reader
 const frame_s_max = 0.25;    // a hidden page does not jump ahead
 const link_ms = 1000;        // between two links in the address while it plays
 const again_ms = 1000;       // after the server said that it is not so far yet

@@ -4,7 +4,7 @@ import {grouped} from "./decimal.js";
 
 export const leaders = 3;  // rows that stay while the others are paged through
 
-// A decimal rounded to so many places, exactly: of a tie, away from 0.
+// A decimal rounded to `places`, exactly: of a tie, away from 0.
 export function rounded(text, places) {
   const [whole, fraction = ""] = text.replace("-", "").split(".");
   let units = BigInt(whole + fraction.padEnd(places, "0").slice(0, places));
@@ -37,7 +37,7 @@ export function keysOf(standings) {
   });
 }
 
-// Where the pages begin that show `count` rows in so many at a time, below the leaders, which are on each.
+// Where the pages begin that show `count` rows, `rows` at a time, below the leaders, which are on each.
 export function pageStarts(count, rows) {
   if (count <= rows) return [0];
   const starts = [];
@@ -52,7 +52,7 @@ export function placesOn(start, count, rows) {
   return [0, 1, 2].concat(Array.from({length: Math.min(rows - leaders, count - first)}, (_, i) => first + i));
 }
 
-// So many rows fit, 10 to 20, each at least this much of the screen.
+// The number of rows that fit, 10 to 20, each at least `least` of the screen.
 export function rowsIn(height, least) {
   return Math.max(10, Math.min(20, Math.floor(height / least)));
 }
