@@ -16,10 +16,8 @@ namespace {
 HttpResponse response_to(const HttpHeader& header, const DayAnswer& answer) {
   if (answer.status == http::status::ok)
     return respond(header, answer.status, json_type, answer.text);
-  HttpResponse response = http_error(header, answer.status, answer.text, answer.code);
-  if (answer.status == http::status::service_unavailable)
-    response.set(http::field::retry_after, "1");
-  return response;
+  if (answer.status == http::status::service_unavailable) return ask_again(header, answer.text);
+  return http_error(header, answer.status, answer.text, answer.code);
 }
 
 // If this server may have been replaced: the days that its successor closed are not known here.
@@ -87,10 +85,8 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
   const std::optional<bool> allowed = co_await at.core.is_good(
       std::move(login), Peer{.address = peer.address, .socket = peer.socket});  // logins of today
   if (allowed && *allowed) co_return std::nullopt;
-  const Reason reason = allowed ? Reason::unknown_account : Reason::key_unchecked;
-  co_return http_error(header,
-                       allowed ? http::status::not_found : http::status::service_unavailable,
-                       describe(reason), code_of(reason));
+  if (!allowed) co_return refusal(header, http::status::service_unavailable, Reason::key_unchecked);
+  co_return refusal(header, http::status::not_found, Reason::unknown_account);
 }
 
 }  // namespace
@@ -111,10 +107,7 @@ asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, P
   std::optional<SymbolName> symbol;
   if (text.data() != nullptr) {
     symbol = parse_symbol_name(text);
-    if (!symbol)
-      co_return http_error(request, http::status::not_found,
-                           "unknown symbol '" + std::string(text) + "'",
-                           code_of(Reason::unknown_symbol));
+    if (!symbol) co_return unknown_symbol(request, text);
   }
   Replayer::Question question = [day, symbol](DayDesk& desk) { return desk.summary(day, symbol); };
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
@@ -133,16 +126,11 @@ asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer
                            "a parameter is missing: /api/moments?day=2026-11-26&sym=SPY");
   if (!is_day_name(asked.day)) co_return unknown_day(request, asked.day);
   const auto symbol = parse_symbol_name(parameter(request, "sym"));
-  if (!symbol)
-    co_return http_error(request, http::status::not_found,
-                         "unknown symbol '" + std::string(parameter(request, "sym")) + "'",
-                         code_of(Reason::unknown_symbol));
+  if (!symbol) co_return unknown_symbol(request, parameter(request, "sym"));
   asked.symbol = *symbol;
   if (is_given(request, "account")) {
     asked.account = parse_account_id(parameter(request, "account"));
-    if (!asked.account)
-      co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
-                           code_of(ErrorCode::malformed_id));
+    if (!asked.account) co_return malformed_account(request);
     std::optional<HttpResponse> refused = co_await refuse(at, request, asked, peer);
     if (refused) co_return std::move(*refused);
   }

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "json/api.hpp"
-#include "protocol/error_code.hpp"
 
 namespace exchange {
 
@@ -102,33 +101,21 @@ class Search {
 }  // namespace
 
 asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer) {
-  const auto refuse = [&](std::string_view sentence) {
-    HttpResponse response = http_error(request, http::status::service_unavailable, sentence);
-    response.set(http::field::retry_after, "1");
-    return response;
-  };
   const auto id = parse_account_id(HttpRoutes::segment(request));
-  if (!id)
-    co_return http_error(request, http::status::bad_request, "an account id is 1 to 64 digits",
-                         code_of(ErrorCode::malformed_id));
+  if (!id) co_return malformed_account(request);
   Question question;
   if (const std::string problem = read_question(request, at.limits, question); !problem.empty())
     co_return http_error(request, http::status::bad_request, problem);
   if (const std::string reason = co_await at.not_current(); !reason.empty())
-    co_return refuse(reason);
+    co_return ask_again(request, reason);
   const std::optional<bool> allowed = co_await at.may_see(request, *id, peer);
-  if (!allowed) co_return refuse(describe(Reason::key_unchecked));
+  if (!allowed) co_return ask_again(request, describe(Reason::key_unchecked));
   const MarketView::Account* const account = at.view->find_account(*id);
   if (account == nullptr || !*allowed)
-    co_return http_error(request, http::status::not_found, describe(Reason::unknown_account),
-                         code_of(Reason::unknown_account));
+    co_return refusal(request, http::status::not_found, Reason::unknown_account);
 
-  const auto reading = std::make_shared<const AddressQuota::Share>(at.order_reads.take(peer));
-  if (!*reading) {
-    // in turn, as an answer would come: a client that asks again at once gets no faster
-    const AddressTurns::Turn turn = co_await at.turns.take(peer);
-    co_return refuse("too many orders are being read");
-  }
+  const HttpRoutes::ReadShare reading = co_await at.begin_reading(peer);
+  if (!*reading) co_return ask_again(request, HttpRoutes::too_many_reads);
   const ExecutionId newest = at.view->newest_execution();
   Search search(at.limits, at.view->number_of(*account), question, newest);
   while (search.goes_on()) {
@@ -136,8 +123,8 @@ asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer p
     auto [problem, found] = co_await at.core.read_fills(
         range, reading, std::chrono::milliseconds(at.limits.store_answer_ms),
         at.limits.order_reads_max);
-    if (!problem.empty()) co_return refuse(problem);
-    if (found.newest < range.through) co_return refuse(HttpRoutes::behind);
+    if (!problem.empty()) co_return ask_again(request, problem);
+    if (found.newest < range.through) co_return ask_again(request, HttpRoutes::behind);
     search.take(range, std::move(found.list));
   }
   const AddressTurns::Turn turn = co_await at.turns.take(peer);

@@ -174,4 +174,24 @@ HttpResponse count_error(const HttpHeader& header, std::string_view name, std::s
                     std::string(name) + " is a whole number from 1 to " + std::to_string(max));
 }
 
+HttpResponse refusal(const HttpHeader& header, http::status status, Reason reason) {
+  return http_error(header, status, describe(reason), code_of(reason));
+}
+
+HttpResponse ask_again(const HttpHeader& header, std::string_view sentence) {
+  HttpResponse response = http_error(header, http::status::service_unavailable, sentence);
+  response.set(http::field::retry_after, "1");
+  return response;
+}
+
+HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
+  return http_error(header, http::status::not_found, "unknown symbol '" + std::string(symbol) + "'",
+                    code_of(Reason::unknown_symbol));
+}
+
+HttpResponse malformed_account(const HttpHeader& header) {
+  return http_error(header, http::status::bad_request, "an account id is 1 to 64 digits",
+                    code_of(ErrorCode::malformed_id));
+}
+
 }  // namespace exchange

@@ -44,5 +44,11 @@ HttpResponse http_error(const HttpHeader& header, boost::beast::http::status sta
                         std::string_view sentence, std::string_view code = {});
 // Of such a parameter.
 HttpResponse count_error(const HttpHeader& header, std::string_view name, std::size_t max);
+// With the sentence and the code of the reason.
+HttpResponse refusal(const HttpHeader& header, boost::beast::http::status status, Reason reason);
+// With Retry-After: the same request may be answered in a second.
+HttpResponse ask_again(const HttpHeader& header, std::string_view sentence);
+HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol);
+HttpResponse malformed_account(const HttpHeader& header);
 
 }  // namespace exchange

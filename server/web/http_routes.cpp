@@ -58,21 +58,6 @@ HttpResponse json(const HttpHeader& header, std::string body) {
 constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
                unavailable = http::status::service_unavailable;
 
-HttpResponse refusal(const HttpHeader& header, http::status status, Reason reason) {
-  return http_error(header, status, describe(reason), code_of(reason));
-}
-
-HttpResponse ask_again(const HttpHeader& header, std::string_view sentence) {
-  HttpResponse response = http_error(header, unavailable, sentence);
-  response.set(http::field::retry_after, "1");
-  return response;
-}
-
-HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
-  return http_error(header, not_found, "unknown symbol '" + std::string(symbol) + "'",
-                    code_of(Reason::unknown_symbol));
-}
-
 // The burst and rest of making a response: a large one takes some 5 ms of CPU time, over 20 ms.
 constexpr auto spread = std::chrono::milliseconds(20);
 
@@ -273,9 +258,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
 
 Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto id = parse_account_id(last_segment(request));
-  if (!id)
-    co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
-                         code_of(ErrorCode::malformed_id));
+  if (!id) co_return malformed_account(request);
   // First: a server that shows nothing hashes nothing. What is read later is as new at least.
   const std::string reason = co_await at.not_current();
   if (!reason.empty()) co_return ask_again(request, reason);
@@ -347,8 +330,7 @@ Answer order(HttpRoutes& at, HttpRequest& request, Peer peer) {
     co_return ask_again(request, late);
   if (const auto whose = parameter(request, "account");
       whose.data() != nullptr && !parse_account_id(whose))
-    co_return http_error(request, bad_request, "an account id is 1 to 64 digits",
-                         code_of(ErrorCode::malformed_id));
+    co_return malformed_account(request);
   ExecutionRange range;
   range.count = count_parameter(request, "limit", at.limits.order_executions_max,
                                 at.limits.order_executions_max);
@@ -357,12 +339,8 @@ Answer order(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (range.before == 0)
     co_return http_error(request, bad_request, "before is a whole number from 1");
 
-  const auto reading = std::make_shared<const AddressQuota::Share>(at.order_reads.take(peer));
-  if (!*reading) {
-    // in turn, as an answer would come: a client that asks again at once gets no faster
-    const AddressTurns::Turn turn = co_await at.turns.take(peer);
-    co_return refuse("too many orders are being read");
-  }
+  const HttpRoutes::ReadShare reading = co_await at.begin_reading(peer);
+  if (!*reading) co_return refuse(HttpRoutes::too_many_reads);
   const std::chrono::milliseconds time(at.limits.store_answer_ms);
   const auto read = [&](const ExecutionRange& executions) {
     return at.core.read_order(name.id, executions, reading, time, at.limits.order_reads_max);
@@ -661,6 +639,15 @@ asio::awaitable<std::string> HttpRoutes::not_current() {
       !co_await core.catch_up(view, changes, std::chrono::milliseconds(limits.stale_ms)))
     reason = behind;
   co_return reason;
+}
+
+asio::awaitable<HttpRoutes::ReadShare> HttpRoutes::begin_reading(Peer peer) {
+  ReadShare share = std::make_shared<const AddressQuota::Share>(order_reads.take(peer));
+  if (!*share) {
+    // in turn, as an answer would come: a client that asks again at once gets no faster
+    const AddressTurns::Turn turn = co_await turns.take(peer);
+  }
+  co_return share;
 }
 
 asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,

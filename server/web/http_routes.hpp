@@ -4,6 +4,7 @@
 // http_routes.cpp. Owner: HttpServer.
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -74,6 +75,11 @@ struct HttpRoutes {
   // Likewise; or why it may lack what was committed when this was called, after a wait.
   boost::asio::awaitable<std::string> not_current();
   static constexpr std::string_view behind = "the tables are far behind; ask again later";
+  // For a read of orders or executions from the tables, which keeps it; an empty share, after a
+  // turn, if too many are under way.
+  using ReadShare = std::shared_ptr<const AddressQuota::Share>;
+  boost::asio::awaitable<ReadShare> begin_reading(Peer peer);
+  static constexpr std::string_view too_many_reads = "too many orders are being read";
   // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
   // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
