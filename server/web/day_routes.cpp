@@ -1,7 +1,5 @@
 #include "web/day_routes.hpp"
 
-#include <charconv>
-
 #include "auth/basic_credentials.hpp"
 #include "store/store.hpp"
 #include "web/json_orders.hpp"
@@ -28,17 +26,6 @@ HttpResponse refused_as_stale(const HttpHeader& header, const std::string& reaso
 HttpResponse unknown_day(const HttpHeader& header, std::string_view day) {
   return http_error(header, http::status::not_found,
                     "there is no closed day '" + std::string(day) + "'");
-}
-
-// A parameter that is a whole number from 0; nothing if it is absent or invalid.
-std::optional<std::uint64_t> number_parameter(const HttpHeader& header, std::string_view name) {
-  const std::string_view text = parameter(header, name);
-  std::uint64_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size() ||
-      number > INT64_MAX)
-    return {};
-  return number;
 }
 
 bool is_given(const HttpHeader& header, std::string_view name) {

@@ -1,7 +1,6 @@
 #include "web/fill_routes.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "json/api.hpp"
 
@@ -20,25 +19,18 @@ struct Question {
   std::size_t executions_max = 0;
 };
 
-// Ids are positive in the tables.
-std::optional<ExecutionId> read_id(std::string_view text) {
-  ExecutionId id = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (problem != std::errc() || end != text.data() + text.size() || id > INT64_MAX) return {};
-  return id;
-}
-
 // The sentence that refuses the request; empty: `question` is complete.
 std::string read_question(const HttpHeader& header, const HttpLimits& limits, Question& question) {
   const std::string_view after = parameter(header, "after"), before = parameter(header, "before");
   if (after.data() != nullptr) {
-    const auto id = read_id(after);
+    const auto id = number_parameter(header, "after");
     if (!id) return "after is a whole number from 0, of an execution";
     question.after = *id;
   }
   if (before.data() != nullptr) {
     if (after.data() != nullptr) return "give after or before, not both";
-    question.before = before == "newest" ? INT64_MAX : read_id(before).value_or(0);
+    question.before =
+        before == "newest" ? INT64_MAX : number_parameter(header, "before").value_or(0);
     if (*question.before == 0) return "before is a whole number from 1, of an execution, or newest";
   }
   question.executions_max = count_parameter(header, "limit", limits.fills_max, limits.fills_max);

@@ -114,6 +114,16 @@ std::size_t count_parameter(const HttpHeader& header, std::string_view name, std
   return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
 }
 
+std::optional<std::uint64_t> number_parameter(const HttpHeader& header, std::string_view name) {
+  const std::string_view text = parameter(header, name);
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size() ||
+      number > INT64_MAX)
+    return {};
+  return number;
+}
+
 std::string_view last_segment(const HttpHeader& header) {
   const std::string_view path = path_of(header);
   return path.substr(path.rfind('/') + 1);

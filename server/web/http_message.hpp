@@ -3,6 +3,7 @@
 
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ std::string_view parameter(const HttpHeader& header, std::string_view name);
 // it is invalid.
 std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
                             std::size_t max);
+// A parameter that is a whole number from 0 that the tables can have; nothing if it is absent or
+// invalid.
+std::optional<std::uint64_t> number_parameter(const HttpHeader& header, std::string_view name);
 std::string_view field_of(const HttpHeader& header, boost::beast::http::field name);
 // Whether If-None-Match has this tag, by weak comparison, or any (RFC 9110 13.1.2).
 bool has_tag(const HttpHeader& header, std::string_view tag);
