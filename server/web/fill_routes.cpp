@@ -1,8 +1,9 @@
-#include "web/fill_routes.hpp"
+// The fills of an account (docs/http-api.md, "Fills of an account").
 
 #include <algorithm>
 
 #include "json/api.hpp"
+#include "web/http_routes.hpp"
 
 namespace exchange {
 
@@ -120,7 +121,7 @@ asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer p
     search.take(range, std::move(found.list));
   }
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
-  const Bursts::Work work(at.bursts, std::chrono::milliseconds(20));
+  const Bursts::Work work(at.bursts, HttpRoutes::spread);
   co_return respond(request, http::status::ok, json_type,
                     fills_json(*at.view, *id, search.fills(), newest, search.next()));
 }

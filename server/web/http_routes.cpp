@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
-#include <memory>
 #include <span>
 
 #include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
 #include "base/log.hpp"
 #include "json/api.hpp"
-#include "protocol/reply.hpp"
-#include "protocol/request.hpp"
 #include "web/authority.hpp"
-#include "web/day_routes.hpp"
-#include "web/fill_routes.hpp"
 #include "web/json_orders.hpp"
 
 namespace exchange {
@@ -57,9 +52,6 @@ HttpResponse json(const HttpHeader& header, std::string body) {
 
 constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
                unavailable = http::status::service_unavailable;
-
-// The burst and rest of making a response: a large one takes some 5 ms of CPU time, over 20 ms.
-constexpr auto spread = std::chrono::milliseconds(20);
 
 // --- at once ---
 
@@ -252,7 +244,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
     if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
   }
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
-  const Bursts::Work work(at.bursts, spread);
+  const Bursts::Work work(at.bursts, HttpRoutes::spread);
   co_return shared_leaderboard(at, request, with_ids);
 }
 
@@ -282,121 +274,8 @@ Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
       co_return http_error(request, not_found,
                            "this account has no such open order; begin with the first page");
   }
-  const Bursts::Work work(at.bursts, spread);
+  const Bursts::Work work(at.bursts, HttpRoutes::spread);
   co_return json(request, account_json(*at.view, *id, *found, page));
-}
-
-// The number of the order that the account calls so; 0 with the response that refuses it.
-asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
-    HttpRoutes& at, const HttpRequest& request, Peer peer) {
-  HttpJsonRequest asked = read_http_json(request, {command_kind<QueryOrder>, "order"}, at.protocol);
-  if (!asked.request.problem)  // only its number is wanted
-    std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
-  HttpResponse response = co_await execute_http_json(at.core, request, peer, std::move(asked));
-  if (response.result() != http::status::ok) co_return std::pair(0, std::move(response));
-  co_return std::pair(Json::parse(response.body())["order"].get<OrderId>(), std::nullopt);
-}
-
-// Whether the view has all that the order refers to.
-bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
-  return order && at.view && order->row.account < at.view->accounts() &&
-         order->row.symbol < at.view->symbols().size();
-}
-
-// The key is checked after the order's row is read, which names the account, but before its
-// executions are. The tables are ahead of the view by a moment: what is not in both is not shown
-// yet, but an order that was opened before the request is in both.
-Answer order(HttpRoutes& at, HttpRequest& request, Peer peer) {
-  const auto refuse = [&](std::string_view sentence) {
-    return http_error(request, unavailable, sentence);
-  };
-  const auto unknown = [&] {
-    return http_error(request, not_found, "no such order", code_of(Reason::unknown_order));
-  };
-  OrderName name;
-  if (read_order_name(last_segment(request), name))
-    co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
-                         code_of(ErrorCode::malformed_id));
-  // First: a server that may have been replaced does not know which orders there are. What is read
-  // later is as new at least.
-  const std::string reason = co_await at.stale();
-  if (!reason.empty()) co_return refuse(reason);
-  if (name.reference) {
-    auto [found, refused] = co_await find_reference(at, request, peer);
-    if (refused) co_return std::move(*refused);
-    name.id = found;
-  }
-  if (const std::string late = co_await at.not_current(); !late.empty())
-    co_return ask_again(request, late);
-  if (const auto whose = parameter(request, "account");
-      whose.data() != nullptr && !parse_account_id(whose))
-    co_return malformed_account(request);
-  ExecutionRange range;
-  range.count = count_parameter(request, "limit", at.limits.order_executions_max,
-                                at.limits.order_executions_max);
-  if (range.count == 0) co_return count_error(request, "limit", at.limits.order_executions_max);
-  range.before = count_parameter(request, "before", INT64_MAX, INT64_MAX);
-  if (range.before == 0)
-    co_return http_error(request, bad_request, "before is a whole number from 1");
-
-  const HttpRoutes::ReadShare reading = co_await at.begin_reading(peer);
-  if (!*reading) co_return refuse(HttpRoutes::too_many_reads);
-  const std::chrono::milliseconds time(at.limits.store_answer_ms);
-  const auto read = [&](const ExecutionRange& executions) {
-    return at.core.read_order(name.id, executions, reading, time, at.limits.order_reads_max);
-  };
-  CoreClient::Read found;
-  if (at.core.has_keys()) {
-    found = co_await read({.count = 0});
-    if (!found.problem.empty()) co_return refuse(found.problem);
-    AccountId owner("");  // no account: no key is right
-    if (is_known(at, found.order)) owner = at.view->account_id(found.order->row.account);
-    const std::optional<bool> allowed = co_await at.may_see(request, owner, peer);
-    if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
-    if (!*allowed) co_return unknown();
-  }
-  found = co_await read(range);
-  if (!found.problem.empty()) co_return refuse(found.problem);
-  if (!is_known(at, found.order)) co_return unknown();
-  const AddressTurns::Turn turn = co_await at.turns.take(peer);
-  const Bursts::Work work(at.bursts, spread);
-  co_return json(request, order_json(*at.view, *found.order, range));
-}
-
-Answer execute(HttpRoutes& at, HttpRequest& request, Peer peer) {
-  AddressTurns::Turn parsing = co_await at.turns.take(peer);
-  PendingRequest pending = at.core.pending(peer);
-  ClientSession& session = pending.session;
-  session.begin_reading();
-  std::string& body = request.body();
-  const std::size_t bytes = body.size();
-  if (bytes == 0) {
-    session.count_requests(1, 1);
-    co_return http_error(
-        request, bad_request,
-        "the body is empty; it must be the XML of a request, without the length line");
-  }
-  body.push_back('\0');  // parsing needs a byte behind the document
-  XmlDocument document;
-  std::vector<RequestElement> elements;
-  std::vector<Command> commands;
-  std::vector<Credential> credentials;
-  const Request parsed = read_request(body.data(), bytes, at.protocol, document, elements, commands,
-                                      at.protocol.keys ? &credentials : nullptr,
-                                      "cancel-on-disconnect needs a connection to the XML port");
-  session.count_requests(1, (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
-  parsing.end();  // the core may have to wait for its store
-  if (!commands.empty()) {
-    const std::string_view refusal = co_await at.core.execute(pending, commands, credentials);
-    if (!refusal.empty()) co_return http_error(request, unavailable, refusal);
-  }
-  const AddressTurns::Turn replying = co_await at.turns.take(peer);
-  const http::status status = parsed.error.empty() ? http::status::ok : bad_request;
-  HttpResponse response = respond(request, status, xml_type, "");
-  append_results(response.body(), parsed, elements, pending.outcomes, false);
-  session.forget_outcomes();
-  session.replied();  // but for the socket
-  co_return response;
 }
 
 // Closes the store as a day, or says what has become of that: the client asks again until it is

@@ -43,7 +43,9 @@ struct HttpRoutes {
   boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
   AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
   ViewChanges changes{context};
-  Bursts bursts{};                                                 // of making responses
+  Bursts bursts{};  // of making responses
+  // The burst and rest of making one: a large one takes some 5 ms of CPU time, over 20 ms.
+  static constexpr std::chrono::milliseconds spread{20};
   const std::string run = std::to_string(std::random_device{}());  // no other run has its tags
   struct Kept {
     std::string tag;
@@ -102,5 +104,16 @@ struct HttpRoutes {
   static bool executes(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
 };
+
+// Responses that rows of the table have in files of their own. Thread: that of answers.
+// Closed days (docs/http-api.md, "Replays of closed days"): day_routes.cpp.
+boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer peer);
+// The fills of an account (docs/http-api.md, "Fills of an account"): fill_routes.cpp.
+boost::asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer);
+// An order with its executions, and a request in XML: order_routes.cpp.
+boost::asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> execute(HttpRoutes& at, HttpRequest& request, Peer peer);
 
 }  // namespace exchange
