@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "engine/decimal.hpp"
+#include "protocol/request.hpp"
 #include "protocol/request_writer.hpp"
 
 namespace exchange::cli {

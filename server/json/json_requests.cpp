@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "auth/credentials.hpp"
+
 namespace exchange {
 namespace {
 

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "auth/credentials.hpp"
-#include "base/described.hpp"
 #include "json/json_input.hpp"
 #include "protocol/description.hpp"
 #include "protocol/limits.hpp"

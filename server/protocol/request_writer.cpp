@@ -4,6 +4,7 @@
 
 #include "base/ensure.hpp"
 #include "protocol/reply.hpp"
+#include "protocol/request.hpp"
 
 namespace exchange {
 namespace {

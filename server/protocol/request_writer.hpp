@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/request.hpp"
+#include "protocol/description.hpp"
 
 namespace exchange {
 

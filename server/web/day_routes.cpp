@@ -1,6 +1,5 @@
 // The responses about closed days (docs/http-api.md, "Replays of closed days").
 
-#include "auth/basic_credentials.hpp"
 #include "store/store.hpp"
 #include "web/http_routes.hpp"
 #include "web/json_orders.hpp"

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <span>
 
-#include "auth/basic_credentials.hpp"
 #include "base/embedded_file.hpp"
 #include "base/log.hpp"
 #include "json/api.hpp"
 #include "web/authority.hpp"
 #include "web/json_orders.hpp"
+#include "web/prometheus.hpp"
 
 namespace exchange {
 

@@ -24,7 +24,6 @@
 #include "net/certificate.hpp"
 #include "web/http_message.hpp"
 #include "web/limits.hpp"
-#include "web/prometheus.hpp"
 
 namespace exchange {
 
