@@ -34,10 +34,6 @@ Json symbol_json(const MarketView::Symbol& symbol) {
 
 }  // namespace
 
-std::string error_json(std::string_view sentence, std::string_view code) {
-  return json_text(error_object(sentence, code));
-}
-
 std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count) {
   Document document;
   const std::size_t end = std::min(view.symbols().size(), first + count);

@@ -11,8 +11,6 @@
 
 namespace exchange {
 
-// `code`: for programs (docs/protocol.md, R14, or the name of an HTTP status).
-std::string error_json(std::string_view sentence, std::string_view code);
 // The symbols from number `first` on, `count` at most.
 std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count);
 std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);

@@ -93,4 +93,12 @@ ReadJson read_json(std::string_view text) {
   return read;
 }
 
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json error_object(std::string_view sentence, std::string_view code) {
+  return {{"error", sentence}, {"code", code}};
+}
+
 }  // namespace exchange

@@ -516,12 +516,4 @@ JsonResponse outcome_response(const Outcome& outcome) {
   return {status_of(outcome), outcome_json(outcome)};
 }
 
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json error_object(std::string_view sentence, std::string_view code) {
-  return {{"error", sentence}, {"code", code}};
-}
-
 }  // namespace exchange

@@ -4,7 +4,6 @@
 // (amount, whose sign is the side), `order` (id, or ref), and lists. Pure.
 
 #include <boost/beast/http/status.hpp>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +15,6 @@
 #include "protocol/limits.hpp"
 
 namespace exchange {
-
-using Json = nlohmann::ordered_json;  // what is written; json_input.hpp: what is read
 
 struct JsonResponse {
   boost::beast::http::status status;
@@ -57,8 +54,5 @@ Problem read_order_name(std::string_view text, OrderName& name);
 
 JsonResponse problem_response(const Problem& problem);
 JsonResponse outcome_response(const Outcome& outcome);
-// With a new line behind it. What is no UTF-8 is replaced.
-std::string json_text(const Json& json);
-Json error_object(std::string_view sentence, std::string_view code);
 
 }  // namespace exchange

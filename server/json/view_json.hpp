@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/bursts.hpp"
-#include "json/json_requests.hpp"
+#include "base/described.hpp"
+#include "json/json_input.hpp"
 #include "market_data/market_view.hpp"
 
 namespace exchange {

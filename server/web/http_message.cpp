@@ -6,7 +6,7 @@
 #include <charconv>
 #include <vector>
 
-#include "json/api.hpp"
+#include "json/json_input.hpp"
 #include "protocol/reply.hpp"
 
 namespace exchange {
@@ -175,7 +175,7 @@ HttpResponse http_error(const HttpHeader& header, http::status status, std::stri
   }
   if (path.starts_with("/api/"))
     return respond(header, status, json_type,
-                   error_json(sentence, code.empty() ? code_of_status(status) : code));
+                   json_text(error_object(sentence, code.empty() ? code_of_status(status) : code)));
   return respond(header, status, text_type, std::string(sentence) + "\n");
 }
 
