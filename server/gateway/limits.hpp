@@ -7,8 +7,6 @@
 namespace exchange {
 
 struct GatewayLimits {
-  // orders being read from the tables, three quarters of them for one address; more are refused
-  std::size_t order_reads_max = 64;
   // time for the store to answer before a request is refused
   std::uint32_t store_answer_ms = 2'000;
   // time for one batch, for one read of the store, and between two signs of life of the core,

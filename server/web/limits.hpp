@@ -31,6 +31,8 @@ struct HttpLimits : WebSocketLimits {
   std::size_t positions_max = 1'000;          // of one page of an account's positions
   // projected rows on their way to the thread of answers before the projector waits for it
   std::size_t unread_rows_max = 1'000'000;
+  // orders being read from the tables, three quarters of them for one address; more are refused
+  std::size_t order_reads_max = 64;
   std::size_t order_executions_max = 1'000;  // of one page of an order's executions
   std::size_t fills_max = 1'000;             // executions of one page of an account's fills
   // executions of all accounts that one read of the tables goes through before those that wait have
