@@ -39,16 +39,18 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
   if (!health_->store_available()) co_return "the store is unavailable";
   ClientSession& session = pending.session;
   Step step = session.begin_batch(commands, credentials);
-  if (step == Step::check_keys) {
-    // The authenticator calls back before it ends, and this waits for it.
-    Event checked(context_);
-    session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
-    co_await checked.wait();
-    step = session.keys_checked();
-  }
+  if (step == Step::check_keys) step = co_await check_keys(session);
   if (step == Step::execute) co_await submit(pending);
   session.end_batch();
   co_return "";
+}
+
+// The authenticator calls back before it ends, and this waits for it.
+asio::awaitable<ClientSession::Step> CoreClient::check_keys(ClientSession& session) {
+  Event checked(context_);
+  session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
+  co_await checked.wait();
+  co_return session.keys_checked();
 }
 
 asio::awaitable<void> CoreClient::submit(PendingRequest& pending) {
@@ -72,12 +74,8 @@ asio::awaitable<std::optional<bool>> CoreClient::is_good(Credential login, const
   const AccountId account = login.account;
   PendingRequest pending = this->pending(peer);
   ClientSession& session = pending.session;
-  if (session.begin_batch({}, {&login, 1}) == ClientSession::Step::check_keys) {
-    Event checked(context_);
-    session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
-    co_await checked.wait();
-    session.keys_checked();
-  }
+  const ClientSession::Step step = session.begin_batch({}, {&login, 1});
+  if (step == ClientSession::Step::check_keys) co_await check_keys(session);
   if (session.keys_unchecked()) co_return std::nullopt;
   co_return session.is_logged_in(account);
 }

@@ -147,6 +147,7 @@ class CoreClient final : public CompletionSink {
     bool closed = false;
     std::size_t executing = 0;  // leases
   };
+  boost::asio::awaitable<ClientSession::Step> check_keys(ClientSession& session);
   boost::asio::awaitable<void> submit(PendingRequest& pending);
   void completed(std::span<Submission* const> submissions) override;
 
