@@ -1,13 +1,18 @@
 #pragma once
-// Event is what a coroutine waits for that another part of the same thread sets. Owner: the
-// coroutine. Thread: that of the context.
+// Event is what a coroutine waits for that another part of the same thread sets; PostedAnswer is
+// what it waits for that another thread delivers. Owner: the coroutine. Thread: that of the
+// context, but where noted.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace exchange {
 
@@ -32,6 +37,35 @@ class Event {
  private:
   boost::asio::steady_timer timer_;
   bool set_ = false;
+};
+
+// Copies are the same answer: the coroutine has one, and who answers another, since the answer may
+// come after the coroutine has given up.
+template <class Result>
+class PostedAnswer {
+ public:
+  explicit PostedAnswer(boost::asio::io_context& context)
+      : context_(context), state_(std::make_shared<State>(State{Event(context)})) {}
+  // Once. Any thread.
+  void deliver(Result result) const {
+    boost::asio::post(context_, [state = state_, result = std::move(result)]() mutable {
+      state->result.emplace(std::move(result));
+      state->there.set();
+    });
+  }
+  // Nothing if it does not come before `deadline`.
+  boost::asio::awaitable<std::optional<Result>> wait_until(Event::Clock::time_point deadline) {
+    co_await state_->there.wait_until(deadline);
+    co_return std::move(state_->result);
+  }
+
+ private:
+  struct State {
+    Event there;
+    std::optional<Result> result = {};
+  };
+  boost::asio::io_context& context_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace exchange

@@ -1,6 +1,5 @@
 #include "days/replayer.hpp"
 
-#include <boost/asio/post.hpp>
 #include <chrono>
 
 #include "base/event.hpp"
@@ -44,24 +43,12 @@ void Replayer::stop() {
 
 asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question question,
                                          PeerAddress address) {
-  struct Pending {
-    explicit Pending(asio::io_context& of) : done(of) {}
-    Event done;
-    DayAnswer answer;
-    std::shared_ptr<std::atomic<bool>> abandoned = std::make_shared<std::atomic<bool>>(false);
-  };
   AddressQuota::Share share = waiting_.take(address);
   if (!share) co_return unavailable("too many questions for closed days wait; ask again later");
-  // shared: the answer may come after the time is over
-  const auto pending = std::make_shared<Pending>(context);
+  PostedAnswer<DayAnswer> answer(context);
+  const auto abandoned = std::make_shared<std::atomic<bool>>(false);
   Job job{std::move(question), std::move(share),
-          [&context, pending](DayAnswer answer) {
-            asio::post(context, [pending, answer = std::move(answer)]() mutable {
-              pending->answer = std::move(answer);
-              pending->done.set();
-            });
-          },
-          pending->abandoned};
+          [answer](DayAnswer done) { answer.deliver(std::move(done)); }, abandoned};
   const bool queued = queue_.with([&](Queue& queue) {
     if (!queue.stopping) queue.jobs.push_back(std::move(job));
     return !queue.stopping;
@@ -69,8 +56,9 @@ asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question que
   if (!queued) co_return unavailable(stopping_sentence);
   queue_.notify();
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.answer_ms);
-  if (co_await pending->done.wait_until(deadline)) co_return std::move(pending->answer);
-  *pending->abandoned = true;
+  std::optional<DayAnswer> given = co_await answer.wait_until(deadline);
+  if (given) co_return std::move(*given);
+  *abandoned = true;
   co_return unavailable("the day is being replayed up to there; ask again");
 }
 

@@ -90,20 +90,14 @@ asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId accoun
 }
 
 asio::awaitable<CoreClient::Events> CoreClient::read_events(std::vector<EventRange> ranges) {
-  Event read(context_);
-  Events events;
-  const auto on_read = [&](OrderReader::Events rows) {
-    asio::post(context_, [&, rows = std::move(rows)]() mutable {
-      events = std::move(rows);
-      read.set();
-    });
-  };
+  PostedAnswer<OrderReader::Events> answer(context_);
+  const auto on_read = [answer](OrderReader::Events rows) { answer.deliver(std::move(rows)); };
   const bool reading = attached() && state_.with([&](State& state) {
     if (!state.closed) core_->read_events(std::move(ranges), on_read);
     return !state.closed;
   });
-  if (reading) co_await read.wait();
-  co_return events;
+  if (!reading) co_return std::nullopt;
+  co_return co_await answer.wait_until(Event::Clock::time_point::max());
 }
 
 // Core threads.
@@ -118,27 +112,16 @@ template <class Result, class Begin>
 asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
     Begin begin, std::shared_ptr<const AddressQuota::Share> share, std::chrono::milliseconds time) {
   if (!attached()) co_return std::pair(standby_refusal, Result());
-  struct Answer {
-    explicit Answer(asio::io_context& context) : there(context) {}
-    Event there;
-    Result result;
-  };
-  // shared: the answer may come after the time is over
-  const auto answer = std::make_shared<Answer>(context_);
-  const auto on_read = [this, answer, share](Result found) {
-    asio::post(context_, [answer, found = std::move(found)]() mutable {
-      answer->result = std::move(found);
-      answer->there.set();
-    });
-  };
+  PostedAnswer<Result> answer(context_);
+  const auto on_read = [answer, share](Result found) { answer.deliver(std::move(found)); };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
     return begin(on_read) ? "" : "too many orders are being read";
   });
   if (!refusal.empty()) co_return std::pair(refusal, Result());
-  if (!co_await answer->there.wait_until(Event::Clock::now() + time))
-    co_return std::pair(std::string_view("the store does not answer"), Result());
-  co_return std::pair(std::string_view(), std::move(answer->result));
+  std::optional<Result> found = co_await answer.wait_until(Event::Clock::now() + time);
+  if (!found) co_return std::pair(std::string_view("the store does not answer"), Result());
+  co_return std::pair(std::string_view(), std::move(*found));
 }
 
 asio::awaitable<CoreClient::Read> CoreClient::read_order(
