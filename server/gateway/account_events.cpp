@@ -21,14 +21,13 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
     return refused(describe(Reason::unknown_account), code_of(Reason::unknown_account));
   };
   const std::int64_t asked_ns = monotonic_ns();
-  const auto id = parse_account_id(request.account);
-  if (!id) co_return refused("an account id is 1 to 64 digits", "malformed_id");
+  const AccountId& id = request.account;
   if (!co_await core_.is_active(std::chrono::milliseconds(limits_.store_answer_ms)))
     co_return refused(
         "this server is not the active one, or cannot know now; subscribe again later");
   KeyRing* const keys = core_.keys();
-  const std::uint64_t key_version = keys == nullptr ? 0 : keys->version(*id);
-  Credential login{Credential::Use::login, *id, std::move(request.key)};
+  const std::uint64_t key_version = keys == nullptr ? 0 : keys->version(id);
+  Credential login{Credential::Use::login, id, std::move(request.key)};
   const std::optional<bool> allowed =
       co_await core_.is_good(std::move(login), Peer{connection->address});
   if (!allowed) co_return refused(describe(Reason::key_unchecked));
@@ -41,17 +40,17 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
   };
   const std::unique_ptr<AccountEvents, decltype(begun)> at_end(this, begun);
   // The core knows an account before the view does.
-  if (recorded(*id) == nullptr) {
+  if (recorded(id) == nullptr) {
     const AddressTurns::Turn turn = co_await begins_.take(connection->address);
-    const CoreClient::Recorded recording = co_await core_.record_events(*id, connection->address);
+    const CoreClient::Recorded recording = co_await core_.record_events(id, connection->address);
     if (!recording.problem.empty()) co_return refused(recording.problem);
     if (!recording.exists) co_return unknown();
   }
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
-  if (!co_await changes_.wait_for([this, &id] { return recorded(*id) != nullptr; }, deadline))
+  if (!co_await changes_.wait_for([this, &id] { return recorded(id) != nullptr; }, deadline))
     co_return refused(tables_behind);
   // After a start, the view may lack events that clients have from the server before.
-  const auto newest = [this, &id] { return recorded(*id)->events; };
+  const auto newest = [this, &id] { return recorded(id)->events; };
   if (request.from && !co_await changes_.wait_for(
                           [&request, &newest] { return *request.from - 1 <= newest(); },
                           Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms))) {
@@ -62,9 +61,9 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
                           ": subscribe without from for a snapshot, and go on from it",
                       "unknown_event");
   }
-  const AccountNumber number = *view_->account_number(*id);
+  const AccountNumber number = *view_->account_number(id);
   const auto subscription = std::make_shared<Subscription>(
-      Subscription{*id, number, connection, request.from, key_version});
+      Subscription{id, number, connection, request.from, key_version});
   followers_.emplace(number, subscription);
   make_ready(subscription);
   co_return Begun{subscription, {}};

@@ -32,9 +32,9 @@ namespace exchange {
 
 class AccountEvents {
  public:
-  // What a client asks for, as it wrote it.
+  // What a client asks for.
   struct Request {
-    std::string account;
+    AccountId account;
     std::string key = {};
     std::optional<EventNumber> from = {};  // the first event; none: a snapshot, and what follows it
   };

@@ -363,8 +363,16 @@ void MarketChannel::spawn(Subscriber& subscriber, asio::awaitable<void> work) {
 
 asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
                                            SubscriberRequest request) {
-  const std::string account = request.name;
-  AccountEvents::Request asked{std::move(request.name), std::move(request.key), request.from};
+  const auto refuse = [&](std::string_view sentence, std::string_view code) {
+    send(*subscriber, error_message(sentence, code, request.name));
+    subscriber->note_answered(request.name);
+  };
+  const auto id = parse_account_id(request.name);
+  if (!id) {
+    refuse("an account id is 1 to 64 digits", code_of(ErrorCode::malformed_id));
+    co_return;
+  }
+  AccountEvents::Request asked{*id, std::move(request.key), request.from};
   auto [begun, refusal, code] = co_await asio::co_spawn(
       answers_, accounts_.begin(subscriber->events, std::move(asked)), asio::use_awaitable);
   if (subscriber->is_over()) {
@@ -372,11 +380,10 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
     co_return;
   }
   if (begun) {  // send_events() answers
-    end(std::exchange(subscriber->accounts[account], std::move(begun)));
+    end(std::exchange(subscriber->accounts[request.name], std::move(begun)));
     co_return;
   }
-  send(*subscriber, error_message(refusal, code, account));
-  subscriber->note_answered(account);
+  refuse(refusal, code);
 }
 
 // Some messages after another, of whichever of its accounts: so a connection that takes them slowly
