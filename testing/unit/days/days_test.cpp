@@ -9,8 +9,8 @@
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/recorded_day.hpp"
-#include "unit/http/credentials.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/credentials.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,7 +1,7 @@
 #pragma once
 // Clients of /ws, and a market for them.
 
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 namespace exchange::testing {
 

@@ -1,6 +1,6 @@
 // What /healthz and /readyz answer, and what a server shows that cannot know whether it is the
 // active one.
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

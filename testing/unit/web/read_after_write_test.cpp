@@ -1,5 +1,5 @@
 // A client finds what a reply has shown to it, whatever it reads next.
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -5,7 +5,7 @@
 
 #include "auth/scrypt.hpp"
 #include "support/tcp_client.hpp"
-#include "unit/http/follow.hpp"
+#include "unit/web/follow.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,7 +1,7 @@
 // What /metrics shows of requests.
 #include "base/version.hpp"
 #include "support/tcp_client.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,6 +1,6 @@
 // Accounts, symbols and orders in JSON (docs/http-api.md), through real sockets.
 #include "auth/scrypt.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

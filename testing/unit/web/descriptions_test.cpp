@@ -7,7 +7,7 @@
 #include "base/embedded_file.hpp"
 #include "json/json_requests.hpp"
 #include "protocol/description.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 #include "web/http_routes.hpp"
 
 namespace exchange::testing {

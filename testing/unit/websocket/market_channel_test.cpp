@@ -1,5 +1,5 @@
 // The market over WebSocket, through real sockets.
-#include "unit/http/follow.hpp"
+#include "unit/web/follow.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

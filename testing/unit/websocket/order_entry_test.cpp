@@ -1,7 +1,7 @@
 // Requests on a WebSocket (docs/http-api.md, "Orders over the WebSocket"), through real sockets.
 #include "auth/scrypt.hpp"
 #include "support/wait_for.hpp"
-#include "unit/http/follow.hpp"
+#include "unit/web/follow.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,5 +1,5 @@
 // HTTP end to end: what docs/http-api.md promises, over real sockets.
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,5 +1,5 @@
 // /api/leaderboard (docs/http-api.md), through real sockets.
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,8 +1,8 @@
 // What the operator does, over HTTP and on a WebSocket (docs/http-api.md), through real sockets.
 #include "auth/basic_credentials.hpp"
 #include "auth/scrypt.hpp"
-#include "unit/http/credentials.hpp"
-#include "unit/http/follow.hpp"
+#include "unit/web/credentials.hpp"
+#include "unit/web/follow.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -1,8 +1,8 @@
 // The fills of an account over HTTP: what docs/http-api.md promises, over real sockets.
 #include "auth/basic_credentials.hpp"
 #include "auth/scrypt.hpp"
-#include "unit/http/credentials.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/credentials.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

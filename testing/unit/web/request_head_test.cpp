@@ -7,7 +7,7 @@
 
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
-#include "unit/http/http_fixture.hpp"
+#include "unit/web/http_fixture.hpp"
 #include "web/authority.hpp"
 
 using namespace exchange;
@@ -24,7 +24,7 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  std::ifstream file(PROJECT_ROOT "/testing/unit/http/request_heads.json");
+  std::ifstream file(PROJECT_ROOT "/testing/unit/web/request_heads.json");
   std::vector<Case> all;
   for (const Json& one : Json::parse(file))
     all.push_back({one["status"], one["name"], one["request"], one.value("body", false)});
