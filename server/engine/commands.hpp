@@ -117,6 +117,14 @@ struct PlaceOrder {
   Price limit;    // positive; 0: a market order (E9), which never rests while trading is open
   OptionalReference reference;
   bool is_market() const { return limit == Price(); }
+  // It may rest, or be collected in an auction, without an execution on arrival.
+  bool may_wait() const { return lifetime == Lifetime::until_canceled && !post_only; }
+  // It is refused unless so many shares are executed on arrival.
+  Shares at_once() const { return lifetime == Lifetime::fill_or_kill ? shares : Shares(); }
+  // Its values are valid together.
+  bool is_whole() const {
+    return shares > Shares() && limit >= Price() && (!is_market() || at_once() == Shares());
+  }
   bool operator==(const PlaceOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(PlaceOrder, (),
@@ -255,7 +263,8 @@ using CommandKind = std::uint8_t;
 inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;
 template <class AnyCommand>
 inline constexpr CommandKind command_kind = boost::mp11::mp_find<Command, AnyCommand>::value;
-// Orders are the most frequent commands; no other command may make them larger.
+// Orders are the most frequent commands; no other command may make them larger. If an attribute of
+// theirs does, measure it (studies/benchmarks/compare_commits).
 static_assert(sizeof(Command) == 144);
 
 BOOST_DEFINE_FIXED_ENUM_CLASS(

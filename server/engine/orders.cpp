@@ -8,8 +8,7 @@ Outcome Orders::apply(const PlaceOrder& command, Timestamp now, const Located& l
                       DoorPolicy policy) {
   Ledger& ledger = state_.ledger;
   Books& books = state_.books;
-  ENSURE(command.shares > Shares() && command.limit >= Price());
-  ENSURE(!command.is_market() || command.lifetime != Lifetime::fill_or_kill);
+  ENSURE(command.is_whole());
   const AccountNumber account = state_.find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
   SymbolNumber symbol = located.symbol != no_index ? located.symbol : ledger.find(command.symbol);
@@ -40,8 +39,9 @@ Outcome Orders::apply(const PlaceOrder& command, Timestamp now, const Located& l
     if (position == nullptr || position->shares() < command.shares)
       return Rejected{Reason::insufficient_shares};
   }
-  if (command.lifetime == Lifetime::fill_or_kill &&
-      !books.can_execute(command, account, symbol, command.shares, command.self_trade))
+  if (const Shares at_once = command.at_once();
+      at_once > Shares() &&
+      !books.can_execute(command, account, symbol, at_once, command.self_trade))
     return Rejected{Reason::cannot_fill};
   if (command.post_only &&
       books.can_execute(command, account, symbol, Shares::from_units(1), SelfTrade::allowed))

@@ -38,8 +38,7 @@ std::optional<Rejected> TradingDay::check_rules(const Ledger::Symbol& symbol,
     return refused(Reason::order_too_large, rules.order_max);
   const bool is_market = order.limit == Price();
   bool may_be_collected = true;
-  if constexpr (std::same_as<OfOrder, PlaceOrder>)
-    may_be_collected = order.lifetime == Lifetime::until_canceled && !order.post_only;
+  if constexpr (std::same_as<OfOrder, PlaceOrder>) may_be_collected = order.may_wait();
   if (collects(rules.trading)) {
     if (!may_be_collected) return Rejected{Reason::not_in_auction};
     if (is_market && order.side == Side::buy && rules.price_max == Price())

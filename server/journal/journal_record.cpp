@@ -184,12 +184,9 @@ bool is_empty(const Field& field) {
 
 // What holds for every command that changed state, beside the range of each field.
 template <class AnyCommand>
-bool is_whole(const AnyCommand&) {
+bool is_whole(const AnyCommand& command) {
+  if constexpr (requires { command.is_whole(); }) return command.is_whole();
   return !requires { AnyCommand::changes_nothing; };
-}
-bool is_whole(const PlaceOrder& order) {
-  return order.shares > Shares() &&
-         (!order.is_market() || order.lifetime != Lifetime::fill_or_kill);
 }
 bool is_whole(const CancelOrder& cancel) { return (cancel.order == 0) == bool(cancel.reference); }
 bool is_whole(const ReplaceOrder& replace) {

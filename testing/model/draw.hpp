@@ -16,20 +16,25 @@ Struct draw(Source& source) {
   return value;
 }
 
+// Of values that do not go together, some as requests may have them: only a market order has no
+// limit, and it never rests; a post-only one may.
+inline void make_whole(PlaceOrder& order) {
+  order.post_only = order.post_only && !order.is_market();
+  if (order.is_market() && order.lifetime == Lifetime::fill_or_kill)
+    order.lifetime = Lifetime::immediate_or_cancel;
+  if (order.post_only) order.lifetime = Lifetime::until_canceled;
+}
+
 // A command of this kind, an index of Command. Its members agree as requests have it: an order is
-// named by its reference or its id; only a market order has no limit, and it never rests; a
-// post-only one may.
+// named by its reference or its id.
 template <class Source>
 Command draw_command(std::size_t kind, Source& source) {
   return boost::mp11::mp_with_index<command_kinds>(kind, [&](auto index) -> Command {
     auto command = draw<std::variant_alternative_t<index, Command>>(source);
     if constexpr (requires { command.order = 0; })
       if (command.reference) command.order = 0;
-    if constexpr (requires { command.is_market(); }) {
-      command.post_only = command.post_only && !command.is_market();
-      if (command.is_market() && command.lifetime == Lifetime::fill_or_kill)
-        command.lifetime = Lifetime::immediate_or_cancel;
-      if (command.post_only) command.lifetime = Lifetime::until_canceled;
+    if constexpr (requires { make_whole(command); }) {
+      make_whole(command);
     } else if constexpr (requires { command.limit; }) {
       command.limit = std::max(command.limit, Price::from_units(1));
     }

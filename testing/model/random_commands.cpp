@@ -54,6 +54,7 @@ Command RandomCommands::next(OrderId orders) {
   if (auto* const order = std::get_if<PlaceOrder>(&command)) {
     if (order->lifetime == Lifetime::immediate_or_cancel && below(2) == 0) order->limit = Price();
     if (order->is_market() && below(4) > 0) order->lifetime = Lifetime::until_canceled;
+    make_whole(*order);
     note(*order);
   }
   return command;

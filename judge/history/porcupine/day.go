@@ -428,8 +428,8 @@ func notModelled(request element) string {
 		default:
 			return "the element " + child.name()
 		case "order":
-			for _, name := range []string{"ref", "tif", "post", "type", "stp"} {
-				if _, given := child.attr(name); given {
+			for _, attr := range child.Attrs {
+				if name := attr.Name.Local; name != "sym" && name != "amount" && name != "limit" {
 					return "orders with " + name
 				}
 			}

@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from exchange_client._described import Terms
+from exchange_client.protocol import attribute
+
 from .tape import Add, BadTape, Delete, DeleteAll, Event, Place, Replace, units
 
 READER = "exchange-audit"
@@ -178,6 +181,8 @@ def _add(
     terms = lifetime if price else ""
     terms += ' post="true"' if command.get("post_only") else ""
     terms += SELF_TRADES.get(command.get("self_trade", ""), "")
+    for name in Terms.__annotations__.keys() & command.keys():  # as others are called in a journal
+        terms += attribute(name, command[name])
     return Add(
         time,
         command["symbol"],
