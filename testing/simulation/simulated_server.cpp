@@ -59,6 +59,7 @@ void World::serve_process(Process process) {
   }
   auto core = std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
                                      on_fatal, on_projected);
+  if (!alive(process)) return;  // killed while it began: no client may find it
   Server server{process, record, *core, sink};
   newest_served_ = std::max(newest_served_, record.epoch);
   servers_.push_back(&server);

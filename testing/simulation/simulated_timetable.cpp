@@ -105,9 +105,10 @@ void SimulatedTimetable::check(std::span<const Command> commands) const {
     const auto [step, at] = newest_step(simulated_day(), symbol, looked_at_);
     if (trading != trading_of(step->kind))
       throw Violation("the timetable takes another step than " + describe(*step));
-    const auto known = known_at_look_.find(symbol);
-    if (known == known_at_look_.end() ||
-        (known->second >= at && !is_own(symbol, known->second, at)))
+    // It may have been created since the timetable looked at the clock.
+    const Changes& known_then = known_at_look_.contains(symbol) ? known_at_look_ : known_;
+    const auto known = known_then.find(symbol);
+    if (known == known_then.end() || (known->second >= at && !is_own(symbol, known->second, at)))
       throw Violation("the timetable undoes what was changed since its step " + describe(*step));
   }
 }
