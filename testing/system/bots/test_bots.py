@@ -125,6 +125,8 @@ class Trading:
         self.await_quotes(("99.65", "10"), ("99.85", "6"))
         self.order(2, -10, "99.65")
         self.await_quotes(None, ("99.75", "6"))  # ten shares more would be too many
+        trades = lambda: [line for line in self.bot.output().splitlines() if " position " in line]
+        wait_until(lambda: len(trades()) >= 6, "what the bot prints of its trades")
         self.assertEqual(
             [
                 "buy 10 at 99.9: position 10, profit 0.00",
@@ -134,7 +136,7 @@ class Trading:
                 "buy 10 at 99.75: position 36, profit -3.50",
                 "buy 10 at 99.65: position 46, profit -7.10",
             ],
-            [line for line in self.bot.output().splitlines() if " position " in line],
+            trades(),
         )
         self.bot.kill()
         self.await_quotes(None, None)
