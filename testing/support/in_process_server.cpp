@@ -36,7 +36,7 @@ InProcessServer::InProcessServer(Policy policy, const std::function<void(Options
 
 void InProcessServer::start() {
   server.reset();
-  Clock& clock = options.http_port ? system_clock() : clock_;
+  Clock& clock = options.http_port && !clock_stands_still ? system_clock() : clock_;
   const Server::Surroundings surroundings{store, clock, metrics, keys};
   server = std::make_unique<Server>(options, surroundings, fatal);
   server->load();

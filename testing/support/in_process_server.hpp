@@ -33,6 +33,7 @@ class InProcessServer {
   std::uint16_t http_port() const { return server->http_port(); }
 
   Options options;
+  bool clock_stands_still = false;  // with HTTP, too
   Metrics metrics;
   FaultyStore store;  // open
   KeyRing keys;
