@@ -10,19 +10,25 @@
 namespace exchange {
 namespace {
 
-// By the type that has it.
+// By the type that has it: a command that none has does not compile.
 template <class AnyCommand>
-Outcome apply_rare(ExchangeState& state, const AnyCommand& command, Timestamp now) {
-  if constexpr (requires { Orders(state).apply(command, now); })
-    return Orders(state).apply(command, now);
-  else if constexpr (requires { Orders(state).apply(command); })
-    return Orders(state).apply(command);
+Outcome apply_any(ExchangeState& state, const AnyCommand& command, Timestamp now,
+                  const Located& located, DoorPolicy policy) {
+  Orders orders(state);
+  if constexpr (requires { orders.apply(command, now, located, policy); })
+    return orders.apply(command, now, located, policy);
+  else if constexpr (requires { orders.apply(command, now, located); })
+    return orders.apply(command, now, located);
+  else if constexpr (requires { orders.apply(command, policy); })
+    return orders.apply(command, policy);
+  else if constexpr (requires { orders.apply(command, now); })
+    return orders.apply(command, now);
+  else if constexpr (requires { orders.apply(command); })
+    return orders.apply(command);
   else if constexpr (requires { TradingDay(state).apply(command, now); })
     return TradingDay(state).apply(command, now);
-  else if constexpr (requires { Accounts(state).apply(command, now); })
-    return Accounts(state).apply(command, now);
   else
-    std::abort();  // with more arguments, in Exchange::apply
+    return Accounts(state).apply(command, now);
 }
 
 }  // namespace
@@ -38,7 +44,8 @@ Outcome Exchange::apply(const Command& command, Timestamp now, const Located& lo
     return Orders(state_).apply(*replace_order, now, located);
   if (const auto* query = std::get_if<QueryOrder>(&command))
     return Orders(state_).apply(*query, policy);
-  return std::visit([&](const auto& rare) { return apply_rare(state_, rare, now); }, command);
+  return std::visit([&](const auto& rare) { return apply_any(state_, rare, now, located, policy); },
+                    command);
 }
 
 // --- what changed
