@@ -10,16 +10,10 @@ using namespace exchange;
 using namespace exchange::testing;
 
 TEST_CASE("a second server on the same store refuses to start, until the first is gone") {
-  TemporaryFolder folder;
-  const std::string url = shared_cluster().create_database();
-  const bool postgres = GENERATE(false, true);
-  const auto make = [&]() -> std::unique_ptr<Store> {
-    if (postgres) return std::make_unique<PostgresStore>(url);
-    return std::make_unique<SqliteStore>(folder / "x.db");
-  };
-  auto first = make();
+  const auto place = any_kept_place();
+  auto first = place->make();
   first->open();
-  const auto second = make();
+  const auto second = place->make();
   CHECK_THROWS_AS(second->open(), StoreFenced);
   first.reset();
   second->open();

@@ -34,8 +34,7 @@ class Place {
     return *store_;
   }
   virtual void close() { store_.reset(); }
-
- protected:
+  // The store of one more server there, not open.
   virtual std::unique_ptr<Store> make() = 0;
 
  private:
@@ -45,8 +44,6 @@ class Place {
 class MemoryPlace : public Place {
  public:
   void close() override {}  // it would forget everything
-
- protected:
   std::unique_ptr<Store> make() override { return std::make_unique<MemoryStore>(); }
 };
 
@@ -74,10 +71,10 @@ class SqlitePlace : public SqlPlace {
     return lines;
   }
   void run(const std::string& sql) override { run_sqlite(path(), sql); }
+  std::unique_ptr<Store> make() override { return std::make_unique<SqliteStore>(path()); }
   std::string path() const { return folder_ / "x.db"; }
 
  private:
-  std::unique_ptr<Store> make() override { return std::make_unique<SqliteStore>(path()); }
   TemporaryFolder folder_;
 };
 
@@ -96,10 +93,10 @@ class PostgresPlace : public SqlPlace {
     return lines;
   }
   void run(const std::string& sql) override { run_postgres(url(), sql); }
+  std::unique_ptr<Store> make() override { return std::make_unique<PostgresStore>(url_); }
   const std::string& url() const { return url_; }
 
  private:
-  std::unique_ptr<Store> make() override { return std::make_unique<PostgresStore>(url_); }
   const std::string url_ = shared_cluster().create_database();
 };
 
@@ -107,13 +104,22 @@ inline std::unique_ptr<SqlPlace> any_sql_place() {
   if (GENERATE(false, true)) return std::make_unique<PostgresPlace>();
   return std::make_unique<SqlitePlace>();
 }
-inline std::unique_ptr<Place> any_place() {
-  switch (StoreKind(GENERATE(range(0, int(enumerators<StoreKind>))))) {
+inline std::unique_ptr<Place> make_place(StoreKind kind) {
+  switch (kind) {
     case StoreKind::sqlite: return std::make_unique<SqlitePlace>();
     case StoreKind::postgres: return std::make_unique<PostgresPlace>();
     case StoreKind::memory: return std::make_unique<MemoryPlace>();
   }
   throw std::logic_error("a kind of store without a place for tests");
+}
+inline std::unique_ptr<Place> any_place() {
+  return make_place(StoreKind(GENERATE(range(0, int(enumerators<StoreKind>)))));
+}
+// Where several servers can be: not in the memory of one.
+inline std::unique_ptr<Place> any_kept_place() {
+  const auto is_kept = [](int kind) { return StoreKind(kind) != StoreKind::memory; };
+  return make_place(
+      StoreKind(GENERATE_REF(filter(is_kept, range(0, int(enumerators<StoreKind>))))));
 }
 
 // The smallest projection: the rows of one new account.
