@@ -29,7 +29,7 @@ std::string document_of(const Adjustment& adjustment, const Sender& by = {});
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);
 // What a document asks of the engine. Throws UsageError with the first error of it.
 std::vector<exchange::Command> commands_of(const std::string& document);
-// Of one element of an account, its attributes as typed.
+// The document of one element of an account, with its attributes as typed.
 std::string document_of(CommandKind kind, const std::vector<Rule>& typed,
                         const std::string& account, const std::string& key = {});
 std::string document_of(const NewOrder& order, const std::string& account,

@@ -24,7 +24,7 @@ inline constexpr Version no_version = SIZE_MAX;
 
 class NaiveExchange {
  public:
-  // Of the door that all commands come through.
+  // The policy of the door that all commands come through.
   void set_policy(DoorPolicy policy) { policy_ = policy; }
   virtual ~NaiveExchange() = default;
   // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.

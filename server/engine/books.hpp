@@ -2,7 +2,7 @@
 // Books owns the orders in memory: the open ones in the books of their symbols, by price and place;
 // closed ones until release_closed(), oldest first; and their executions. It knows places, not
 // money: Orders decides what is executed, Settlement moves what is paid. Orders, levels and
-// executions have indices, which stay the same while these are in memory; no_index is none.
+// executions have indices, which stay the same while these are in memory; no_index stands for none.
 // Invariants:
 // 1. An open order is in exactly one level, of its symbol, side and limit.
 // 2. In a level, orders follow each other by place.

@@ -119,7 +119,7 @@ struct PlaceOrder {
   bool is_market() const { return limit == Price(); }
   // It may rest, or be collected in an auction, without an execution on arrival.
   bool may_wait() const { return lifetime == Lifetime::until_canceled && !post_only; }
-  // It is refused unless so many shares are executed on arrival.
+  // The shares that must be executed on arrival, else it is refused.
   Shares at_once() const { return lifetime == Lifetime::fill_or_kill ? shares : Shares(); }
   // Its values are valid together.
   bool is_whole() const {

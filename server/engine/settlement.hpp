@@ -14,7 +14,7 @@ class Settlement {
  public:
   explicit Settlement(ExchangeState& state) : state_(state) {}
 
-  // Of an order that rests: what a buy reserves for each share.
+  // What a resting buy reserves for each share.
   Price reserved_price(const Books::Order& order) const {
     if (order.limit != Price()) [[likely]]
       return order.limit;

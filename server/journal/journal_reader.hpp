@@ -24,7 +24,7 @@ class JournalReader {
   virtual BatchNumber newest() = 0;
 };
 
-// Of a store in files of this machine, whose tables are in SQLite.
+// Reads the journal of a store in local files, whose tables are in SQLite.
 class LocalJournalReader : public JournalReader {
  public:
   struct Header {
@@ -53,8 +53,8 @@ class LocalJournalReader : public JournalReader {
   std::optional<Epoch> epoch_;
 };
 
-// Of the SQLite store at `path`. Locks the journal file for each portion alone, so that a server
-// that is started meanwhile waits for a moment at most.
+// Reads the journal of the SQLite store at `path`. Locks the journal file for each portion alone,
+// so that a server that is started meanwhile waits for a moment at most.
 class JournalFileReader final : public LocalJournalReader {
  public:
   explicit JournalFileReader(const std::string& path) : path_(path), file_(path + ".journal") {}

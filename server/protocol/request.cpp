@@ -274,7 +274,7 @@ class Reader {
     return {};
   }
 
-  // Of an element whose attributes are all there is to it, but for the account of <transactions>.
+  // An element that has attributes alone, and the account of <transactions>.
   template <class AnyCommand>
   Problem read_simple(const pugi::xml_node& node) {
     constexpr bool is_of_account = request_element<AnyCommand>.root == Root::transactions;

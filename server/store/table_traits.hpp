@@ -445,7 +445,7 @@ Leaderboard::Trade read_trade(const Source& source) {
 
 // What both databases are asked for. `sign` stands before the numbers of parameters.
 
-// Of the order 1: 2 rows at most, behind 3 others.
+// The executions of the order in parameter 1: parameter 2 is the maximum, 3 how many to skip.
 inline std::string select_executions(const std::string& sign, bool newest_first) {
   const auto of_side = [&](const std::string& side) {
     return "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE " + side +
@@ -460,7 +460,7 @@ inline std::string count_executions(const std::string& sign) {
   };
   return "SELECT " + of_side("buy") + " + " + of_side("sell");
 }
-// Of the account 1, from number 2 through 3.
+// The events of the account in parameter 1, from number 2 through 3.
 inline std::string select_events(const std::string& sign) {
   return "SELECT " + event_columns + " FROM account_events e WHERE e.account = " + sign +
          "1 AND e.number BETWEEN " + sign + "2 AND " + sign + "3 ORDER BY e.number";

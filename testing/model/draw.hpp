@@ -16,8 +16,8 @@ Struct draw(Source& source) {
   return value;
 }
 
-// Of values that do not go together, some as requests may have them: only a market order has no
-// limit, and it never rests; a post-only one may.
+// Changes values that requests cannot have together: only a market order has no limit, and it never
+// rests; a post-only one may.
 inline void make_whole(PlaceOrder& order) {
   order.post_only = order.post_only && !order.is_market();
   if (order.is_market() && order.lifetime == Lifetime::fill_or_kill)

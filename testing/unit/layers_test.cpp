@@ -113,7 +113,7 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   return top + "/" + part->string();
 }
 
-// Which of what `from` may include this file is; empty: none.
+// What permits `from` to include this file; empty if nothing does.
 std::string allowance(const std::string& from, const fs::path& file) {
   const std::string layer = layer_of(file);
   for (const std::string& one : {layer, file.string(), layer.substr(0, layer.find('/')) + "/*"})
