@@ -26,15 +26,19 @@ constexpr void for_each_member(Use use) {
   boost::mp11::mp_for_each<MembersOf<Struct>>(use);
 }
 
-// Copies the described members of which both have one of the same name.
-template <class From, class To>
-constexpr void copy_shared_members(const From& from, To& to) {
-  for_each_member<From>([&]<class Source>(Source) {
-    for_each_member<To>([&]<class Target>(Target) {
+// Calls use(to's, from's) for the described members of which both have one of the same name.
+template <class To, class From, class Use>
+constexpr void for_each_shared_member(To& to, const From& from, Use use) {
+  for_each_member<To>([&]<class Target>(Target) {
+    for_each_member<From>([&]<class Source>(Source) {
       if constexpr (std::string_view(Source::name) == Target::name)
-        to.*Target::pointer = from.*Source::pointer;
+        use(to.*Target::pointer, from.*Source::pointer);
     });
   });
+}
+template <class From, class To>
+constexpr void copy_shared_members(const From& from, To& to) {
+  for_each_shared_member(to, from, [](auto& target, const auto& source) { target = source; });
 }
 
 // How many there are; their values are 0, 1, ...

@@ -62,7 +62,8 @@ struct AccountName : InlineText<40> {
   using InlineText::InlineText;
 };
 
-// 1 to 64 digits, else nothing.
+inline constexpr std::string_view account_id_form = "an account id is 1 to 64 digits";
+// Nothing if the text does not have this form.
 std::optional<AccountId> parse_account_id(std::string_view text);
 // 1 to 32 ASCII letters and digits, else nothing.
 std::optional<SymbolName> parse_symbol_name(std::string_view text);

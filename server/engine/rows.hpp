@@ -44,7 +44,9 @@ struct AccountRulesRow {
   Shares position_max = {};
   AccountName name = {};
   AccountRules rules() const {
-    return {role, access, orders_max, orders_per_second_max, position_max};
+    AccountRules rules;
+    copy_shared_members(*this, rules);
+    return rules;
   }
   bool operator==(const AccountRulesRow&) const = default;
 };
@@ -63,7 +65,9 @@ struct SymbolRow {
   Timestamp trading_since = {};  // of the last change of `trading`; 0: none
   Price last_price = {};         // of the newest execution; 0: none
   Instrument instrument() const {
-    return {tick, price_min, price_max, band, lot, order_max, at_band, trading};
+    Instrument instrument;
+    copy_shared_members(*this, instrument);
+    return instrument;
   }
   bool operator==(const SymbolRow&) const = default;
 };

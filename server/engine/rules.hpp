@@ -62,15 +62,11 @@ inline bool allows(const Instrument& rules, Price limit) {
 
 // --- changes of them ---
 
-// The rules with what the command gives: its members of the same names that are not none.
+// The rules with what the command gives: its members of the same names that have a value.
 template <class Rules, class Command>
 Rules with_given(Rules rules, const Command& command) {
-  for_each_member<Rules>([&](auto rule) {
-    for_each_member<Command>([&](auto change) {
-      if constexpr (requires { rules.*rule.pointer = *(command.*change.pointer); })
-        if (std::string_view(rule.name) == change.name && command.*change.pointer)
-          rules.*rule.pointer = *(command.*change.pointer);
-    });
+  for_each_shared_member(rules, command, [](auto& rule, const auto& given) {
+    if (given) rule = *given;
   });
   return rules;
 }

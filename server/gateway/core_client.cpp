@@ -116,7 +116,7 @@ asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
   const auto on_read = [answer, share](Result found) { answer.deliver(std::move(found)); };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
-    return begin(on_read) ? "" : "too many orders are being read";
+    return begin(on_read) ? "" : too_many_reads;
   });
   if (!refusal.empty()) co_return std::pair(refusal, Result());
   std::optional<Result> found = co_await answer.wait_until(Event::Clock::now() + time);

@@ -105,6 +105,8 @@ class CoreClient final : public CompletionSink {
     });
   }
 
+  // What is said if no read can begin now.
+  static constexpr std::string_view too_many_reads = "too many orders are being read";
   struct Read {
     std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;

@@ -312,7 +312,7 @@ class Reader {
     if (raw_account.data() == nullptr)
       account_problem_ = {missing_attribute, "missing attribute 'id' of transactions"};
     else if (!account_)
-      account_problem_ = {malformed_id, "unknown account: an account id is 1 to 64 digits"};
+      account_problem_ = {malformed_id, "unknown account: " + std::string(account_id_form)};
     constexpr const char* tie = "cancel-on-disconnect";
     if (const std::string_view raw = raw_attribute(root, tie); raw.data() != nullptr)
       if (Problem problem = read_value(resolved(raw), ties_orders_, tie);

@@ -108,7 +108,7 @@ asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer p
     co_return refusal(request, http::status::not_found, Reason::unknown_account);
 
   const HttpRoutes::ReadShare reading = co_await at.begin_reading(peer);
-  if (!*reading) co_return ask_again(request, HttpRoutes::too_many_reads);
+  if (!*reading) co_return ask_again(request, CoreClient::too_many_reads);
   const ExecutionId newest = at.view->newest_execution();
   Search search(at.limits, at.view->number_of(*account), question, newest);
   while (search.goes_on()) {

@@ -200,7 +200,7 @@ HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
 }
 
 HttpResponse malformed_account(const HttpHeader& header) {
-  return http_error(header, http::status::bad_request, "an account id is 1 to 64 digits",
+  return http_error(header, http::status::bad_request, account_id_form,
                     code_of(ErrorCode::malformed_id));
 }
 

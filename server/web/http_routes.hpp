@@ -80,7 +80,6 @@ struct HttpRoutes {
   // turn, if too many are under way.
   using ReadShare = std::shared_ptr<const AddressQuota::Share>;
   boost::asio::awaitable<ReadShare> begin_reading(Peer peer);
-  static constexpr std::string_view too_many_reads = "too many orders are being read";
   // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
   // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,

@@ -74,7 +74,7 @@ asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer p
     co_return http_error(request, bad_request, "before is a whole number from 1");
 
   const HttpRoutes::ReadShare reading = co_await at.begin_reading(peer);
-  if (!*reading) co_return refuse(HttpRoutes::too_many_reads);
+  if (!*reading) co_return refuse(CoreClient::too_many_reads);
   const std::chrono::milliseconds time(at.limits.store_answer_ms);
   const auto read = [&](const ExecutionRange& executions) {
     return at.core.read_order(name.id, executions, reading, time, at.limits.order_reads_max);

@@ -369,7 +369,7 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
   };
   const auto id = parse_account_id(request.name);
   if (!id) {
-    refuse("an account id is 1 to 64 digits", code_of(ErrorCode::malformed_id));
+    refuse(account_id_form, code_of(ErrorCode::malformed_id));
     co_return;
   }
   AccountEvents::Request asked{*id, std::move(request.key), request.from};
