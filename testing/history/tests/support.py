@@ -1,13 +1,12 @@
 """A store for each test of histories, and the edits that make a lie of a history."""
 
 import json
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import judges
 from postgres import Cluster, ClusterError
+from servers import check_history
 
 
 def postgres():
@@ -36,15 +35,7 @@ class HistoryTest(unittest.TestCase):
 
     def replay(self, *files, store=None, possible=True):
         """What check-history says; fails where it does not end as expected."""
-        code, said = judges.check_history(store or self.store, *(files or [self.file()]))
-        self.assertEqual(code, 0 if possible else 1, said)
-        return said
-
-    def porcupine(self, *files, possible=True, html=None):
-        if why := judges.no_porcupine():
-            print("without Porcupine:", why, file=sys.stderr)
-            return ""
-        code, said = judges.porcupine(*(files or [self.file()]), html=html)
+        code, said = check_history(store or self.store, *(files or [self.file()]))
         self.assertEqual(code, 0 if possible else 1, said)
         return said
 

@@ -1,4 +1,4 @@
-"""Real servers under each policy and store: their histories are possible, by both judges."""
+"""Real servers under each policy and store: their histories are possible."""
 
 import json
 import re
@@ -18,20 +18,12 @@ class RandomClients(support.HistoryTest):
     def run_on(self, store, policy, seed):
         with journaling_server(store, policy) as server:
             play(server.port, seed, clients=4, requests=50).write(self.file())
-        if store != "memory:":  # which keeps no journal that could be read
-            said = self.replay(store=store)
-            self.assertIn("201 requests, 0 of them unanswered", said)
-        self.porcupine()
+        self.assertIn("201 requests, 0 of them unanswered", self.replay(store=store))
 
     def test_sqlite(self):
         for seed, policy in enumerate(POLICIES):
             with self.subTest(policy):
                 self.run_on(f"sqlite:{self.folder}/{policy}.db", policy, seed)
-
-    def test_memory(self):
-        for seed, policy in enumerate(POLICIES):
-            with self.subTest(policy):
-                self.run_on("memory:", policy, seed + 10)
 
     def test_postgresql(self):
         cluster = support.postgres()
@@ -64,14 +56,6 @@ class LoadGenerator(support.HistoryTest):
         self.replay(
             self.file("more.jsonl"), possible=False
         )  # the rest is what no client there asked for
-
-    def test_small_runs_are_linearizable(self):
-        for workload in ["mix", "create"]:
-            code, said = run_loadgen(
-                f"-c 4 -n 150 --symbols 2 --accounts 2 --workload {workload} --store memory: --history {self.file()}"
-            )
-            self.assertEqual(code, 0, said)
-            self.porcupine()
 
     def test_kill_9_and_a_restart_in_the_middle(self):
         journal = self.folder / "x.db.journal"
@@ -169,4 +153,3 @@ class KillAndRestart(support.HistoryTest):
             )
         history.write(self.file())
         self.replay()
-        self.porcupine()
