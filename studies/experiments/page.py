@@ -1,6 +1,7 @@
 """What a run writes into docs/experiments.md and docs/experiments/tables.md: blocks of the pages, and charts."""
 
-from claims import Tables, hardly_overlapped
+import re
+
 from studies.report.documents import fill, names
 from report_tables import plain
 
@@ -11,6 +12,10 @@ class PageError(Exception):
     """Run and pages do not fit together; the message names what."""
 
 
+def experiments(docs):
+    return re.findall(r'^<a id="(\w+)"></a>$', (docs / PAGES[0]).read_text(), re.M)
+
+
 def blocks(run):
     """{owner: {name: text}}: of the run, and of each experiment."""
     made = {"run": {"machine": machine(run)}}
@@ -19,7 +24,7 @@ def blocks(run):
         own |= {one["key"]: excerpt(one) for one in experiment["excerpts"]}
         own["held"] = held(experiment)
         if experiment["name"] == "collections":
-            own["overlap"] = hardly_overlapped(Tables.of(experiment))
+            own["overlap"] = hardly_overlapped(experiment)
         made[experiment["name"]] = own
     return made
 
@@ -30,6 +35,36 @@ def table(one):
 
 def excerpt(one):
     return f"{one['title']}:\n\n````text\n{one['text'].rstrip()}\n````"
+
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
+BUSY_CPUS = 1.5  # of two
+
+
+def number(cell):
+    """The first number of a cell, times in seconds: 1234 of `1,234 (1,000-2,000)`, 1.5e-3 of `1.50 ms`."""
+    match = re.search(r"(\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", cell)
+    return float(match[1].replace(",", "")) * SECONDS.get(match[2], 1)
+
+
+def hardly_overlapped(collections):
+    """A sentence for the page: where the figures are those of threads that take turns."""
+    tables = {one["key"]: one for one in collections["tables"]}
+    cpu = {tuple(row[:2]): row for row in tables["cpu"]["rows"]}
+    slow = []
+    for row in tables["mixes"]["rows"]:
+        for nth, head in enumerate(tables["mixes"]["columns"]):
+            if nth < 2 or row[nth] == "-":
+                continue
+            busy = number(row[nth]) * 1e6 * number(cpu[tuple(row[:2])][nth])
+            if busy < BUSY_CPUS:
+                slow.append(f"{row[0]} {row[1]}, {head}: {busy:.1f}")
+    if not slow:
+        return ""
+    return (
+        "**Threads hardly overlapped** in these cells (CPUs that 8 threads kept busy): "
+        f"{'; '.join(slow)}. There the figures are those of threads that take turns."
+    )
 
 
 def remarks(experiment):
