@@ -69,7 +69,6 @@ class Mutation:
     edits: tuple
     tests: tuple  # each of them must fail
     targets: tuple  # what is built
-    says: str = ""  # what the failure must contain
     of: str = ""  # a rule of docs/protocol.md, or how a promise of docs/reliability.md begins
 
 
@@ -96,7 +95,7 @@ def load(folder):
 
 
 NEEDED = {"name": str, "promise": str, "file": str, "old": str, "new": str, "tests": list}
-OPTIONAL = {"of": str, "targets": list, "says": str, "also": list}
+OPTIONAL = {"of": str, "targets": list, "also": list}
 
 
 def _mutation(file, entry):
@@ -119,7 +118,7 @@ def _mutation(file, entry):
     targets = tuple(dict.fromkeys([*programs, *entry.get("targets", [])]))
     if len(programs) < len(tests) and "targets" not in entry:
         raise ListError(f"{where}: a test of ctest needs 'targets': what is to be built for it")
-    texts = {key: entry.get(key, "") for key in ("name", "promise", "says", "of")}
+    texts = {key: entry.get(key, "") for key in ("name", "promise", "of")}
     return Mutation(area=file.stem, edits=tuple(edits), tests=tests, targets=targets, **texts)
 
 
@@ -130,14 +129,6 @@ def choose(mutations, wanted):
         if word not in known:
             raise ListError(f"there is no mutation and no area {word!r}; --list shows them")
     return [one for one in mutations if not wanted or {one.name, one.area} & set(wanted)]
-
-
-def shard(mutations, part):
-    """The i-th of n parts, as 'i/n' from 1, dealt out one by one so that areas spread."""
-    match = re.fullmatch(r"(\d+)/(\d+)", part)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise ListError(f"--shard is i/n with 1 <= i <= n, not {part!r}")
-    return mutations[int(match[1]) - 1 :: int(match[2])]
 
 
 def problem(mutation, root):

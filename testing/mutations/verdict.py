@@ -1,10 +1,9 @@
-"""What became of each mutation, as lines, as a table and as JSON."""
+"""What became of each mutation, as a line and as a table."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 CAUGHT, HUNG, SURVIVED = "caught", "caught by a hang", "survived"
-OTHERWISE = "failed, but not as it should"
 BROKEN, STALE, UNFIT, SKIPPED = "does not compile", "stale", "cannot be judged", "skipped"
 GOOD = (CAUGHT, HUNG)
 
@@ -34,31 +33,13 @@ def summary(verdicts):
     return f"{len(verdicts)} mutations: {states}"
 
 
-def as_json(verdicts, machine):
-    listed = [asdict(verdict) for verdict in verdicts]
-    return {"format": "exchange-mutations/1", "machine": machine, "verdicts": listed}
-
-
-def merged(files, names):
-    """The verdicts of several files, the last of each mutation; in the order of `names`, and of those only."""
-    newest = {entry["name"]: Verdict(**entry) for file in files for entry in file["verdicts"]}
-    return [newest[name] for name in names if name in newest]
-
-
-def _cell(text):
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def markdown(verdicts):
-    """A table for each area."""
-    lines = [summary(verdicts) + ".", ""]
-    for area in dict.fromkeys(verdict.area for verdict in verdicts):
-        heads = "| mutation | breaks the promise that | caught by | s |"
-        lines += [f"### {area}", "", heads, "|---|---|---|---|"]
-        for one in (verdict for verdict in verdicts if verdict.area == area):
-            by = "; ".join(map(_cell, one.caught_by))
-            if one.state != CAUGHT:
-                by = f"**{one.state}** {by}".strip()
-            lines.append(f"| {one.name} | {_cell(one.promise)} | {by} | {one.seconds:.1f} |")
-        lines.append("")
+    """A table of which test caught which mutation."""
+    lines = ["| mutation | breaks the promise that | caught by | s |", "|---|---|---|---|"]
+    for one in verdicts:
+        by = "; ".join(one.caught_by)
+        if one.state != CAUGHT:
+            by = f"**{one.state}** {by}".strip()
+        cells = (f"{one.area}: {one.name}", one.promise, by, f"{one.seconds:.1f}")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

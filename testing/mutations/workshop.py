@@ -45,19 +45,11 @@ class Attempt:
         return match[1].strip() if match else ""
 
 
-def git(root, *arguments):
-    """What git says of this tree; None where it is no repository, or there is no git."""
-    try:
-        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True)
-    except FileNotFoundError:
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
 def files_of(root):
     """Paths of what belongs to the tree: what git would commit, or all but builds where this is no repository."""
-    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed is not None:
+    command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return [name for name in listed.split("\0") if name and (root / name).is_file()]
     return [
         str(path.relative_to(root))
@@ -71,10 +63,9 @@ class InUse(Exception):
 
 
 class Workshop:
-    def __init__(self, root, folder, jobs, cmake_options=()):
+    def __init__(self, root, folder, jobs):
         self.root, self.folder = Path(root), Path(folder)
-        self.jobs, self.cmake_options = jobs, list(cmake_options)
-        self.tree = self.folder / "tree"
+        self.jobs, self.tree = jobs, self.folder / "tree"
         # Where a build usually is: a compiler cache then knows the objects.
         self.build_folder = self.tree / "build"
         self.scratch = self.folder / "t"  # short: sockets of databases lie in it
@@ -108,11 +99,11 @@ class Workshop:
             name = path.relative_to(self.tree)
             if name.parts[0] != "build" and str(name) not in keep:
                 path.unlink()
-        if (self.build_folder / "build.ninja").exists() and not self.cmake_options:
+        if (self.build_folder / "build.ninja").exists():
             return Attempt(0, 0, "")  # Ninja configures again where that is needed
-        command = ["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja"]
-        options = ["-DCMAKE_BUILD_TYPE=Release", *self.cmake_options]
-        return self.run([*command, *options], limit_s=600)
+        folders = ["-S", self.tree, "-B", self.build_folder]
+        command = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        return self.run(command, limit_s=600)
 
     def build(self, targets, limit_s=3600):
         return self.run(["ninja", "-C", self.build_folder, f"-j{self.jobs}", *targets], limit_s)
