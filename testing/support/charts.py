@@ -8,7 +8,7 @@
   keys      like lines without points, or colours of bars
 
   panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to draw;
-            texts as [[x, y, text, colour], ...]; rule: x of a vertical line
+            texts as [[x, y, text, colour], ...]
   line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none; hollow;
             width; band: how dense the area from low to high is; with a mark, error bars show that range too
 
@@ -148,8 +148,6 @@ def draw_panel(axes, panel, chart, longest):
         drawn += points
     for x, y, text, colour in panel.get("texts", []):
         annotate(axes, x, y, text, colour)
-    if "rule" in panel:
-        axes.axvline(panel["rule"], color=MUTED, linewidth=0.8, linestyle=DASHES["dotted"])
     if len(lines) > 1 and chart.get("legend") == "right":
         ends = [max(line["points"])[:2] for line in lines]
         order = sorted(range(len(lines)), key=lambda i: (-ends[i][0], -ends[i][1]))
