@@ -1,4 +1,4 @@
-"""Tables and plot of docs/scaling.md: what was measured on one and two cores, how well that is predicted, and what more cores would bring."""
+"""Tables, of which docs/scaling.md shows some: what was measured on one and two cores, how well that is predicted, and what more cores would bring."""
 
 from statistics import median
 
@@ -14,8 +14,6 @@ FIGURES = (
     ("p50, ms", "p50_ms", number),
     ("p99, ms", "p99_ms", number),
 )
-COLOURS = {"thread": "#d55e00", "pool": "#e69f00", "loop": "#0072b2"}
-MARKS = {"thread": "s", "pool": "D", "loop": "o"}
 
 
 def text(head, cell, group=""):
@@ -163,7 +161,7 @@ def about_text(found):
     ]
     discarded = sum(one.get("discarded", 0) for one in measured.values())
     return (
-        f"{machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}; commit {found['commit']} (programs {found['binaries']}). "
+        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}, {found['measured_on']}, commit {found['commit']}:\n"
         f"{counted(len(trials), 'cell')}, {counted(sum(trials), 'trial')} used; "
         f"{discarded} were discarded, because the hypervisor took more than 1 % of the CPU time, or other processes more than 10 %."
     )
@@ -173,50 +171,3 @@ def blocks(found):
     made = {"about": f"{about_text(found)}\n\n{disk_text(found)}"}
     tables = (cost_table, validation_summary, validation_table, simulated_table)
     return made | {table.name: table.markdown() for table in (make(found) for make in tables)}
-
-
-def chart(found):
-    """A panel for each store and number of clients, a line for each policy. Measured: the points at 1 and 2 cores, with 200 clients."""
-    position = {cores: at for at, cores in enumerate(CORES_SIMULATED)}
-
-    def lines(store, clients):
-        for policy in POLICIES:
-            style = {"colour": COLOURS[policy]}
-            factors = (policy, store, clients)
-            cells = [c for c in simulated_cells() if (c.policy, c.store, c.clients) == factors]
-            rates = [found["predicted"][cell.key]["requests_per_s"] for cell in cells]
-            points = [[position[cell.cores], rate] for cell, rate in zip(cells, rates, strict=True)]
-            yield {"points": points, "dash": "dashed", **style}
-            for cores in (1, 2):
-                cell = on(cores, policy=policy, store=store, clients=clients)
-                if one := found["measured"].get(cell.key):
-                    mark = {"mark": MARKS[policy], "dash": "none", "hollow": cores == 2}
-                    yield {"points": [[position[cores], one["requests_per_s"]]], **mark, **style}
-
-    def panel(store, clients):
-        title = f"{store}, {counted(clients, 'client')}"
-        return {"title": title, "lines": list(lines(store, clients))}
-
-    clients = sorted({cell.clients for cell in simulated_cells()})
-    simulated = [
-        {"name": f"{policy}, simulated", "colour": COLOURS[policy], "dash": "dashed"}
-        for policy in POLICIES
-    ]
-    measured = {"colour": "#111213", "mark": "o", "dash": "none"}
-    return {
-        "size": [1.2 + 4 * len(clients), 0.8 + 3 * len(STORES)],
-        "panels": [[panel(store, number) for number in clients] for store in STORES],
-        "share_y": True,
-        "x": {
-            "label": "cores of the server",
-            "ticks": [[at, str(cores)] for cores, at in position.items()],
-            "range": [-0.3, len(position) - 0.7],
-        },
-        "y": {"label": "requests/s"},
-        "legend": "top",
-        "keys": [
-            *simulated,
-            {"name": "measured", **measured},
-            {"name": "measured, shared CPUs", "hollow": True, **measured},
-        ],
-    }

@@ -1,19 +1,19 @@
-"""What a run writes into docs/experiments.md and docs/experiments/tables.md: blocks of the pages, and charts."""
+"""What a run measured as blocks of text, of which docs/experiments.md shows some, and as charts."""
 
 import re
 
-from studies.report.documents import fill, names
+from studies.report.documents import fill
 from report_tables import plain
 
-PAGES = ("experiments.md", "experiments/tables.md")  # of docs: what is read, and what is looked up
+PAGE = "experiments.md"  # of docs
 
 
 class PageError(Exception):
-    """Run and pages do not fit together; the message names what."""
+    """Run and page do not fit together; the message names what."""
 
 
 def experiments(docs):
-    return re.findall(r'^<a id="(\w+)"></a>$', (docs / PAGES[0]).read_text(), re.M)
+    return re.findall(r'^<a id="(\w+)"></a>$', (docs / PAGE).read_text(), re.M)
 
 
 def blocks(run):
@@ -119,22 +119,13 @@ def charts_of(run):
 
 
 def filled(docs, run):
-    """{page: its new text}. Each table, excerpt and chart of the run has one place on the pages."""
-    pages = {name: (docs / name).read_text() for name in PAGES}
-    wrong = []
-    for owner, own in blocks(run).items():
-        places = [name for text in pages.values() for name in names(text, f"{owner}/")]
-        wrong += [
-            f"{places.count(name)} places for {owner}/{name}"
-            for name in own
-            if places.count(name) != 1
-        ]
-        pages = {name: fill(text, own, f"{owner}/") for name, text in pages.items()}
-    wrong += [
-        f"no place for the chart {name}"
-        for name in charts_of(run)
-        if not any(f"{name}.svg)" in text for text in pages.values())
-    ]
-    if wrong:
-        raise PageError("docs/experiments.md: " + "; ".join(wrong))
-    return pages
+    """The page with the blocks of this run. A program that was built without fibers leaves theirs as they are."""
+    text, made = (docs / PAGE).read_text(), blocks(run)
+    unknown = set(re.findall(r"<!-- begin (\w+)/", text)) - {"run", *experiments(docs)}
+    shown = re.findall(r"\(experiments/(\w+)(-[\w-]+)\.svg\)", text)
+    unknown |= {"".join(one) for one in shown if one[0] in made} - set(charts_of(run))
+    if unknown:
+        raise PageError(f"no run makes what docs/{PAGE} shows: {', '.join(sorted(unknown))}")
+    for owner, own in made.items():
+        text = fill(text, own, f"{owner}/")
+    return text

@@ -27,10 +27,20 @@ def fill(text, blocks, owner=""):
     return block.sub(lambda match: f"{match[1]}{blocks[match[2]].rstrip()}\n{match[4]}", text)
 
 
-def write_charts(folder, svgs):
-    """Writes NAME.svg for each; no other chart stays in the folder."""
+def write_charts(folder, charts):
+    """Draws NAME.svg for each; no other chart stays in the folder."""
+    from charts import svg  # matplotlib is needed only here
+
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
-    for name, text in svgs.items():
-        (folder / f"{name}.svg").write_text(text)
+    for name, chart in charts.items():
+        (folder / f"{name}.svg").write_text(svg(chart))
+
+
+def write_page(page, text, charts):
+    """Writes the page, and those of the charts that it shows into the folder of its name."""
+    folder = page.with_suffix("")
+    shown = {name: one for name, one in charts.items() if f"({folder.name}/{name}.svg)" in text}
+    page.write_text(text)
+    write_charts(folder, shown)

@@ -22,7 +22,6 @@ THEIRS_B = {
     "average delay per request (ms)": ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
     "requests per second": ["229", "278", "265", "23.5", "35.2", "39.3"],
 }
-PAGES = ("scaling.md", "scaling/tables.md")  # of docs: what is read, and what is looked up
 BURST_FIGURES = [  # the rows of A and B: from its average time and number of clients
     lambda total_ms, clients: total_ms,
     lambda total_ms, clients: total_ms / clients,
@@ -148,7 +147,7 @@ def table_b(summary, policy):
         ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
         cells,
         THEIRS_B,
-        "The original pinned with taskset; so does --server-cpus, as the table of placements says.",
+        "The original pinned with taskset; so does --server-cpus.",
     )
 
 
@@ -205,10 +204,10 @@ def throughput(summary):
     )
 
 
-def of_one_core(summary, name, title, columns, note):
+def of_one_core(summary, name, title, lead, columns, note, **kind):
     """A table of the sweep's cells with 200 clients and one core."""
-    cells = pick(summary, part="sweep", clients=200, idle=0, cores=1)
-    columns = [STORE, KIND, POLICY, *columns]
+    cells = pick(summary, part="sweep", clients=200, idle=0, cores=1, **kind)
+    columns = [*lead, *columns]
     title = title.format("200 clients, server on 1 core")
     return Table(name, title, columns, rows_of(columns, filter(has, cells)), note)
 
@@ -221,6 +220,7 @@ def cpu_table(summary):
         summary,
         "cpu",
         "CPU time of one request, {}",
+        [STORE, KIND, POLICY],
         [
             *cpu_columns("us per request", between),
             Column("in all", total, "us per request"),
@@ -242,10 +242,12 @@ def stages_table(summary):
     return of_one_core(
         summary,
         "stages",
-        "Stages of a request: mean time in each (us), {}",
+        "Stages of a request: mean time in each (us), kind transactions, {}",
+        [STORE, POLICY],
         [Column(stage, mean_of(stage), "mean, us") for stage in measured]
         + [Column("reply p50, us", lambda cell: number(cell["p50_ms"]["median"] * 1000))],
         "Apply and commit are of a whole batch, which every request in it waits for.",
+        kind="transactions",
     )
 
 
@@ -480,7 +482,16 @@ def markdown_page(summary, tables):
     return "\n".join(parts + [f"## {t.title}\n\n{t.markdown()}\n" for t in tables.values()])
 
 
+def measured(summary):
+    machine = summary["machine"]
+    return (
+        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}, "
+        f"{summary.get('started', NONE)}, commit {summary['commit']}:\n{summary['trials_finished']} interleaved trials. "
+        + " ".join(headline(summary))
+    )
+
+
 def blocks(summary, tables):
-    """What stands between the markers of docs/scaling.md."""
+    """Of these docs/scaling.md shows some."""
     parts = {name: table.markdown() for name, table in tables.items()}
-    return {**parts, "headline": "\n\n".join(headline(summary))}
+    return {**parts, "measured": measured(summary)}

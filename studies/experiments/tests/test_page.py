@@ -1,4 +1,4 @@
-"""Runs and pages fit together."""
+"""Runs and the page fit together."""
 
 import copy
 import json
@@ -25,9 +25,9 @@ LOCKS = {
     "excerpts": [{"key": "said", "title": "It said", "text": "one\n  two\n"}],
 }
 MACHINE = {"cpu": "a CPU", "cpus": 2, "kernel": "6"}
-PAGE = "\n".join(
+PAGE = '<a id="locks"></a>\n' + "\n".join(
     f"<!-- begin {name} -->\nstale\n<!-- end {name} -->"
-    for name in ("run/machine", "locks/wall", "locks/said")
+    for name in ("run/machine", "locks/wall", "locks/said", "locks/held")
 )
 
 
@@ -47,8 +47,7 @@ class Page(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.docs = Path(temporary.name) / "docs"
         (self.docs / "experiments").mkdir(parents=True)
-        (self.docs / page.PAGES[0]).write_text(PAGE + "\n![T](experiments/locks-turn.svg)\n")
-        (self.docs / page.PAGES[1]).write_text("<!-- begin locks/held -->\n<!-- end locks/held -->")
+        (self.docs / page.PAGE).write_text(PAGE + "\n![T](experiments/locks-turn.svg)\n")
 
     def run_with(self, run, *arguments):
         file = self.docs / "run.json"
@@ -57,7 +56,7 @@ class Page(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     def test_blocks_hold_what_was_measured(self):
-        text = "\n".join(page.filled(self.docs, made_run()).values())
+        text = page.filled(self.docs, made_run())
         self.assertNotIn("stale", text)
         for part in (
             "a CPU, 2 CPUs, Linux 6, 2026-01-01, commit abc, seed 7,\n5 repetitions",
@@ -69,41 +68,50 @@ class Page(unittest.TestCase):
         ):
             self.assertIn(part, text)
         self.assertNotIn("--quick", text)
-        self.assertIn("--quick", page.filled(self.docs, made_run(quick=True))[page.PAGES[0]])
+        self.assertIn("--quick", page.filled(self.docs, made_run(quick=True)))
 
     def test_a_check_that_fails_is_on_the_page(self):
         run = made_run()
         run["experiments"][0]["checks"][0]["holds"] = False
-        text = page.filled(self.docs, run)[page.PAGES[0]]
+        text = page.filled(self.docs, run)
         self.assertIn("- locks: **a check did not hold: mutual exclusion**: 0 violations", text)
         self.assertIn("0 of 1 checks", text)
 
     def test_what_does_not_fit_writes_nothing(self):
-        before = (self.docs / page.PAGES[0]).read_text()
-        extra = made_run()
-        extra["experiments"][0]["tables"].append({**TABLE, "key": "more"})
-        extra["experiments"][0]["plots"].append({**PLOT, "key": "drawn", "series": LINES})
+        before = (self.docs / page.PAGE).read_text()
+        (self.docs / page.PAGE).write_text(before := before + "<!-- begin lokcs/wall -->\n")
+        without = copy.deepcopy(LOCKS) | {"plots": []}
         for run, words in (
-            (extra, "0 places for locks/more; no place for the chart locks-drawn"),
+            (made_run(experiments=[without]), "shows: locks-turn, lokcs"),
             (made_run(known=[{"name": "locks"}, {"name": "files"}]), "it lacks files"),
             ({"format": "other"}, "not of the format"),
         ):
             done = self.run_with(run)
             self.assertEqual(2, done.returncode, done.stderr)
             self.assertIn(words, done.stderr)
-        self.assertEqual(before, (self.docs / page.PAGES[0]).read_text())
+        self.assertEqual(before, (self.docs / page.PAGE).read_text())
+
+    def test_all_tables_of_a_run_are_printed(self):
+        file = self.docs / "run.json"
+        file.write_text(json.dumps(made_run(known=[{"name": "locks"}, {"name": "files"}])))
+        printed = subprocess.check_output([RUN, "--report-only", file], text=True, timeout=120)
+        for part in ("commit abc", "**Wall time**\n\n| lock |", "- mutual exclusion", "  two\n"):
+            self.assertIn(part, printed)
 
     @unittest.skipUnless(can_draw(), "no plots: install-dependencies.sh --report")
-    def test_a_run_updates_pages_and_plots_and_leaves_nothing_of_before(self):
+    def test_a_run_updates_the_page_and_draws_the_plots_that_it_shows(self):
         (self.docs / "experiments/old.svg").touch()
-        written = []
+        run = made_run(quick=True)
+        run["experiments"][0]["plots"].append({**PLOT, "key": "more", "series": LINES})
+        all_charts, written = self.docs / "all", []
         for _ in range(2):  # the same run gives the same bytes
-            done = self.run_with(made_run(quick=True))
-            self.assertEqual((0, ""), (done.returncode, done.stdout), done.stderr)
+            done = self.run_with(run, "--charts", all_charts)
+            self.assertEqual(0, done.returncode, done.stderr)
             written.append([file.read_bytes() for file in sorted(self.docs.rglob("*.*"))])
         self.assertEqual(*written)
-        names = {file.name for file in (self.docs / "experiments").iterdir()}
-        self.assertEqual({"tables.md", "locks-turn.svg"}, names)
+        for folder, names in ((self.docs / "experiments", "turn"), (all_charts, "more turn")):
+            names = [f"locks-{name}.svg" for name in names.split()]
+            self.assertEqual(names, sorted(file.name for file in folder.iterdir()))
 
 
 class Overlap(unittest.TestCase):

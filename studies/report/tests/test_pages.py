@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from studies.report.documents import fill, write_charts
+from studies.report.documents import can_draw, fill, write_page
 
 
 class Documents(unittest.TestCase):
@@ -25,9 +25,15 @@ class Documents(unittest.TestCase):
             with self.assertRaises(SystemExit):
                 fill(text, {"x": ""})
 
-    def test_no_chart_of_before_stays(self):
+    @unittest.skipUnless(can_draw(), "no plots: install-dependencies.sh --report")
+    def test_the_charts_that_a_page_shows_are_drawn_and_no_other_stays(self):
+        line = {"name": "a", "points": [[1, 2], [2, 3]]}
+        chart = {"size": [4, 3], "panels": [[{"title": "t", "lines": [line]}]], "x": {}, "y": {}}
         with TemporaryDirectory() as folder:
-            docs = Path(folder) / "docs"
-            write_charts(docs, {"old": "<svg/>"})
-            write_charts(docs, {"new": "<svg/>"})
-            self.assertEqual([file.name for file in docs.iterdir()], ["new.svg"])
+            page = Path(folder) / "page.md"
+            for shown in ("old", "new"):
+                text = f"![c](page/{shown}.svg)"
+                write_page(page, text, {"old": chart, "new": chart})
+                self.assertEqual(page.read_text(), text)
+                drawn = [file.name for file in page.with_suffix("").iterdir()]
+                self.assertEqual(drawn, [f"{shown}.svg"])

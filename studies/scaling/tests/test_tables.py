@@ -4,7 +4,7 @@ from support import HARNESS, made_head, made_record
 from cells import Settings, choose
 from studies.report.documents import fill
 from summary import find, summarise
-from tables import PAGES, all_tables, blocks, headline, markdown_page, table_a
+from tables import all_tables, blocks, headline, markdown_page, table_a
 from waits import count_waits, parse_samples
 
 SETTINGS = Settings(
@@ -109,19 +109,13 @@ class Limits(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    docs = HARNESS.parents[1] / "docs"
-
     def test_its_tables_are_those_that_a_run_makes(self):
         summary = summary_of()
         tables = all_tables(summary)
         self.assertIn("## Table A", markdown_page(summary, tables))
-        made = blocks(summary, tables)
-        for name in PAGES:
-            fill((self.docs / name).read_text(), made)  # refuses a block that no run makes
-
-    def test_a_page_is_read_in_ten_minutes(self):
-        page = (self.docs / PAGES[0]).read_text()
-        self.assertLess(sum(line.startswith("|") for line in page.splitlines()), 150)
+        page = (HARNESS.parents[1] / "docs/scaling.md").read_text()
+        filled = fill(page, blocks(summary, tables))  # refuses a block that no run makes
+        self.assertIn("commit abc:\n208 interleaved trials. No client saw an error.", filled)
 
 
 class Waits(unittest.TestCase):
