@@ -1,76 +1,60 @@
-"""A cluster on loopback addresses comes up, loses servers and connections under load, and every reply was right."""
+"""A cluster on loopback addresses comes up, loses servers and connections under load, and every reply was right. haproxy passes a client that
+comes before a check has noticed the death of a server to the next one, and ops/cluster/switchover makes the standby the active server."""
 
+import contextlib
+import csv
 import os
+import shutil
+import socket
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
-from cluster import Cluster, ClusterError, patroni_settings, programs, yaml
+from cluster import (
+    HTTP,
+    OPS,
+    XML,
+    Cluster,
+    ClusterError,
+    patroni_settings,
+    programs,
+    yaml,
+)
 
 CLUSTER = Path(__file__).resolve().parents[1]
+NET = "127.79.0"
+HAPROXY = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin:/sbin")
+ADDRESSES = ("127.79.1.1", "127.79.1.2")
 
 
 @unittest.skipUnless(yaml, "no yaml here (Debian: python3-yaml)")
 class Settings(unittest.TestCase):
-    cluster = Cluster("/nonexistent", "127.80")
-
     def test_commits_wait_for_a_replica(self):
-        settings = patroni_settings(
-            self.cluster, {"postgresql": "/bin"}, 2, Path("/nonexistent/node2")
-        )
+        cluster = Cluster("/nonexistent", "127.80")
+        settings = patroni_settings(cluster, {"postgresql": "/bin"}, 2, Path("/nonexistent/node2"))
         dcs = settings["bootstrap"]["dcs"]
         self.assertEqual("quorum", dcs["synchronous_mode"])
         self.assertTrue(dcs["synchronous_mode_strict"] and dcs["check_timeline"])
         self.assertIn("data-checksums", settings["bootstrap"]["initdb"])
-        self.assertEqual("127.80.0.2:5432", settings["postgresql"]["listen"])
-
-    def test_a_measurement_may_have_settings_of_its_own(self):
-        cluster = Cluster("/nonexistent", "127.80", settings=[("loop_wait", 5)])
-        settings = patroni_settings(cluster, {"postgresql": "/bin"}, 2, Path("/nonexistent/node2"))
-        dcs = settings["bootstrap"]["dcs"]
-        self.assertEqual((5, 20), (dcs["loop_wait"], dcs["ttl"]))
 
 
 class Refusals(unittest.TestCase):
-    """What is missing is named at once, in one line, and nothing was started."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def up(self, **environment):
-        state = self.folder / "cluster"
-        done = subprocess.run(
-            [CLUSTER / "run", "--folder", state, "--net", "127.78", "up"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            env={**os.environ, **environment},
-        )
-        self.assertEqual((1, ""), (done.returncode, done.stdout))
-        self.assertFalse(state.exists())
-        self.assertEqual(1, done.stderr.count("\n"), done.stderr)
-        return done.stderr
-
-    def test_no_server(self):
-        problem = self.up(EXCHANGE_BIN=str(self.folder))
-        self.assertIn(f"there is no server at {self.folder}: build it", problem)
-
-    def test_a_patroni_that_the_user_of_postgresql_cannot_run(self):
-        for program in ("server", "etcd", "haproxy", "patroni"):
-            (self.folder / program).write_text("#!/bin/sh\necho 1 4.1.0\n")
-            (self.folder / program).chmod(0o755 if program != "patroni" else 0o600)
-        self.folder.chmod(0o700)  # root's own, as a venv below /root
-        problem = self.up(
-            EXCHANGE_BIN=str(self.folder),
-            PATRONI=str(self.folder / "patroni"),
-            PATH=f"{self.folder}:{os.environ['PATH']}",
-        )
-        if "a cluster needs" in problem:
-            self.skipTest(problem)
-        self.assertIn(f"cannot run {self.folder}/patroni: ", problem)
+    def test_without_a_server_nothing_is_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            state = Path(folder, "cluster")
+            done = subprocess.run(
+                [CLUSTER / "run", "--folder", state, "--net", "127.78", "up"],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                env={**os.environ, "EXCHANGE_BIN": folder},
+            )
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn(folder, done.stderr)
+            self.assertFalse(state.exists())
 
 
 class UnderFire(unittest.TestCase):
@@ -82,17 +66,130 @@ class UnderFire(unittest.TestCase):
 
     def test_takeovers_under_load(self):
         kinds = ("kill_active", "switch_over", "terminate_all")
-        command = [
-            CLUSTER / "chaos",
-            "--faults",
-            str(len(kinds)),
-            "--pairs",
-            "0",
-            "--net",
-            "127.73",
-        ]
+        command = [CLUSTER / "chaos", "--faults", str(len(kinds)), "--pairs", "0"]
+        command += ["--net", "127.73"]
         for kind in kinds:
             command += ["--only", kind]
         done = subprocess.run(command, capture_output=True, text=True, timeout=400)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn("3 rounds, 0 violations", done.stdout)
+
+
+class FakeServer:
+    """Answers /readyz, and repeats what a client of the XML port sends, if it has one."""
+
+    def __init__(self, address, is_ready, has_xml=False):
+        """`is_ready`: called for each answer; if it is not, it is a standby."""
+        self.is_ready = is_ready
+        self.listeners = [self._listen((address, HTTP), self._answer_http)]
+        if has_xml:
+            self.listeners.append(self._listen((address, XML), self._repeat))
+
+    def close(self):
+        for listener in self.listeners:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    @staticmethod
+    def _listen(address, serve):
+        listener = socket.create_server(address)
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=serve, args=(listener.accept()[0],)).start()
+
+        threading.Thread(target=accept).start()
+        return listener
+
+    def _answer_http(self, connection):
+        with connection, contextlib.suppress(OSError):
+            if request := connection.recv(4096):
+                is_200 = self.is_ready() or b"/readyz?standby" in request
+                status = "200 OK\r\n\r\nok" if is_200 else "503 No\r\n\r\nstandby"
+                connection.sendall(f"HTTP/1.0 {status}\n".encode())
+
+    @staticmethod
+    def _repeat(connection):
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(4096):
+                connection.sendall(data)
+
+
+@unittest.skipUnless(HAPROXY, "no haproxy here (Debian: haproxy)")
+class Proxy(unittest.TestCase):
+    def start_haproxy(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.statistics = Path(folder.name, "statistics")
+        (Path(folder.name) / "global.cfg").write_text(
+            f"global\n  stats socket {self.statistics} mode 600\n"
+        )
+        names = {"EXCHANGE_BIND": f"{NET}.20", "EXCHANGE_1": f"{NET}.11", "EXCHANGE_2": f"{NET}.12"}
+        command = [HAPROXY, "-db", "-q", "-f", Path(folder.name) / "global.cfg"]
+        process = subprocess.Popen(
+            [*command, "-f", OPS / "haproxy.cfg"], env={**os.environ, **names}
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+    def wait_for(self, condition, what):
+        deadline = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"waited for {what}")
+            time.sleep(0.01)
+
+    def server(self, number):
+        """What haproxy says of a server of the XML port."""
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(str(self.statistics))
+            one.sendall(b"show stat\n")
+            lines = one.makefile().read().removeprefix("# ").splitlines()
+        rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(lines)}
+        return rows["xml", f"exchange{number}"]
+
+    def test_a_client_of_a_server_that_has_just_died_is_served_by_the_next(self):
+        ready = {1}
+        for number in (1, 2):
+            server = FakeServer(
+                f"{NET}.{10 + number}", lambda n=number: n in ready, has_xml=number == 2
+            )
+            self.addCleanup(server.close)
+        self.start_haproxy()
+        self.wait_for(self.statistics.exists, "haproxy")
+        self.wait_for(lambda: self.server(2)["status"] == "DOWN", "a check of the second")
+        with socket.create_connection((f"{NET}.20", XML), timeout=20) as client:
+            client.sendall(b"who serves?")
+            self.wait_for(lambda: self.server(1)["lbtot"] != "0", "the choice of the first")
+            ready.add(2)
+            self.wait_for(lambda: self.server(2)["status"] == "UP", "a check of the second")
+            ready.remove(1)
+            self.assertEqual(b"who serves?", client.recv(100))
+
+
+class Switchover(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.signaled = Path(folder.name, "signaled")
+        first = FakeServer(ADDRESSES[0], lambda: not self.signaled.exists())
+        second = FakeServer(ADDRESSES[1], self.signaled.exists)
+        self.addCleanup(first.close)
+        self.addCleanup(second.close)
+
+    def run_it(self, standby, active, signal=None):
+        command = [OPS / "switchover", f"{standby}:{HTTP}", f"--active={active}:{HTTP}"]
+        command += [f"--signal={signal or 'touch ' + str(self.signaled)}", "--wait-s=5"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_the_standby_becomes_active(self):
+        status, text = self.run_it(ADDRESSES[1], ADDRESSES[0])
+        self.assertEqual(0, status, text)
+        self.assertTrue(self.signaled.exists())
+
+    def test_nothing_is_done_if_the_servers_are_not_what_they_should_be(self):
+        for standby, active in ((ADDRESSES[0], ADDRESSES[1]), ("127.79.1.3", ADDRESSES[0])):
+            self.assertEqual(1, self.run_it(standby, active)[0])
+        self.assertEqual(1, self.run_it(ADDRESSES[1], ADDRESSES[0], "false")[0])
+        self.assertFalse(self.signaled.exists())
