@@ -1,12 +1,14 @@
-"""The starter code of the lab sheets (docs/teaching/starter): each server builds by its grade.toml, keeps the rules that its page
-names, and no others that give points."""
+"""What docs/teaching gives to students. The starter code: each server builds by its grade.toml, keeps the rules that its page names, and no
+others that give points. The exercise on writes without a sync: what a sync has reached stays, the rest is cut off."""
 
 import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import tomllib
@@ -15,7 +17,8 @@ from pathlib import Path
 
 from test_faults import BIN, conformance, rules
 
-STARTER = Path(__file__).parents[3] / "docs/teaching/starter"
+TEACHING = Path(__file__).parents[3] / "docs/teaching"
+STARTER = TEACHING / "starter"
 # What a build needs: programs, and headers.
 NEEDED = {
     "c": (["gcc", "make"], ["expat.h"]),
@@ -31,9 +34,7 @@ def is_missing(language):
         if not shutil.which(program):
             return program
     for header in headers:
-        if not any(
-            Path(folder, header).exists() for folder in ("/usr/include", "/usr/local/include")
-        ):
+        if not any(Path(top, header).exists() for top in ("/usr/include", "/usr/local/include")):
             return header
     return ""
 
@@ -79,8 +80,6 @@ def _wait_until_it_listens(port):
 
 @unittest.skipUnless((BIN / "conformance").exists(), "conformance is not built")
 class Starter(unittest.TestCase):
-    maxDiff = None
-
     def test_each_language_is_listed(self):
         folders = {file.parent.name for file in STARTER.glob("*/grade.toml")}
         self.assertEqual(set(NEEDED), folders)
@@ -98,5 +97,36 @@ class Starter(unittest.TestCase):
                     self.assertEqual(named_rules(level), rules(result, "kept", [level]), printed)
 
 
-if __name__ == "__main__":
-    unittest.main()
+# Appends ten records, and ends as a kill does.
+WRITER = """
+import os, signal, sys
+with open(sys.argv[1], "ab", buffering=0) as journal:
+    for record in range(10):
+        journal.write(b"record %d\\n" % record)
+        if record < int(sys.argv[2]):
+            (os.fsync if record % 2 else os.fdatasync)(journal.fileno())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@unittest.skipUnless(shutil.which("cc") and shutil.which("make"), "there is no C compiler")
+class PowerCut(unittest.TestCase):
+    def test_what_was_not_synced_is_lost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy, data = Path(folder, "exercise"), Path(folder, "data")
+            shutil.copytree(TEACHING / "power-cut", copy)
+            data.mkdir()
+            subprocess.run(["make"], cwd=copy, check=True, capture_output=True)
+            for synced in (0, 6, 10):
+                with self.subTest(synced=synced):
+                    journal = data / f"journal {synced}"
+                    done = subprocess.run(
+                        [sys.executable, "-c", WRITER, journal, str(synced)],
+                        env={**os.environ, "LD_PRELOAD": str(copy / "synced.so")},
+                    )
+                    self.assertEqual(-signal.SIGKILL, done.returncode)
+                    self.assertEqual(10, len(journal.read_text().splitlines()))
+            subprocess.run([copy / "cut", data], check=True, capture_output=True)
+            for synced in (0, 6, 10):
+                left = (data / f"journal {synced}").read_text().splitlines()
+                self.assertEqual([f"record {i}" for i in range(synced)], left)
