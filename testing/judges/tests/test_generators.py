@@ -91,16 +91,9 @@ class Generators(unittest.TestCase):
                     name = content["schema"]["$ref"].rpartition("/")[2]
                     examples[name] = content["example"]
         self.assertGreater(len(examples), 5)
-        script = "import json, sys, models\nfor name, example in json.load(sys.stdin).items():\n"
+        script = "import json, sys, models\nfor name, example in json.loads(sys.argv[1]).items():\n"
         script += "    getattr(models, name).model_validate(example)\n"
-        done = subprocess.run(
-            [python, "-B", "-c", script],
-            cwd=self.folder,
-            input=json.dumps(examples),
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(0, done.returncode, done.stderr)
+        self.run_program(python, "-B", "-c", script, json.dumps(examples))
 
     def test_a_client_in_go_compiles(self):
         go = self.program("go")
@@ -134,18 +127,7 @@ class Description(unittest.TestCase):
         for name, one in schema.items():
             self.walk(one, f"{where}/{name}")
 
-    def test_it_has_no_boolean_schema_and_no_boolean_constant(self):
-        api = json.loads(DESCRIPTION.read_text())
-        self.walk(api["components"]["schemas"], "")
-
-    def test_parameters_and_schemas_have_different_names(self):
+    def test_generators_can_read_its_schemas(self):
         parts = json.loads(DESCRIPTION.read_text())["components"]
+        self.walk(parts["schemas"], "")
         self.assertEqual(set(), set(parts["parameters"]) & set(parts["schemas"]))
-
-    def test_references_name_whole_schemas(self):
-        found = re.findall(r'"#/components/schemas/([^"]*)"', DESCRIPTION.read_text())
-        self.assertEqual([], [name for name in found if "/" in name])
-
-
-if __name__ == "__main__":
-    unittest.main()
