@@ -32,6 +32,10 @@ def text(*parts):
     return {"type": "text", "text": list(parts)}
 
 
+def pre(words):
+    return {"type": "pre", "text": words}
+
+
 def code(words):
     return {"text": words, "kind": "code"}
 
@@ -44,6 +48,14 @@ def listed(items):
     return {"type": "list", "items": list(map(str, items))}
 
 
+def columns(*blocks):
+    return {"type": "columns", "blocks": list(blocks)}
+
+
+def values(title, shown):
+    return {"type": "values", "title": title, "values": shown}
+
+
 def details(title, *blocks):
     return {"type": "details", "title": title, "blocks": list(blocks)}
 
@@ -52,3 +64,21 @@ def table(columns, rows, **more):
     """Columns that begin with # hold numbers."""
     heads = [{"name": name.lstrip("#"), "number": name.startswith("#")} for name in columns]
     return {"type": "table", "columns": heads, "rows": rows, **more}
+
+
+def line(name, values, color, look="line"):
+    return {"name": name, "values": values, "color": color, "look": look}
+
+
+def chart(title, x, y, positions, lines, **more):
+    """Axes are as the template has them, or a unit, which is then their name too."""
+    x, y = (axis if isinstance(axis, dict) else {"name": axis, "unit": axis} for axis in (x, y))
+    return {
+        "type": "chart",
+        "title": title,
+        "x": x,
+        "y": y,
+        "positions": positions,
+        "lines": lines,
+        **more,
+    }
