@@ -84,7 +84,7 @@ AuditInput audit_input(const Workload& workload, const LoadOptions& load, Histor
 
 }  // namespace
 
-Bench::Bench(const Options& options) : options_(options), progress_(form(options)) {
+Bench::Bench(const Options& options) : options_(options), progress_(::isatty(STDERR_FILENO) == 1) {
   if (!options.connect_to)
     server_ = std::make_unique<LocalServer>(options.local_server, client::stop_flag());
   const auto count = [](const std::vector<int>& cpus) {
@@ -218,13 +218,6 @@ std::string Bench::bottleneck(const RunResult& result, const LoadOptions& load) 
 std::string Bench::describe() const { return describe_server(options_, server_.get()); }
 
 std::string Bench::stop_server() { return server_ ? server_->stop() : ""; }
-
-Progress::Form Bench::form(const Options& options) {
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  return !options.progress.value_or(terminal) ? Progress::Form::none
-         : terminal                           ? Progress::Form::live
-                                              : Progress::Form::lines;
-}
 
 CapacityTry Bench::judge_try(double rate, const LoadOptions& load, const RunResult& result) {
   const Counts& counts = result.counts;

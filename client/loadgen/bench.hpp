@@ -45,7 +45,6 @@ class Bench {
   std::string stop_server();
 
  private:
-  static Progress::Form form(const Options& options);
   CapacityTry judge_try(double rate, const LoadOptions& load, const RunResult& result);
   // On a connection of its own.
   std::string ask_server(std::string_view document);

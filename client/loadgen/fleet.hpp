@@ -20,7 +20,7 @@ struct Consumption {
   double seconds = 0;  // over which
 };
 
-// A second of the run, as all workers saw it together. A row of the CSV, an object of the JSON.
+// A second of the run, as all workers saw it together. An object of the JSON.
 struct Second {
   double second = 0;  // its end, since the start
   bool warmup = false;

@@ -12,10 +12,8 @@
 #include "client/loadgen/policies.hpp"
 #include "client/loadgen/report/compare.hpp"
 #include "client/loadgen/report/json.hpp"
-#include "client/loadgen/report/page_model.hpp"
 #include "client/loadgen/report/policies_report.hpp"
 #include "client/loadgen/report/report.hpp"
-#include "client/report/html_page.hpp"
 
 using namespace exchange;
 using namespace exchange::loadgen;
@@ -57,11 +55,8 @@ bool write_report(const std::string& file, const Text& text) {
 // Returns false where a file could not be written; the others are.
 bool write_reports(const Options& options, const Report& report) {
   print_text(writes_to_stdout(options) ? stderr : stdout, report);
-  Json json;
-  if (!options.json_file.empty() || !options.html_file.empty()) json = to_json(report);
-  bool written = write_report(options.json_file, [&] { return to_text(json, 1) + "\n"; });
-  written &= write_report(options.html_file, [&] { return html_page(to_text(page_model(json))); });
-  written &= write_report(options.csv_file, [&] { return to_csv(report.result.series); });
+  bool written =
+      write_report(options.json_file, [&] { return to_text(to_json(report), 1) + "\n"; });
   written &=
       write_report(options.hdr_file, [&] { return to_hdr(report.result.counts.response_ns); });
   return written;
@@ -152,9 +147,7 @@ int run_policies(const PoliciesOptions& options) {
   Json& document = measured.document;
   add_summary(document);
   std::fputs(policies_text(document).c_str(), writes_to_stdout(each) ? stderr : stdout);
-  bool written = write_report(each.json_file, [&] { return to_text(document, 1) + "\n"; });
-  written &=
-      write_report(each.html_file, [&] { return html_page(to_text(policies_page(document))); });
+  const bool written = write_report(each.json_file, [&] { return to_text(document, 1) + "\n"; });
   if (client::stop_flag()) return exit_interrupted;
   if (!written) return exit_usage;
   return measured.all_well ? exit_ok : exit_wrong;

@@ -226,17 +226,10 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
              "accounts, dealt out to the clients; 0: one for each client");
   add_number(app, "--cash", workload.cash, std::int64_t(1), std::int64_t(9'000'000'000'000'000'000),
              "cash of each account at the start");
-  add_number(
-      app, "--skew", workload.skew, 0.0, 10.0,
-      "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as "
-      "often as the second");
   add_number(app, "--match-ratio", workload.match_ratio, 0.0, 1.0,
              "share of the shares ordered that find a counterpart, about");
   add_number(app, "--orders-per-request", workload.orders_per_request, 1u, orders_per_request_max,
              "orders (or queries and cancels) in one request");
-  add_number(
-      app, "--price-walk", workload.price_walk_bp, 0u, 1'000u,
-      "basis points by which the mid price of a symbol steps up or down; 0: it stands still");
   app.add_option("--seed", workload.seed, "the same seed gives the same requests");
   app.add_option("--account-prefix", workload.account_prefix,
                  "digits that start every account id, new for each run against one store "
@@ -310,8 +303,6 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_option("--json", options.json_file,
                  "file for all figures as JSON; - is stdout, and the text goes to stderr "
                  "(default: none)");
-  app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
-  app.add_option("--html", options.html_file, "file for a page with charts (default: none)");
   app.add_option("--hdr", options.hdr_file,
                  "file for the percentiles of the response time, in the text format of "
                  "HdrHistogram, for its plotter (default: none)");
@@ -424,17 +415,12 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_workload_options(app, options.workload);
   add_server_options(app, options);
   add_output_options(app, options);
-  bool progress = false;
-  const auto* progress_flag = app.add_flag(
-      "--progress,!--no-progress", progress,
-      "report on stderr while running: each second on a terminal (the default there), else each 5 s");
   try {
     app.parse(argc, argv);
     put_together(options, app, rate_per_s);
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
   }
-  if (progress_flag->count() > 0) options.progress = progress;
   return parsed;
 }
 
@@ -481,11 +467,6 @@ ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv) 
   app.add_option("--json", each.json_file,
                  "file for all figures as JSON; - is stdout, and the text goes to stderr "
                  "(default: none)");
-  app.add_option("--html", each.html_file,
-                 "file for a page with all runs in the same charts (default: none)");
-  app.add_flag_function(
-      "--progress,!--no-progress", [&each](std::int64_t times) { each.progress = times > 0; },
-      "report on stderr after each run (default: on a terminal)");
   try {
     app.parse(argc, argv);
     if (app.count("--requests") > 0 || app.count("--stage") > 0) each.load.duration_s.reset();
@@ -499,8 +480,6 @@ ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv) 
 
 std::vector<std::pair<std::string, std::string>> output_files(const Options& options) {
   return {{"--json", options.json_file},
-          {"--csv", options.csv_file},
-          {"--html", options.html_file},
           {"--hdr", options.hdr_file},
           {"--history", options.history_file}};
 }

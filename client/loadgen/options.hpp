@@ -47,13 +47,10 @@ Mix mix_of(WorkloadKind kind);
 struct WorkloadOptions {
   WorkloadKind kind = WorkloadKind::transactions;
   Mix mix = {.order = 100};
-  unsigned symbols = 10;  // SYM1 to SYMn
-  unsigned accounts = 0;  // dealt out to the clients; 0: one for each client
-  // Zipf exponent of the choice of symbol and account; 0: all alike
-  double skew = 0;
+  unsigned symbols = 10;            // SYM1 to SYMn
+  unsigned accounts = 0;            // dealt out to the clients; 0: one for each client
   double match_ratio = 0.5;         // share of the shares ordered that trade, about
   unsigned orders_per_request = 1;  // or queries and cancels, by the mix
-  unsigned price_walk_bp = 0;       // basis points of one step of the mid price; 0: it stands still
   // the same seed gives the same requests, but for the account prefix
   std::uint64_t seed = 1;
   std::string account_prefix;  // digits that start every account id; empty: some that are unused
@@ -65,8 +62,8 @@ struct WorkloadOptions {
 };
 // As reports have it.
 BOOST_DESCRIBE_STRUCT(WorkloadOptions, (),
-                      (kind, mix, symbols, accounts, skew, match_ratio, orders_per_request,
-                       price_walk_bp, seed, account_prefix, symbol_prefix))
+                      (kind, mix, symbols, accounts, match_ratio, orders_per_request, seed,
+                       account_prefix, symbol_prefix))
 
 // A part of an open-loop run: its length, and the rate that is planned for it.
 struct Stage {
@@ -131,9 +128,8 @@ struct Options {
   std::vector<Expectation> expectations;
   // not empty: search the highest rate at which these hold
   std::vector<Expectation> capacity_while;
-  std::optional<bool> progress;  // default: where stderr is a terminal
   // Empty: none; "-": stdout.
-  std::string json_file, csv_file, html_file, hdr_file, history_file;
+  std::string json_file, hdr_file, history_file;
   bool history_append = false;  // to what the file holds
 };
 

@@ -100,7 +100,7 @@ PoliciesMeasured measure_policies(const PoliciesOptions& options) {
   std::vector<Cell*> order;
   for (Cell& cell : cells)
     if (cell.fits) order.push_back(&cell);
-  const bool shown = options.each.progress.value_or(::isatty(STDERR_FILENO) == 1);
+  const bool shown = ::isatty(STDERR_FILENO) == 1;
   const std::size_t runs = order.size() * options.rounds;
 
   PoliciesMeasured measured;

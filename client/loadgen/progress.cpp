@@ -7,12 +7,8 @@
 namespace exchange::loadgen {
 
 void Progress::show(const Second& second, const Counts& so_far, double share_done) {
-  constexpr double line_interval_s = 5;
   constexpr int bar_characters = 20;
-  if (second.second < 1.5) next_line_s_ = 0;  // a new run
-  if (form_ == Form::none || (form_ == Form::lines && second.second < next_line_s_)) return;
-  next_line_s_ = second.second + line_interval_s - 0.5;
-
+  if (!live_) return;
   const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
   const std::string bar = std::string(std::size_t(filled), '#') +
                           std::string(std::size_t(bar_characters - filled), '.');
@@ -34,14 +30,13 @@ void Progress::show(const Second& second, const Counts& so_far, double share_don
 }
 
 void Progress::say(const std::string& text) {
-  if (form_ != Form::none) write(text);
+  if (live_) write(text);
 }
 
 void Progress::write(const std::string& text) {
-  const bool live = form_ == Form::live;
-  std::fprintf(stderr, "%s%s%s", live ? "\r" : "", text.c_str(), live ? "\x1b[K" : "\n");
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
   std::fflush(stderr);
-  shown_ = live;
+  shown_ = true;
 }
 
 void Progress::clear() {

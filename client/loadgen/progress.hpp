@@ -1,6 +1,5 @@
 #pragma once
-// The line on stderr that shows a run under way: rewritten each second on a terminal, else a new
-// one each five seconds.
+// The line on a terminal that shows a run under way, rewritten each second.
 
 #include "client/loadgen/fleet.hpp"
 
@@ -8,8 +7,8 @@ namespace exchange::loadgen {
 
 class Progress {
  public:
-  enum class Form { none, lines, live };
-  explicit Progress(Form form) : form_(form) {}
+  // `live`: stderr is a terminal; without, nothing is shown.
+  explicit Progress(bool live) : live_(live) {}
   ~Progress() { clear(); }
   void show(const Second& second, const Counts& so_far, double share_done);
   // A sentence on what is being done between runs.
@@ -19,9 +18,8 @@ class Progress {
 
  private:
   void write(const std::string& text);
-  const Form form_;
+  const bool live_;
   bool shown_ = false;
-  double next_line_s_ = 0;
 };
 
 }  // namespace exchange::loadgen

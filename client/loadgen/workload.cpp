@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 
 #include "judge/replay/order_ids.hpp"
@@ -12,8 +11,8 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr std::string_view xml_declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-constexpr std::int32_t start_cents = 100'00;  // the mid price, before it walks
-constexpr std::int32_t spread_cents = 1'00;   // limits lie this far from it at most
+constexpr std::int32_t mid_cents = 100'00;   // the mid price
+constexpr std::int32_t spread_cents = 1'00;  // limits lie this far from it at most
 constexpr std::uint32_t shares_per_order_max = 100;
 constexpr std::size_t header_bytes_max = 24;  // of the length line
 // Of one element as text, with the longest names: an order and the two elements of a new account.
@@ -42,51 +41,12 @@ Asked asked_of(Action::Kind kind) {
   return Asked::order;
 }
 
-Zipf::Zipf(unsigned n, double exponent) : n_(n) {
-  if (exponent == 0) return;
-  double total = 0, below = 0;
-  for (unsigned i = 0; i < n; ++i) total += std::pow(i + 1, -exponent);
-  for (unsigned i = 0; i + 1 < n; ++i) {
-    below += std::pow(i + 1, -exponent);
-    thresholds_.push_back(std::uint32_t(std::min(below / total, 1.0) * double(UINT32_MAX)));
-  }
-}
-
-unsigned Zipf::draw(std::uint32_t random) const {
-  if (thresholds_.empty()) return scaled(random, n_);
-  return unsigned(std::upper_bound(thresholds_.begin(), thresholds_.end(), random) -
-                  thresholds_.begin());
-}
-
-PriceWalk::PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed) {
-  if (step_bp == 0) return;
-  for (unsigned symbol = 1; symbol <= symbols; ++symbol) {
-    Random random(seed, ~std::uint64_t(symbol));
-    double mid = start_cents;
-    for (std::uint64_t step = 0; step < steps; ++step) {
-      path_.push_back(std::int32_t(mid));
-      const double factor = 1 + double(step_bp) / 10'000;
-      const bool up = mid < start_cents / 2.0 || (mid < start_cents * 2.0 && random.below(2) == 1);
-      mid = up ? mid * factor : mid / factor;
-    }
-  }
-}
-
-std::int32_t PriceWalk::mid_cents(unsigned symbol, std::uint64_t request) const {
-  return path_.empty() ? start_cents
-                       : path_[(symbol - 1) * steps + request / requests_per_step % steps];
-}
-
 Workload::Workload(const WorkloadOptions& options, unsigned clients)
     : options_(options),
       clients_(clients),
       accounts_(options.accounts == 0 ? clients : options.accounts),
       weights_(options.mix.all()),
       account_digits_(unsigned(std::to_string(std::max(accounts_, clients_) - 1).size())),
-      symbol_choice_(options.symbols, options.skew),
-      account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
-                      Zipf(std::max(1u, accounts_ / clients), options.skew)},
-      walk_(options.symbols, options.price_walk_bp, options.seed),
       create_tag_(exchange::create_tag(options.operator_key)) {}
 
 std::string Workload::account_id(std::uint32_t account) const {
@@ -160,7 +120,6 @@ Script::Script(const Workload& workload, unsigned client)
 
 void Script::next(std::string& out) {
   draw();
-  ++requests_;
   const std::size_t begin = out.size();
   out.resize(begin + header_bytes_max + document_bytes_max + workload_->create_tag().size() +
              actions_.size() * element_bytes_max);
@@ -188,10 +147,11 @@ void Script::draw() {
     account_ = client_;
     actions_.push_back({.kind = Action::Kind::account, .id = ++new_accounts_});
     if (random & 1)
-      actions_.push_back({.kind = Action::Kind::placement,
-                          .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
-                          .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
-                          .id = new_accounts_});
+      actions_.push_back(
+          {.kind = Action::Kind::placement,
+           .symbol = std::uint16_t(1 + scaled(high(random), workload_->options_.symbols)),
+           .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
+           .id = new_accounts_});
     return;
   }
   for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
@@ -222,18 +182,12 @@ void Script::draw() {
 void Script::draw_replace(Action order, std::uint32_t back, bool own_account) {
   const std::uint64_t random = random_.next();
   Order* const old = name_order(Action::Kind::replace, back, own_account);
-  if (old) {  // of the same symbol: it is not halted for one of them alone
-    order.limit_cents += workload_->walk_.mid_cents(old->symbol, requests_) -
-                         workload_->walk_.mid_cents(order.symbol, requests_);
-    order.symbol = old->symbol;
-  }
+  if (old) order.symbol = old->symbol;  // it is not halted for one of them alone
   actions_.push_back(order);
   if (!old) return;
   const std::int32_t sign = old->amount > 0 ? 1 : -1, shares = sign * old->amount;
   const auto any = std::int32_t(1 + scaled(low(random), shares_per_order_max));
-  const auto new_limit = [&](std::int32_t below_mid) {
-    return workload_->walk_.mid_cents(old->symbol, requests_) - sign * below_mid;
-  };
+  const auto new_limit = [&](std::int32_t below_mid) { return mid_cents - sign * below_mid; };
   switch (scaled(high(random), 4)) {
     case 0:
       old->amount = sign * std::int32_t(1 + scaled(low(random), std::uint32_t(shares)));
@@ -282,29 +236,27 @@ Terms Script::draw_terms(std::uint32_t at) {
 // takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
 // shares trade. Orders that never rest are takers.
 Action Script::draw_order(std::uint64_t random, std::uint64_t prices, Terms terms) {
-  const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
+  const unsigned symbol = 1 + scaled(high(random), workload_->options_.symbols);
   const bool buy = (random & 1) == 1;
   const bool taker = never_rests(terms) ||
                      double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
   const auto shares = std::int32_t(1 + scaled(low(random), shares_per_order_max));
   const std::int32_t below_mid =
       taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
-  const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
   return {.kind = Action::Kind::order,
           .terms = terms,
           .symbol = std::uint16_t(symbol),
           .amount = buy ? shares : -shares,
           .limit_cents = terms == Terms::market ? 0
-                         : buy                  ? mid - below_mid
-                                                : mid + below_mid,
+                         : buy                  ? mid_cents - below_mid
+                                                : mid_cents + below_mid,
           .id = ++referenced_};
 }
 
 // Whether it is a maker's by its limit: most others have executed.
 bool Script::rests(const Order& order) const {
-  const std::int32_t mid = workload_->walk_.mid_cents(order.symbol, requests_);
   return !never_rests(order.terms) &&
-         (order.amount > 0 ? order.limit_cents < mid : order.limit_cents > mid);
+         (order.amount > 0 ? order.limit_cents < mid_cents : order.limit_cents > mid_cents);
 }
 
 // An order that is not canceled yet, `back` from the latest or the next older; to replace, one that
@@ -330,8 +282,8 @@ Script::Order* Script::name_order(Action::Kind kind, std::uint32_t back, bool ow
 std::uint32_t Script::draw_account(std::uint32_t random) const {
   const unsigned clients = workload_->clients_, accounts = workload_->accounts_;
   if (accounts <= clients) return client_ % accounts;
-  const bool one_more = client_ < accounts % clients || accounts % clients == 0;
-  return client_ + clients * workload_->account_choice_[one_more ? 0 : 1].draw(random);
+  const unsigned own = accounts / clients + (client_ < accounts % clients ? 1 : 0);
+  return client_ + clients * scaled(random, own);
 }
 
 char* Script::write(char* out) const {

@@ -5,7 +5,6 @@
 // the first requests of a run), whether there is an order yet to query, cancel or replace; there an
 // order is placed instead. Pure; a Script serves one thread at a time.
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,31 +48,6 @@ struct ScriptedRequest {
   std::span<const Action> actions;
 };
 
-// Draws 0 to n-1 with probabilities as 1/(i+1)^exponent (Zipf); exponent 0: all alike.
-class Zipf {
- public:
-  Zipf(unsigned n, double exponent);
-  unsigned draw(std::uint32_t random) const;  // `random`: evenly from all 32-bit numbers
-
- private:
-  unsigned n_;
-  std::vector<std::uint32_t> thresholds_;  // empty: all alike
-};
-
-// The mid price of each symbol, as a function of how far a client has come: the same for all
-// clients.
-class PriceWalk {
- public:
-  PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed);
-  // In cents, after `request` requests of a client.
-  std::int32_t mid_cents(unsigned symbol, std::uint64_t request) const;
-
- private:
-  // then it walks the same way again
-  static constexpr std::uint64_t requests_per_step = 50, steps = 1'024;
-  std::vector<std::int32_t> path_;  // steps of symbol 1, of symbol 2, …; empty: it stands still
-};
-
 class Workload {
  public:
   // Deals the accounts out to `clients`.
@@ -105,9 +79,6 @@ class Workload {
   friend class Script;
   WorkloadOptions options_;
   unsigned clients_, accounts_, weights_, account_digits_;
-  Zipf symbol_choice_;
-  std::array<Zipf, 2> account_choice_;  // for clients with the most accounts, and with one fewer
-  PriceWalk walk_;
   std::string create_tag_;
 };
 
@@ -156,8 +127,7 @@ class Script {
   Random random_;
   std::uint32_t account_ = 0;
   std::vector<Action> actions_;
-  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0, stp_orders_ = 0,
-                cancels_of_all_ = 0;
+  std::uint64_t new_accounts_ = 0, referenced_ = 0, stp_orders_ = 0, cancels_of_all_ = 0;
   std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
   std::vector<Order> orders_;  // ring by opened_
 };

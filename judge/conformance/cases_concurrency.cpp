@@ -77,7 +77,7 @@ Outcome run_clients(Talk& talk, const Load& load) {
   std::ostringstream command;
   // All requests of one account cost less than its cash, and 32 bits are enough for it in cents.
   command << std::quoted(program.string(), '\'') << " --connect " << target.address() << " -c "
-          << load.clients << " -n " << load.requests << " --no-progress --lenient --audit"
+          << load.clients << " -n " << load.requests << " --lenient --audit"
           << " --audit-precision cent --timeout " << load.reply_s << " --connection "
           << (target.style().per_request ? "per-request" : "persistent")
           << " --mix order=70,query=15,cancel=15 --symbols 3 --cash 2000000 --seed "

@@ -101,7 +101,7 @@ def run_locust(row, seconds, python, server, folder):
 def run_loadgen(row, seconds, server, folder):
     command = loadgen_command(
         f"-c {USERS} --ramp-up {SPAWN_RATE} --warmup {RAMP_S:g}s -d {seconds:g}s --workload reads --workers {row.workers} "
-        f"--connect 127.0.0.1:{server.port} --server-pid {server.pid} --no-progress --json {folder / 'report.json'}"
+        f"--connect 127.0.0.1:{server.port} --server-pid {server.pid} --json {folder / 'report.json'}"
     )
     watch, _ = run_watched(command, server, folder, seconds)
     report = json.loads((folder / "report.json").read_text())["result"]

@@ -21,7 +21,7 @@ def under_load(port, server_pid, options, during=lambda load_pid: None, after_s=
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [LOADGEN, "--connect", f"127.0.0.1:{port}", "--server-pid", server_pid]
-        command += ["--json", report, "--no-progress", *options]
+        command += ["--json", report, *options]
         load = subprocess.Popen(
             list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )

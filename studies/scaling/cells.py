@@ -226,7 +226,7 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
     if placement.server:
         arguments += ["--server-cpus", ",".join(map(str, placement.server))]
         arguments += ["--client-cpus", ",".join(map(str, placement.client))]
-    return arguments + ["--seed", str(settings.seed * 1000 + trial), "--no-progress"]
+    return arguments + ["--seed", str(settings.seed * 1000 + trial)]
 
 
 def seconds_expected(cell, settings):

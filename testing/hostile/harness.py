@@ -158,7 +158,7 @@ def run_good_clients(server, options, clients=50, cpu=None):
     pin = f"--client-cpus {cpu}" if cpu is not None else ""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         code, said = run_loadgen(
-            f"--connect 127.0.0.1:{server.port} -c {clients} --no-progress --json {file.name} {pin} {options}"
+            f"--connect 127.0.0.1:{server.port} -c {clients} --json {file.name} {pin} {options}"
         )
         text = file.read()
     return code == 0, json.loads(text) if text else None, said

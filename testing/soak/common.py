@@ -85,7 +85,7 @@ def loadgen(target, arguments, each=lambda: None, every_s=5):
         target = f"--store {target.url}"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.json"
-        command = loadgen_command(f"{target} --no-progress --json {file} {arguments}")
+        command = loadgen_command(f"{target} --json {file} {arguments}")
         with subprocess.Popen(command) as process:
             try:
                 while process.poll() is None:

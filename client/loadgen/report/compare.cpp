@@ -17,8 +17,6 @@
 #include "client/connection/option_checks.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/report/numbers.hpp"
-#include "client/loadgen/report/policies_report.hpp"
-#include "client/report/html_page.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -450,18 +448,6 @@ void write(const std::string& path, const std::string& text, std::ostream& stand
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
 }
 
-// What to know about the runs of the page: of each comparison, with the names of its sides.
-std::vector<std::string> doubts(const std::vector<RunGroup>& sides,
-                                const std::vector<Comparison>& comparisons) {
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < comparisons.size(); ++i)
-    for (const auto& [what, sentences] :
-         {std::pair{"not made alike: ", &comparisons[i].unlike}, {"", &comparisons[i].warnings}})
-      for (const std::string& sentence : *sentences)
-        found.push_back("A " + sides[0].name + ", B " + sides[i + 1].name + ": " + what + sentence);
-  return found;
-}
-
 // Throws std::runtime_error, which says what is wrong with which file.
 Json read_report(const std::string& path) {
   std::ifstream file(path);
@@ -527,7 +513,7 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
       "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used;\n"
       "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured seconds, or two runs.",
       "loadgen compare");
-  std::string a, b, json_file, html_file;
+  std::string a, b, json_file;
   std::vector<std::string> more;
   double tolerance_percent = 5;
   app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")
@@ -540,7 +526,6 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
   app.add_option("--json", json_file,
                  "file for the comparison as JSON; - is stdout, and the text goes to stderr "
                  "(default: none)");
-  app.add_option("--html", html_file, "file for a page with all runs in one chart (default: none)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -548,26 +533,23 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
   }
   try {
     more.insert(more.begin(), {a, b});
-    std::vector<RunGroup> sides;
+    std::vector<Runs> sides;
     std::vector<std::vector<std::string>> files;
     for (const std::string& names : more) {
       files.push_back(split(names));
       if (files.back().empty()) throw std::runtime_error("each side needs a file");
-      sides.push_back({joined(files.back(), ", "), read_reports(files.back())});
+      sides.push_back(read_reports(files.back()));
     }
-    std::ostream& text =
-        json_file == standard_output || html_file == standard_output ? errors : out;
-    std::vector<Comparison> comparisons;
+    std::ostream& text = json_file == standard_output ? errors : out;
     Json documents = Json::array();
     bool worse = false, unknown = false;
     for (std::size_t i = 1; i < sides.size(); ++i) {
-      const Comparison& one =
-          comparisons.emplace_back(compare(sides[0].runs, sides[i].runs, tolerance_percent));
-      text << (i > 1 ? "\n" : "") << heading("A", files[0], sides[0].runs)
-           << heading("B", files[i], sides[i].runs) << "\n";
+      const Comparison one = compare(sides[0], sides[i], tolerance_percent);
+      text << (i > 1 ? "\n" : "") << heading("A", files[0], sides[0])
+           << heading("B", files[i], sides[i]) << "\n";
       print(text, one);
-      documents.push_back(comparison_json(one, side_json(files[0], sides[0].runs),
-                                          side_json(files[i], sides[i].runs)));
+      documents.push_back(
+          comparison_json(one, side_json(files[0], sides[0]), side_json(files[i], sides[i])));
       worse |= !one.regressions.empty();
       unknown |= !metrics_without_interval(one).empty();
     }
@@ -576,11 +558,6 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
     else
       documents = {{"format", comparisons_format}, {"comparisons", documents}};
     if (!json_file.empty()) write(json_file, to_text(documents, 2) + "\n", out);
-    if (!html_file.empty())
-      write(html_file,
-            html_page(to_text(comparison_page(sides, "medians of the runs of each side",
-                                              doubts(sides, comparisons)))),
-            out);
     if (worse) return exit_wrong;
     return unknown ? exit_cannot_tell : exit_ok;
   } catch (const std::exception& error) {

@@ -3,27 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "client/loadgen/report/compare.hpp"
 #include "client/loadgen/report/numbers.hpp"
-#include "client/loadgen/report/page_blocks.hpp"
 
 namespace exchange::loadgen {
 namespace {
-
-using namespace page;
-
-const std::vector<const char*> colors = {"orange", "green", "blue", "violet", "red", "grey"};
-const char* color(std::size_t nth) { return colors[nth % colors.size()]; }
 
 std::vector<Json> runs_of(const Json& cell) { return cell["runs"].get<std::vector<Json>>(); }
 
 // {median, least, greatest} of the runs that have the figure; null if none has.
 Json spread(const std::vector<Json>& runs, Keys keys) {
-  Values values;
+  std::vector<double> values;
   for (const Json& run : runs)
     if (const double value = number_at(run, keys); std::isfinite(value)) values.push_back(value);
   if (values.empty()) return {};
@@ -49,17 +41,6 @@ Json figures_of(const std::vector<Json>& runs) {
           {"server_cpu_us_per_request", spread(runs, {"server_process", "cpu_us_per_request"})},
           {"client_cpu_us_per_request", spread(runs, {"client", "cpu_us_per_request"})},
           {"errors", errors_of(runs)}};
-}
-
-// The response times of all runs together.
-Json merged_histogram(const std::vector<Json>& runs) {
-  std::map<double, double> buckets;
-  for (const Json& run : runs)
-    for (const auto& bucket : at(run, {"result", "response_histogram"}))
-      buckets[bucket[0].get<double>()] += bucket[1].get<double>();
-  Json merged = Json::array();
-  for (const auto& [highest, count] : buckets) merged.push_back({highest, count});
-  return merged;
 }
 
 std::string cpus_text(const Json& count) {
@@ -190,78 +171,6 @@ std::string describe(const Json& policies) {
          " rounds" + (std::isfinite(seconds) ? " of " + number_text(seconds) + " s" : "");
 }
 
-// Bars and figures of several groups of runs.
-List figure_cells(const Json& figures, double greatest_rate) {
-  const auto median = [&](const char* figure) { return at(figures, {figure, "median"}); };
-  const double rate = number_at(figures, {"requests_per_s", "median"});
-  return {Json{{"bar", {0, std::isfinite(rate) ? rate / greatest_rate : 0}}},
-          median("requests_per_s"),
-          at(figures, {"requests_per_s", "least"}),
-          at(figures, {"requests_per_s", "greatest"}),
-          median("response_p50_ms"),
-          median("response_p99_ms"),
-          median("response_p99_9_ms"),
-          median("server_cpu_us_per_request"),
-          median("client_cpu_us_per_request"),
-          at(figures, {"errors"})};
-}
-const std::vector<std::string> figure_columns = {
-    "throughput", "#requests/s", "#least",         "#greatest",      "#p50, ms",
-    "#p99, ms",   "#p99.9, ms",  "#server µs/req", "#client µs/req", "#errors"};
-
-std::vector<std::string> columns_after(std::vector<std::string> first) {
-  first.insert(first.end(), figure_columns.begin(), figure_columns.end());
-  return first;
-}
-
-double greatest_rate(const std::vector<Json>& all_figures) {
-  double greatest = 1e-9;
-  for (const Json& figures : all_figures)
-    if (const double rate = number_at(figures, {"requests_per_s", "median"}); rate > greatest)
-      greatest = rate;
-  return greatest;
-}
-
-Json section(const char* id, const char* title, List blocks) {
-  return {{"id", id}, {"title", title}, {"blocks", std::move(blocks)}};
-}
-
-Json notice(const char* kind, const Json& text, List details = {}) {
-  return {{"kind", kind}, {"text", text}, {"details", std::move(details)}};
-}
-
-List texts(const std::vector<std::string>& sentences) {
-  return List(sentences.begin(), sentences.end());
-}
-
-// Values of each policy over the numbers of CPUs that were measured.
-Json over_cores(const Json& policies, const char* title, const char* figure, const char* unit,
-                const char* scale) {
-  Values positions;
-  std::vector<std::pair<std::string, Values>> by_policy;
-  for (const auto& cells : by_cores(policies)) {
-    if (!cells.front()->at("not_run").is_null()) continue;
-    positions.push_back((*cells.front())["cores"].get<double>());
-    for (const Json* cell : cells) {
-      const std::string policy = text_at(*cell, {"policy"});
-      auto found = std::find_if(by_policy.begin(), by_policy.end(),
-                                [&](const auto& one) { return one.first == policy; });
-      if (found == by_policy.end()) found = by_policy.insert(by_policy.end(), {policy, {}});
-      found->second.push_back(number_at(*cell, {figure, "median"}));
-    }
-  }
-  List lines;
-  for (auto& [policy, values] : by_policy)
-    lines.push_back(line(policy, std::move(values), color(lines.size())));
-  return {{"type", "chart"},
-          {"title", title},
-          {"note", "Medians of the rounds"},
-          {"x", {{"name", "CPUs of the server"}, {"unit", "CPUs"}}},
-          {"y", {{"name", unit}, {"unit", unit}, {"scale", scale}}},
-          {"positions", positions},
-          {"lines", std::move(lines)}};
-}
-
 }  // namespace
 
 void add_summary(Json& policies) {
@@ -324,95 +233,6 @@ std::string policies_text(const Json& policies) {
   for (const auto& warning : policies["warnings"])
     text += "WARNING: " + warning.get<std::string>() + "\n";
   return text;
-}
-
-Json policies_page(const Json& policies) {
-  List notices, details, rows, curves;
-  for (const auto& one : policies["answers"]) details.push_back(text_at(one, {"text"}));
-  if (!details.empty()) notices.push_back(notice("good", "Which policy is first", details));
-  if (!policies["warnings"].empty())
-    notices.push_back(notice("warn", "What limits these figures", policies["warnings"]));
-
-  const double greatest = greatest_rate(policies["cells"].get<std::vector<Json>>());
-  for (const auto& cells : by_cores(policies)) {
-    const Json& cores = (*cells.front())["cores"];
-    if (const std::string why = text_at(*cells.front(), {"not_run"}); !why.empty()) {
-      rows.push_back(List{cores, "not run: " + why});
-      continue;
-    }
-    List lines;
-    for (const Json* cell : cells) {
-      const Json& policy = (*cell)["policy"];
-      List row{cores, policy};
-      if ((*cell)["runs"].empty()) {
-        row.push_back("not measured");
-      } else {
-        const List figures = figure_cells(*cell, greatest);
-        row.insert(row.end(), figures.begin(), figures.end());
-        lines.push_back(distribution_line(policy.get<std::string>(),
-                                          merged_histogram(runs_of(*cell)), color(lines.size())));
-      }
-      rows.push_back(row);
-    }
-    if (!lines.empty())
-      curves.push_back(distribution("Response time, server on " + cpus_text(cores), lines));
-  }
-
-  List cpus;
-  for (const auto& cells : by_cores(policies))
-    if (const Json& server = (*cells.front())["server_cpus"]; !server.empty())
-      cpus.push_back(List{(*cells.front())["cores"], list_text(server),
-                          list_text((*cells.front())["client_cpus"]), (*cells.front())["workers"]});
-  List sections{
-      section("figures", "Figures",
-              {table(columns_after({"#CPUs", "policy"}), rows,
-                     "Medians of the rounds; least and greatest are of the throughput.")}),
-      section("cpus", "Over the number of CPUs",
-              {side_by_side(
-                  {over_cores(policies, "Throughput", "requests_per_s", "requests/s", "linear"),
-                   over_cores(policies, "Response p99", "response_p99_ms", "ms", "log")})})};
-  if (!curves.empty()) sections.push_back(section("latency", "Latency", {side_by_side(curves)}));
-  List tables{table({"#CPUs of the server", "server on", "clients on", "#client threads"}, cpus),
-              Json{{"type", "values"}, {"title", "Machine"}, {"values", policies["machine"]}}};
-  if (Json workload = at(any_run(policies), {"workload"}); workload.is_object()) {
-    workload.erase("account_prefix");  // new in each run
-    tables.push_back({{"type", "values"}, {"title", "Workload"}, {"values", workload}});
-  }
-  sections.push_back(
-      section("setup", "Set-up", {command_block(policies["command"]), side_by_side(tables)}));
-  return {
-      {"title", "Thread policies on " + text_at(policies, {"machine", "cpu"})},
-      {"about", {describe(policies), " · ", policies["started"], " · commit ", policies["commit"]}},
-      {"notices", notices},
-      {"sections", sections}};
-}
-
-Json comparison_page(const std::vector<RunGroup>& groups, const std::string& about,
-                     const std::vector<std::string>& warnings) {
-  std::vector<Json> figures;
-  for (const RunGroup& group : groups) figures.push_back(figures_of(group.runs));
-  const double greatest = greatest_rate(figures);
-  List rows, lines, setups;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    List row{groups[i].name};
-    const List cells = figure_cells(figures[i], greatest);
-    row.insert(row.end(), cells.begin(), cells.end());
-    rows.push_back(row);
-    lines.push_back(distribution_line(groups[i].name, merged_histogram(groups[i].runs), color(i)));
-    setups.push_back(text_block({as("strong", groups[i].name), ": ",
-                                 at(groups[i].runs.front(), {"server", "description"})}));
-    setups.push_back(command_block(at(groups[i].runs.front(), {"command"})));
-  }
-  const List sections{section("figures", "Figures", {table(columns_after({"runs"}), rows)}),
-                      section("latency", "Latency", {distribution("Response time", lines)}),
-                      section("setup", "Set-up", setups)};
-  List notices;
-  if (!warnings.empty())
-    notices.push_back(notice("warn", "What to know about these runs", texts(warnings)));
-  return {{"title", "Load tests side by side"},
-          {"about", about},
-          {"notices", notices},
-          {"sections", sections}};
 }
 
 }  // namespace exchange::loadgen

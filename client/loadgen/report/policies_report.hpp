@@ -1,6 +1,5 @@
 #pragma once
-// What `loadgen policies` and `loadgen compare` lay side by side: several runs in one table and in
-// the same charts. Pure.
+// What `loadgen policies` lays side by side: several runs in one table. Pure.
 //
 // The form "exchange-loadgen-policies/1": format, commit, started, command, machine, rounds,
 // interrupted, and cells: {policy, cores, server_cpus, client_cpus, workers, not_run and problem (a
@@ -11,7 +10,6 @@
 // `warnings`.
 
 #include <string>
-#include <vector>
 
 #include "client/loadgen/report/json.hpp"
 
@@ -20,15 +18,4 @@ namespace exchange::loadgen {
 void add_summary(Json& policies);
 // Of a document with its summary.
 std::string policies_text(const Json& policies);
-Json policies_page(const Json& policies);
-
-// One or several reports under one name.
-struct RunGroup {
-  std::string name;
-  std::vector<Json> runs;
-};
-// The page of `loadgen compare`: `about` and `warnings` stand above the figures of all groups.
-Json comparison_page(const std::vector<RunGroup>& groups, const std::string& about,
-                     const std::vector<std::string>& warnings);
-
 }  // namespace exchange::loadgen

@@ -486,22 +486,6 @@ Json to_json(const Report& report) {
   return json;
 }
 
-std::string to_csv(const std::vector<Second>& series) {
-  const auto line = [](auto field_of) {
-    std::string text;
-    for_each_member<Second>(
-        [&](auto member) { text += (text.empty() ? "" : ",") + field_of(member); });
-    return text + "\r\n";
-  };
-  std::string rows = line([](auto member) { return std::string(member.name); });
-  for (const Second& second : series)
-    rows += line([&](auto member) {
-      const Json value = json_of(second.*member.pointer);
-      return value.is_null() ? std::string() : value.dump();
-    });
-  return rows;
-}
-
 std::string to_hdr(const Histogram& ns) {
   constexpr double ns_per_ms = 1e6;
   const double count = double(ns.count());

@@ -54,8 +54,6 @@ struct Report {
 
 void print_text(std::FILE* out, const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
-// The seconds of a run after RFC 4180: what is not known is an empty field.
-std::string to_csv(const std::vector<Second>& series);
 // The percentiles of `ns`, in milliseconds, in the text format that HdrHistogram prints and that
 // its plotters read.
 std::string to_hdr(const Histogram& ns);

@@ -27,7 +27,7 @@ ParsedOptions parse(const std::string& words) {
 
 TEST_CASE("flags say what to do") {
   const ParsedOptions parsed = parse(
-      "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 --store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 --reply-check off --no-progress --json x.json --account-prefix 77");
+      "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 --store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 --reply-check off --json x.json --account-prefix 77");
   CHECK(!parsed.exit_code);
   const Options& options = parsed.options;
   CHECK(options.load.clients == 200);
@@ -44,7 +44,6 @@ TEST_CASE("flags say what to do") {
   CHECK(options.workload.account_prefix == "77");
   CHECK(options.load.timeout_s == 5);
   CHECK(!options.load.check_replies);
-  CHECK(options.progress == false);
   CHECK(options.json_file == "x.json");
 }
 
@@ -71,23 +70,20 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
   CHECK(remote.server_pid == 42);
   const Options options =
       parse(
-          "--mix order=7,query=2,cancel=1 --accounts 500 --skew 1.1 --match-ratio 0.8 --orders-per-request 4 --price-walk 5 --pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC --expect p99<20ms,errors<0.1% --csv x.csv --html x.html --database-pid 77")
+          "--mix order=7,query=2,cancel=1 --accounts 500 --match-ratio 0.8 --orders-per-request 4 --pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC --expect p99<20ms,errors<0.1% --hdr x.hdr --database-pid 77")
           .options;
   CHECK(options.workload.kind == WorkloadKind::mix);
   CHECK(options.workload.mix == Mix{.order = 7, .query = 2, .cancel = 1});
   CHECK(options.workload.accounts == 500);
-  CHECK(options.workload.skew == 1.1);
   CHECK(options.workload.match_ratio == 0.8);
   CHECK(options.workload.orders_per_request == 4);
-  CHECK(options.workload.price_walk_bp == 5);
   CHECK(options.workload.symbol_prefix == "ABC");
   CHECK(options.load.pipeline == 8);
   CHECK(options.load.workers == 2);
   CHECK(options.load.idle_connections == 100);
   CHECK(options.load.audit);
   CHECK(options.expectations.size() == 2);
-  CHECK(options.csv_file == "x.csv");
-  CHECK(options.html_file == "x.html");
+  CHECK(options.hdr_file == "x.hdr");
   CHECK(options.database_pid == 77);
   CHECK(parse("--workload reads").options.workload.mix == Mix{.order = 25, .query = 75});
   const Mix with_terms =
@@ -161,7 +157,6 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--rate NaN -d 1",
                             "--rate inf",
                             "--timeout nan",
-                            "--skew nan",
                             "--match-ratio nan",
                             "--ramp-up nan",
                             "--stage 1s:nan",
@@ -171,10 +166,10 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--expect p99<nan",
                             "--expect rate>nan",
                             "--find-capacity errors<nan",
-                            "--json same --csv same",
-                            "--csv ./same --html same",
+                            "--json same --hdr same",
+                            "--json ./same --hdr same",
                             "--hdr same --history no/../same",
-                            "--json - --csv -",
+                            "--json - --hdr -",
                             "--warmup -1",
                             "--symbol-prefix a-b",
                             "--pipeline 10000 -c 10000 --orders-per-request 2"}) {
@@ -203,7 +198,7 @@ TEST_CASE("policies has a load of its own, and options for CPUs and rounds") {
   const PoliciesOptions own =
       policies(
           "-c 8 -d 2 --warmup 10ms --cores 2,1,2 --cpus 3,0-2,1 --rounds 5 --workers 2 --store "
-          "memory: --mix query=1,order=1 --server-threads 4 --rate 100 --no-progress")
+          "memory: --mix query=1,order=1 --server-threads 4 --rate 100")
           .options;
   CHECK(own.cores == std::vector<unsigned>{1, 2});
   CHECK(own.cpus == std::vector<int>{3, 0, 1, 2});
@@ -213,12 +208,11 @@ TEST_CASE("policies has a load of its own, and options for CPUs and rounds") {
   CHECK(!own.choose_workers);
   CHECK(own.each.local_server.store == "memory:");
   CHECK(own.each.local_server.threads == 4);
-  CHECK(own.each.progress == false);
   CHECK(!policies("-n 100").options.each.load.duration_s);
   CHECK(!policies("--stage 1s:5").options.each.load.duration_s);
   for (const char* words :
        {"--cores 0", "--cores 1,", "--cores one", "--rounds 0", "--cpus a", "--policy pool",
-        "--connect h:1", "--rate nan", "stray", "--json same --html same", "--workers 9 -c 8"}) {
+        "--connect h:1", "--rate nan", "stray", "--html x.html", "--workers 9 -c 8"}) {
     CAPTURE(words);
     CHECK(policies(words).exit_code == exit_usage);
   }
@@ -230,13 +224,13 @@ TEST_CASE("two reports to one file are an error, by whatever name it has, but no
   const std::string file = folder / "report", link = folder / "link";
   std::ofstream(file).put(' ');
   std::filesystem::create_symlink(file, link);
-  CHECK(parse("--json " + file + " --html " + link).exit_code == exit_usage);
-  CHECK(parse("--json " + file + " --html " + (folder / "other")).exit_code == std::nullopt);
-  CHECK(parse("--json /dev/null --html /dev/null").exit_code == std::nullopt);
+  CHECK(parse("--json " + file + " --hdr " + link).exit_code == exit_usage);
+  CHECK(parse("--json " + file + " --hdr " + (folder / "other")).exit_code == std::nullopt);
+  CHECK(parse("--json /dev/null --hdr /dev/null").exit_code == std::nullopt);
 }
 
 TEST_CASE("a report to stdout is one that moves the text to stderr") {
-  CHECK(writes_to_stdout(parse("--csv -").options));
+  CHECK(writes_to_stdout(parse("--hdr -").options));
   CHECK(writes_to_stdout(parse("--history -").options));
-  CHECK(!writes_to_stdout(parse("--csv x.csv").options));
+  CHECK(!writes_to_stdout(parse("--hdr x.hdr").options));
 }

@@ -1,4 +1,4 @@
-// What `loadgen policies` says of its runs, and the page of several runs.
+// What `loadgen policies` says of its runs.
 #include "client/loadgen/report/policies_report.hpp"
 
 #include <sstream>
@@ -136,41 +136,10 @@ TEST_CASE("what shaped or spoilt the runs of a policy is a warning") {
   CHECK_THAT(policies_text(policies), contains_text("   1  loop     not measured\n"));
 }
 
-TEST_CASE("policies without a single run have no answer, and a text and a page all the same") {
+TEST_CASE("policies without a single run have no answer, and a text all the same") {
   Json policies = measured();
   for (Json& one : policies["cells"]) one["runs"] = Json::array();
   policies = summarized(policies);
   CHECK(policies["answers"].empty());
   CHECK_THAT(policies_text(policies), contains_text("Nothing was measured."));
-  CHECK(policies_page(policies)["sections"].size() == 3);
-}
-
-TEST_CASE("the page lays the policies over each other, once for each number of CPUs") {
-  const Json page = policies_page(summarized());
-  CHECK(page["notices"][0]["details"].size() == 2);
-  const Json& figures = page["sections"][0]["blocks"][0];
-  CHECK(figures["rows"].size() == 7);
-  CHECK(figures["rows"][1][2]["bar"][1] == 1.0);
-  CHECK(figures["rows"][6] == Json{4, "not run: this machine has 2 CPUs"});
-  const Json& over_cores = page["sections"][1]["blocks"][0]["blocks"][0];
-  CHECK(over_cores["positions"] == Json{1.0, 2.0});
-  REQUIRE(over_cores["lines"].size() == 3);
-  CHECK(over_cores["lines"][0]["name"] == "thread");
-  CHECK(over_cores["lines"][0]["values"] == Json{60'000.0, 60'000.0});
-  const Json& latency = page["sections"][2]["blocks"][0]["blocks"];
-  REQUIRE(latency.size() == 2);
-  CHECK(latency[0]["lines"].size() == 3);
-}
-
-TEST_CASE("the page of a comparison has a row and a curve for each of its sides") {
-  const Json page = comparison_page({{"a.json", {sample_report(), sample_report()}},
-                                     {"b.json", {run_with(20'000)}},
-                                     {"c.json", {run_with(5'000)}}},
-                                    "about", {"one thing"});
-  const Json& rows = page["sections"][0]["blocks"][0]["rows"];
-  REQUIRE(rows.size() == 3);
-  CHECK(rows[0][0] == "a.json");
-  CHECK(rows[0][1]["bar"] == Json{0, 0.5});
-  CHECK(page["sections"][1]["blocks"][0]["lines"].size() == 3);
-  CHECK(page["notices"][0]["details"] == Json::array({"one thing"}));
 }

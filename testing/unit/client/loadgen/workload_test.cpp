@@ -156,7 +156,6 @@ TEST_CASE(
       options.accounts = accounts_max;
       options.symbol_prefix = std::string(28, 'Z');
       options.symbols = symbols_max;
-      options.price_walk_bp = 1'000;
       const Workload shared(options, clients_max);
       Script script(shared, clients_max - 1);
       for (unsigned i = 0; i < 2'000 / orders + 5; ++i) {
@@ -380,20 +379,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "Zipf draws the first twice as often as the second and three times as often as the third") {
-  const Zipf zipf(100, 1);
-  loadgen::Random random(test_seed(), 0);
-  std::map<unsigned, double> counts;
-  for (int i = 0; i < 400'000; ++i) ++counts[zipf.draw(std::uint32_t(random.next()))];
-  CHECK(counts.rbegin()->first == 99);
-  CHECK(std::abs(counts[0] / counts[1] - 2) < 0.1);
-  CHECK(std::abs(counts[0] / counts[2] - 3) < 0.15);
-  CHECK(zipf.draw(0) == 0);
-  CHECK(zipf.draw(UINT32_MAX) == 99);
-  CHECK(Zipf(1, 2).draw(UINT32_MAX) == 0);
-}
-
 TEST_CASE("the match ratio is about the share of the shares ordered that trade") {
   for (const double ratio : {0.0, 0.25, 0.5, 0.8, 1.0}) {
     WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
@@ -403,20 +388,6 @@ TEST_CASE("the match ratio is about the share of the shares ordered that trade")
     // where all should match, what is left over is a random walk
     CHECK(std::abs(matched - ratio) < (ratio == 1 ? 0.12 : 0.07));
   }
-}
-
-TEST_CASE("the mid price walks the same way for all, within half and double of where it began") {
-  const PriceWalk still(3, 0, 1), walk(3, 100, test_seed()), same(3, 100, test_seed());
-  std::set<std::int32_t> mids;
-  for (std::uint64_t request = 0; request < 100'000; ++request) {
-    REQUIRE(still.mid_cents(2, request) == 10'000);
-    const std::int32_t mid = walk.mid_cents(2, request);
-    REQUIRE(mid == same.mid_cents(2, request));
-    REQUIRE(mid > 4'900);
-    REQUIRE(mid < 20'300);
-    mids.insert(mid);
-  }
-  CHECK(mids.size() > 10);
 }
 
 TEST_CASE(
