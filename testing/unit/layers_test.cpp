@@ -67,7 +67,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"client/connection",
      {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp"}},
     {"client/loadgen",
-     {"client/loadgen", "client/connection", "client/report", "judge/replay", "server/protocol",
+     {"client/loadgen", "client/connection", "judge/replay", "server/protocol",
       "server/net/limits.hpp", "server/base"}},
     {"client/report", {"client/report", "server/base"}},
     {"client/classroom",
