@@ -27,8 +27,6 @@ constexpr std::size_t gifts_per_request = 2'000;  // some 200 bytes each, of at 
 constexpr std::size_t keys_tried_max = 10;
 constexpr std::size_t rounds_kept = 100;  // by the server, of those that are over
 constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log";
-constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
-
 // With the key that the folder has, unless another one is given.
 Settings with_operator(Settings settings, const ClassFolder& folder) {
   settings.account.clear();

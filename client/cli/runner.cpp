@@ -16,7 +16,6 @@ namespace exchange::cli {
 namespace {
 
 constexpr PagedList symbols_list{"symbols", "next", "after"};
-constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
 constexpr PagedList executions_list{"executions", "next", "before"};
 

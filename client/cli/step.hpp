@@ -20,6 +20,7 @@ struct PagedList {
   const char* next;
   const char* parameter;
 };
+inline constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
 
 // The query of the next page; nothing if there is none.
 std::optional<std::string> next_page(const Json& page, const PagedList& list);

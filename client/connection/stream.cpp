@@ -20,16 +20,16 @@ namespace {
 namespace asio = boost::asio;
 namespace ssl = asio::ssl;
 using asio::ip::tcp;
-using Error = boost::system::error_code;
+using SystemError = boost::system::error_code;
 
 constexpr std::size_t read_bytes_max = 16u << 10;  // at once
-constexpr std::size_t shown_max = 300;             // bytes of a request or a bad reply in messages
+constexpr std::size_t excerpt_bytes_max = 300;     // bytes of a request or a bad reply in messages
 
 ssl::context tls_context(const Security& security) {
   ssl::context context(ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
   context.set_verify_mode(security.insecure ? ssl::verify_none : ssl::verify_peer);
-  Error error;
+  SystemError error;
   if (security.ca.empty())
     context.set_default_verify_paths(error);
   else if (context.load_verify_file(security.ca, error))
@@ -37,20 +37,20 @@ ssl::context tls_context(const Security& security) {
   return context;
 }
 
-bool is_end(const Error& error) {
+bool is_end(const SystemError& error) {
   return error == asio::error::eof || error == ssl::error::stream_truncated;
 }
 
 // On one line, and not too long.
 std::string quoted(std::string_view document) {
   std::string text;
-  for (const char c : document.substr(0, shown_max))
+  for (const char c : document.substr(0, excerpt_bytes_max))
     if (!is_blank(c))
       text += c;
     else if (!text.empty() && text.back() != ' ')
       text += ' ';
   while (text.ends_with(' ')) text.pop_back();
-  return text + (document.size() > shown_max ? " …" : "");
+  return text + (document.size() > excerpt_bytes_max ? " …" : "");
 }
 
 }  // namespace
@@ -91,12 +91,12 @@ void Stream::tls_handshake(const Security& security) {
   SSL* const session = layers_->stream.native_tls();
   if (::SSL_set1_host(session, host.c_str()) != 1)  // or IP address
     throw Unreachable("no TLS with " + peer_ + ": no such name in a certificate");
-  Error error;
+  SystemError error;
   asio::ip::make_address(host, error);
   if (error) SSL_set_tlsext_host_name(session, host.c_str());
 
   bool done = false;
-  layers_->stream.async_handshake(AnyStream::Side::client, [&](const Error& result) {
+  layers_->stream.async_handshake(AnyStream::Side::client, [&](const SystemError& result) {
     error = result;
     done = true;
   });
@@ -129,7 +129,7 @@ bool Stream::run_until(const bool& done, double wait_s) {
 void Stream::throw_timeout() const { throw NoReply("no reply from " + peer_ + ": timeout"); }
 
 // A server that closes without a TLS end is accepted: each reply has an end of its own.
-void Stream::throw_ended(const Error& error) const {
+void Stream::throw_ended(const SystemError& error) const {
   throw ConnectionEnded("no reply from " + peer_ + ": " +
                         (is_end(error) ? "it closed the connection" : error.message()));
 }
@@ -139,7 +139,7 @@ std::string Stream::send_and_receive(std::string_view request,
   if (!layers_) throw_ended(asio::error::eof);
   std::string reply;
   char bytes[read_bytes_max];
-  Error error;
+  SystemError error;
   bool moved = false;
   struct Operations {
     std::unique_ptr<Layers>& layers;
@@ -152,7 +152,7 @@ std::string Stream::send_and_receive(std::string_view request,
     if (!under_way.sending && !request.empty()) {
       under_way.sending = true;
       layers_->stream.async_write_some(
-          asio::buffer(request), [&](const Error& failed, std::size_t count) {
+          asio::buffer(request), [&](const SystemError& failed, std::size_t count) {
             under_way.sending = false;
             moved = true;
             request.remove_prefix(count);
@@ -162,7 +162,7 @@ std::string Stream::send_and_receive(std::string_view request,
     if (!under_way.receiving) {
       under_way.receiving = true;
       layers_->stream.async_read_some(asio::buffer(bytes),
-                                      [&](const Error& failed, std::size_t count) {
+                                      [&](const SystemError& failed, std::size_t count) {
                                         under_way.receiving = false;
                                         moved = true;
                                         error = failed;
@@ -184,7 +184,7 @@ std::string ask(Stream& stream, std::string_view document) {
     return end.state != ReplyEnd::State::incomplete;
   });
   if (end.state == ReplyEnd::State::bad)
-    throw BadReply("not a reply: " + reply.substr(0, shown_max));
+    throw BadReply("not a reply: " + reply.substr(0, excerpt_bytes_max));
   return reply.substr(end.begin, end.end - end.begin);
 }
 

@@ -10,8 +10,6 @@
 namespace exchange::audit {
 namespace {
 
-constexpr std::size_t orders_at_once = 1'000;
-
 // The words of one line about an order; empty members are not in the line.
 struct AcknowledgedOrder {
   std::optional<std::string> account, symbol;

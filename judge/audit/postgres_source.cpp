@@ -13,7 +13,7 @@ namespace exchange::audit {
 namespace {
 
 constexpr int rows_at_once = 5'000;
-constexpr std::size_t journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
+constexpr std::size_t selected_at_once = 100;  // a row may have hundreds of kilobytes
 
 // Runs `work`; failures of libpqxx become CannotRead.
 template <class Work>
@@ -90,8 +90,7 @@ class PostgresSource final : public Source {
   std::optional<BatchNumber> acknowledged() const override { return {}; }
 
   std::vector<JournalRow> journal(BatchNumber after) override {
-    return translated(
-        [&] { return select_journal(*work_, "journal", after, journal_rows_at_once); });
+    return translated([&] { return select_journal(*work_, "journal", after, selected_at_once); });
   }
 
   // PostgreSQL has tools of its own for its files: pg_amcheck, pg_checksums.

@@ -3,6 +3,7 @@
 // and the journal. An interface because there are two, SQLite and PostgreSQL; both execute the same
 // SQL and return one row after the other. Only reads. Owner: audit(). Thread: one.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@
 #include "store/store.hpp"
 
 namespace exchange::audit {
+
+inline constexpr std::size_t orders_at_once = 1'000;  // of one query
 
 // The store cannot be read at all: it does not exist, is not a store, no permission, or it is
 // locked.

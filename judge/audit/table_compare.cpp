@@ -2,8 +2,6 @@
 
 namespace exchange::audit {
 
-constexpr std::size_t orders_at_once = 1'000;
-
 TableCompare::TableCompare(Source& source, Findings& findings)
     : source_(source),
       findings_(findings),

@@ -10,7 +10,7 @@
 namespace exchange::conformance {
 namespace {
 
-constexpr std::size_t exchanges_shown = 8, why_bytes_max = 2'000;
+constexpr std::size_t exchanges_kept = 8, why_bytes_max = 2'000;
 
 struct Planned {
   Case test;
@@ -195,9 +195,9 @@ class Runner {
       result.why = shortened(why + (misread.empty() ? "" : "; the reply as it came: " + misread),
                              why_bytes_max);
       result.conversation = talk.conversation();
-      if (result.conversation.size() > exchanges_shown)
+      if (result.conversation.size() > exchanges_kept)
         result.conversation.erase(result.conversation.begin(),
-                                  result.conversation.end() - exchanges_shown);
+                                  result.conversation.end() - exchanges_kept);
     };
     const auto block = [&](const std::string& by, const std::string& why) {
       if (result.outcome != RuleOutcome::blocked) blockers_[one.rule] = by;

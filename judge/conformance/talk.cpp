@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t quoted_bytes_max = 2'000, named_bytes_max = 120;
 
-std::string quoted(std::string_view bytes) {
+std::string excerpt(std::string_view bytes) {
   std::string text = with_visible_mark(shortened(bytes, quoted_bytes_max));
   if (bytes.size() > quoted_bytes_max) text += " (" + std::to_string(bytes.size()) + " bytes)";
   return text;
@@ -50,7 +50,7 @@ Link& Talk::link() {
 }
 
 void Talk::send(const std::string& bytes) {
-  conversation_.push_back({quoted(bytes), {}});
+  conversation_.push_back({excerpt(bytes), {}});
   link().send(bytes);
 }
 
@@ -58,9 +58,9 @@ std::vector<Element> Talk::receive() try {
   const std::string document = link().receive();
   if (conversation_.empty()) conversation_.emplace_back();
   std::string& got = conversation_.back().got;
-  got += (got.empty() ? "" : "\n") + quoted(document);
+  got += (got.empty() ? "" : "\n") + excerpt(document);
   const auto wrong = [&](const std::string& why) {
-    misread_ = quoted(document);
+    misread_ = excerpt(document);
     if (wrong_reply_.empty()) wrong_reply_ = why + ": " + misread_;
   };
   misread_.clear();
@@ -97,7 +97,7 @@ void Talk::no_answer(const NoAnswer& error) {
 
 std::vector<Element> Talk::ask(const std::string& document) try {
   if (target_.style().per_request) link_.reset();
-  conversation_.push_back({quoted(document), {}});
+  conversation_.push_back({excerpt(document), {}});
   link().send(target_.framed(document));
   if (target_.style().wants_end) link().end_sending();
   return receive();
@@ -108,16 +108,17 @@ std::vector<Element> Talk::ask(const std::string& document) try {
 void Talk::note_form(const std::string& document) {
   if (!other_form_.empty()) return;
   if (link_ && link_->before().find(client::byte_order_mark) != std::string::npos) {
-    other_form_ = "a byte order mark (EF BB BF) stands before the reply " + quoted(document);
+    other_form_ = "a byte order mark (EF BB BF) stands before the reply " + excerpt(document);
     return;
   }
   const std::string right = canonical(document);
   if (document != right && document != right + "\n") {
-    other_form_ = "written as " + quoted(document) + " where docs/protocol.md has " + quoted(right);
+    other_form_ =
+        "written as " + excerpt(document) + " where docs/protocol.md has " + excerpt(right);
     return;
   }
   if (link_ && document == right && link_->after().substr(0, 1) != "\n")
-    other_form_ = "no newline follows the reply " + quoted(document);
+    other_form_ = "no newline follows the reply " + excerpt(document);
 }
 
 std::vector<Element> Talk::ask_several(const std::string& document, std::size_t elements) {

@@ -16,6 +16,9 @@
 
 namespace exchange {
 
+// co_await of an operation returns its error code and result as a tuple.
+inline constexpr auto use_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
+
 class Event {
  public:
   using Clock = std::chrono::steady_clock;

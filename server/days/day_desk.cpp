@@ -11,8 +11,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::uint64_t commands_between_calls = 1'024;
-
 DayAnswer no_such_day(const std::string& day) {
   return {http::status::not_found, "there is no closed day '" + day + "'"};
 }

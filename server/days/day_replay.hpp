@@ -25,6 +25,9 @@ struct CannotReplay : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+// After so many commands a replay lets others use the thread.
+inline constexpr std::uint64_t commands_between_calls = 1'024;
+
 class DayReplay {
  public:
   // Both outlive it.

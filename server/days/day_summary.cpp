@@ -7,8 +7,6 @@
 namespace exchange {
 namespace {
 
-constexpr std::uint64_t commands_between_calls = 1'024;
-
 void note_key(DaySummary& summary, const Command& command) {
   const auto change = login_change_of(command);
   if (!change || !change->key) return;

@@ -12,7 +12,7 @@ namespace exchange {
 namespace {
 
 // Offsets and sizes of the format that acknowledged_mark.hpp shows.
-constexpr std::size_t id_bytes = 32, sum_at = 72, line_bytes = 96;
+constexpr std::size_t sum_at = 72, line_bytes = 96;
 
 struct Line {
   char text[line_bytes + 1];
@@ -38,7 +38,7 @@ std::optional<AcknowledgedMark> read_mark(int file) {
   Line found{};
   if (::pread(file, found.text, line_bytes, 0) != ssize_t(line_bytes)) return {};
   AcknowledgedMark mark;
-  char id[id_bytes + 1] = "";
+  char id[store_id_bytes + 1] = "";
   if (std::sscanf(found.text, "acknowledged %20" SCNu64 " of %32s", &mark.batch, id) != 2)
     return {};
   mark.store = id;
@@ -47,7 +47,7 @@ std::optional<AcknowledgedMark> read_mark(int file) {
 }
 
 void write_mark(int file, std::string_view store, BatchNumber batch) {
-  if (store.size() != id_bytes) return;
+  if (store.size() != store_id_bytes) return;
   const Line line = mark_line(store, batch);
   [[maybe_unused]] const ssize_t written = ::pwrite(file, line.text, line_bytes, 0);
 }

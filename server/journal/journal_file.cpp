@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view complete_magic = "EXCHJRN1", unfinished_magic = "EXCHJRN0",
                            block_magic = "EXCHBLK1";
-constexpr std::uint32_t header_bytes = 4'096, header_used = 64, id_bytes = 32,
-                        block_header_bytes = 32, fragment_header_bytes = 32, align_bytes = 32;
+constexpr std::uint32_t header_bytes = 4'096, header_used = 64, block_header_bytes = 32,
+                        fragment_header_bytes = 32, align_bytes = 32;
 constexpr std::uint32_t first_flag = 1, last_flag = 2, epoch_flag = 4;
 constexpr int open_for_writing = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB;
 
@@ -41,7 +41,7 @@ std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
 
 std::string file_header(std::string_view magic, const std::string& id, std::uint64_t block_bytes,
                         std::uint64_t format = store_format) {
-  ENSURE(id.size() == id_bytes && block_bytes % align_bytes == 0);
+  ENSURE(id.size() == store_id_bytes && block_bytes % align_bytes == 0);
   std::string header = std::string(magic) + id;
   put(header, block_bytes);
   put(header, format);
@@ -227,13 +227,14 @@ bool JournalFile::read_header() {
   file_.read(header.data(), header.size(), 0);
   refuse_database(file_path_, header);
   const std::string_view magic(header.data(), complete_magic.size());
-  id_ = header.substr(magic.size(), id_bytes);
-  const auto block_bytes = get<std::uint64_t>(header, magic.size() + id_bytes);
+  id_ = header.substr(magic.size(), store_id_bytes);
+  const auto block_bytes = get<std::uint64_t>(header, magic.size() + store_id_bytes);
   constexpr std::uint64_t block_bytes_min = 256, block_bytes_max = 1 << 30;
   const bool has_form = (magic == complete_magic || magic == unfinished_magic) &&
                         block_bytes >= block_bytes_min && block_bytes <= block_bytes_max &&
                         block_bytes % align_bytes == 0;
-  const auto format = get<std::uint64_t>(header, magic.size() + id_bytes + sizeof block_bytes);
+  const auto format =
+      get<std::uint64_t>(header, magic.size() + store_id_bytes + sizeof block_bytes);
   if (!has_form || header != file_header(magic, id_, block_bytes, format))
     throw_damaged("its header is damaged");
   require_readable_format(file_path_, std::int64_t(format));

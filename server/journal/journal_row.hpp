@@ -1,6 +1,7 @@
 #pragma once
 // A row of the journal, in whatever store it stands.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -9,6 +10,8 @@
 namespace exchange {
 
 using Epoch = std::uint64_t;  // number of times that a server has opened the store
+
+inline constexpr std::size_t store_id_bytes = 32;  // each store has a random one
 
 struct JournalRow {
   BatchNumber batch;

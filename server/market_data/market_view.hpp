@@ -4,6 +4,7 @@
 // changed of each symbol, for subscribers. Owner: HttpServer. Thread: that of answers.
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>

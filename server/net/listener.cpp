@@ -1,4 +1,5 @@
 #include "net/listener.hpp"
+#include "base/event.hpp"
 #include "base/log.hpp"
 
 #include <netinet/tcp.h>
@@ -21,7 +22,6 @@ namespace {
 asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::milliseconds retry,
                                   std::function<void(tcp::socket)> serve,
                                   std::function<void(const boost::system::error_code&)> failed) {
-  constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
   while (acceptor.is_open()) {
     bool exhausted = false;
     try {

@@ -20,6 +20,7 @@
 
 #include "base/address_quota.hpp"
 #include "base/bursts.hpp"
+#include "base/event.hpp"
 #include "base/log.hpp"
 #include "base/thread.hpp"
 #include "gateway/account_events.hpp"
@@ -41,8 +42,6 @@ namespace http = beast::http;
 using asio::ip::tcp;
 
 namespace {
-
-constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
 // Of one read; a longer body moves on into the request.
 constexpr std::size_t read_bytes_max = 65'536;

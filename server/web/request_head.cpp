@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 
+#include "base/ascii.hpp"
 #include "web/authority.hpp"
 
 namespace exchange {
@@ -17,13 +18,12 @@ struct Refusal {
 };
 
 bool is_token_character(char c) {  // RFC 9110 5.6.2
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return is_letter(c) || is_digit(c) ||
          (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
 }
 bool is_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_character);
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // The text up to `end`, which is removed with it; all if there is no `end`.

@@ -24,8 +24,6 @@ namespace websocket = beast::websocket;
 
 namespace {
 
-constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
-
 // Reports that its WebSocket is over, before Beast waits up to 30 s for the client's end of TCP.
 class ReportingStream : public AnyStream {
  public:

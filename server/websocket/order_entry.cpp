@@ -1,8 +1,8 @@
 #include "websocket/order_entry.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "base/event.hpp"
 
 namespace exchange {
 
@@ -11,7 +11,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view login = "login";
 
 std::optional<CommandKind> find_kind(std::string_view message) {

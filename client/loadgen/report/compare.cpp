@@ -31,13 +31,6 @@ constexpr double confidence = 0.95;
 constexpr std::size_t batches_max = 20;  // of one run
 constexpr std::size_t batches_min = 3;   // of one side
 
-double sum(const Json& counts) {
-  double total = 0;
-  if (counts.is_object())
-    for (const auto& count : counts) total += count.is_number() ? count.get<double>() : 0;
-  return total;
-}
-
 double errors_of(const Json& run) { return sum(at(run, {"result", "errors"})); }
 double answered_of(const Json& run) { return number_at(run, {"result", "answered"}); }
 double wrong_answers_of(const Json& run) {

@@ -45,4 +45,12 @@ inline std::string to_text(const Json& json, int indent = -1) {
 
 inline bool true_at(const Json& from, Keys keys) { return at(from, keys) == Json(true); }
 
+// Of the numbers in an object; 0 if it is none.
+inline double sum(const Json& counts) {
+  double total = 0;
+  if (counts.is_object())
+    for (const auto& count : counts) total += count.is_number() ? count.get<double>() : 0;
+  return total;
+}
+
 }  // namespace exchange::loadgen
