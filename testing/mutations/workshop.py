@@ -102,7 +102,14 @@ class Workshop:
         if (self.build_folder / "build.ninja").exists():
             return Attempt(0, 0, "")  # Ninja configures again where that is needed
         folders = ["-S", self.tree, "-B", self.build_folder]
-        command = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        command = [
+            "cmake",
+            *folders,
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DCMAKE_UNITY_BUILD=OFF",
+        ]
         return self.run(command, limit_s=600)
 
     def build(self, targets, limit_s=3600):
