@@ -50,15 +50,10 @@ class Bundles(toys.TestCase):
         arguments = ["--weights", str(file), "--packages", "default-jdk maven", "--seed", "7"]
         opened = self.bundle("gradescope", *arguments, "--limit-memory", "1G")
         modes = {info.filename: info.external_attr >> 16 & 0o777 for info in opened.infolist()}
-        for name in (
-            "setup.sh",
-            "run_autograder",
-            "build/bin/server",
-            "build/lib/programs/loadgen",
-        ):
-            self.assertEqual(0o755, modes[name], name)
         for name in ("setup.sh", "run_autograder"):
+            self.assertEqual(0o755, modes[name], name)
             subprocess.run(["sh", "-n"], input=opened.read(name), check=True)
+        self.assertEqual(0o755, modes["build/bin/server"])
         self.assertIn(b"conformance = 60", opened.read("tools/grade/weights.toml"))
         self.assertEqual(b"default-jdk maven\n", opened.read("packages"))
         given = "--seed 7 --limit-time 300 --limit-memory 1073741824".split()
@@ -112,20 +107,6 @@ class Bundles(toys.TestCase):
         command += [str(self.folder / "handed-in"), str(self.folder / "results.json")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(1, done.returncode)
-        self.assertIn("the grader wrote no result", done.stderr)
-        self.assertFalse((self.folder / "results.json").exists())
-
-    @toys.with_namespaces
-    def test_where_no_server_can_be_reached_there_is_no_result(self):
-        bundled = self.bundle("gradescope", "--quick", "--parts", "audit", "--sandbox", "off")
-        source = self.unpacked(bundled, "source")
-        self.write("handed-in/run.sh", "#!/bin/sh\nexec sleep 60 # $1\n")
-        command = [*toys.NO_NETWORK, sys.executable, str(source / "tools/grade/autograde.py")]
-        command += ["gradescope", str(self.folder / "handed-in")]
-        command += [str(self.folder / "results.json")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.assertEqual(1, done.returncode)
-        self.assertIn("no connection over the loopback 127.0.0.1", done.stdout)
         self.assertFalse((self.folder / "results.json").exists())
 
     def test_what_a_student_hands_in_may_be_anything(self):

@@ -99,52 +99,45 @@ class Exports(toys.TestCase):
         said = []
         files = {"hopper_grace_4714_88_server.zip": zipped({"run.sh": RUN})}
         files |= {"eve_4715_89_x_4711_1_run.sh": RUN, "eve_LATE_4716_90_run.sh": RUN}
+        files |= {"eve_4715_92_server.py": "pass"}
         files |= {"LATE_anon_x7Kd2_91_run.sh": RUN, "notes.txt": "", "ada_4711_text.html": ""}
         anon, eve, late, grace = self.export(files, said)
         self.assertEqual(([["4714", "hopper_grace"]], ""), (grace.students, grace.problem))
         self.assertEqual([["4715", "eve"]], eve.students)
+        self.assertTrue((eve.folder / "server.py").exists())
         self.assertEqual([["4716", "eve"]], late.students)
         self.assertEqual([["anon_x7Kd2"]], anon.students)
-        self.assertIn("belongs to no submission: ada_4711_text.html, notes.txt", said[0])
+        self.assertIn("notes.txt", said[0])
 
-    def test_two_files_of_one_name_are_reported(self):
-        ada, bob = self.export(
-            {"ada_1_10_run.sh": RUN, "ada_1_11_run.sh": RUN, "bob_2_12_run.sh": RUN}
-        )
-        self.assertIn("two files have this name", ada.problem)
-        self.assertEqual("", bob.problem)
-
-    def test_a_file_with_a_name_that_is_none_is_the_problem_of_one(self):
-        ada, bob = self.export({"ada_1_10_..": RUN, "bob_2_12_run.sh": RUN})
-        self.assertEqual([["1", "ada"]], ada.students)
-        self.assertNotEqual("", ada.problem)
-        self.assertEqual("", bob.problem)
+    def test_two_files_of_one_name_or_one_without_a_name_are_the_problem_of_one(self):
+        for names in (("ada_1_10_run.sh", "ada_1_11_run.sh"), ("ada_1_10_..",)):
+            ada, bob = self.export({name: RUN for name in (*names, "bob_2_12_run.sh")})
+            self.assertEqual([["1", "ada"]], ada.students)
+            self.assertTrue(ada.problem)
+            self.assertEqual("", bob.problem)
 
     def test_an_archive_may_hold_a_file_of_its_own_name_or_another_archive(self):
-        tar = tarred({"server.tar": tarred({"server.tar": b"old", "run.sh": RUN})})
         same = zipped({"server.zip": "old" * 99_999, "run.sh": RUN})
-        ada, bob, cyd, dan = self.export(
+        nested = zipped({"run.sh": RUN})
+        for _ in range(4):
+            nested = zipped({"a.zip": nested})
+        ada, bob, dan = self.export(
             {
-                "all/ada/server.zip": same,
-                "all/bob/server.zip": zipped({"server.zip": same, "__MACOSX/x": ""}),
-                "all/cyd/server.tar": tar,
-                "all/dan/a.zip": zipped(
-                    {"a.zip": zipped({"a.zip": zipped({"a.zip": zipped({"run.sh": RUN})})})}
-                ),
+                "all/ada/server.zip": zipped({"server.zip": same, "__MACOSX/x": ""}),
+                "all/bob/server.tar": tarred({"server.tar": tarred({"run.sh": RUN})}),
+                "all/dan/a.zip": nested,
             }
         )
-        for one, kept in ((ada, "server.zip"), (bob, "server.zip"), (cyd, "server.tar")):
-            self.assertEqual("", one.problem)
-            self.assertEqual(sorted(["run.sh", kept]), sorted(x.name for x in one.folder.iterdir()))
-        self.assertIn("more than 3 archives are in each other", dan.problem)
+        for one, names in ((ada, {"run.sh", "server.zip"}), (bob, {"run.sh"})):
+            self.assertEqual(("", names), (one.problem, {x.name for x in one.folder.iterdir()}))
+        self.assertTrue(dan.problem)
 
     def test_archives_that_stop_the_library_are_the_problem_of_one(self):
         nameless = io.BytesIO()
         with zipfile.ZipFile(nameless, "w") as made:
             made.writestr("x", "")
             made.filelist[0].filename = ""
-        times = {"1e30": tar_with(mtime="1e30"), "inf": tar_with(mtime="inf")}
-        times |= {"minus": tar_with(mtime="-9e9"), "nan": tar_with(mtime="nan")}
+        times = {time: tar_with(mtime=time) for time in ("1e30", "inf", "nan", "-9e9")}
         large = tar_with(**{"GNU.sparse.size": "9" * 5000})
         every = {f"all/{name}/server.tar": content for name, content in times.items()}
         every |= {"all/nameless/server.zip": nameless.getvalue(), "all/zoe/run.sh": RUN}
@@ -153,26 +146,21 @@ class Exports(toys.TestCase):
         self.assertEqual(sorted({name.split("/")[1] for name in every}), sorted(found))
         for name in (*times, "zoe"):
             self.assertEqual("", found[name].problem, name)
-        self.assertIn("without a name", found["nameless"].problem)
-        self.assertIn("cannot be unpacked: ", found["cut"].problem)
+        self.assertTrue(found["nameless"].problem and found["cut"].problem)
 
     def test_what_cannot_be_unpacked_is_named(self):
-        ada, bob, cyd, dan, eve, fay = self.export(
+        ada, bob, dan, eve, fay = self.export(
             {
                 "all/ada/server.rar": b"Rar!\x1a\7\1",
                 "all/bob/server.zip": b"7z\xbc\xaf\x27\x1c",
-                "all/cyd/server.7z": b"",
                 "all/dan/a.zip": zipped({"run.sh": RUN}),
                 "all/dan/readme": "",
-                "all/fay/a.tar": bytes(10240),
                 "all/eve/server.rar": zipped({"run.sh": RUN}),  # not what its name says
+                "all/fay/a.tar": bytes(10240),
             }
         )
-        self.assertIn("server.rar cannot be unpacked: the grader cannot unpack .rar", ada.problem)
-        self.assertIn("cannot unpack .7z, only zip and tar", bob.problem)
-        self.assertIn("cannot unpack .7z", cyd.problem)
-        self.assertIn("a.tar cannot be unpacked: it has no files", fay.problem)
-        self.assertIn("an archive in it was not unpacked: a.zip", dan.problem)
+        for one, name in ((ada, ".rar"), (bob, ".7z"), (dan, "a.zip"), (fay, "a.tar")):
+            self.assertIn(name, one.problem)
         self.assertEqual("", eve.problem)
 
     def test_moodle_with_an_archive_in_each_folder(self):
@@ -214,21 +202,9 @@ class Exports(toys.TestCase):
         self.assertEqual(("Bob, Cyd", "server", ""), (group.name, group.folder.name, group.problem))
         self.assertEqual(["cyd@uni.example", "Cyd"], group.students[1])
 
-    def test_canvas_with_all_in_one_folder(self):
-        files = {"lovelaceada_LATE_42_9001_server-1.zip": zipped({"run.sh": RUN})}
-        files |= {"bob_43_9002_run.sh": RUN, "bob_43_9003_server.py": "pass"}
-        bob, ada = self.export(files)
-        self.assertEqual(([["42", "lovelaceada"]], ""), (ada.students, ada.problem))
-        self.assertEqual(["run.sh", "server.py"], sorted(one.name for one in bob.folder.iterdir()))
-
     def test_a_plain_zip_of_one_submission(self):
         (ada,) = self.export({"handed-in/ada/run.sh": RUN, "handed-in/ada/src/main.c": ""})
         self.assertEqual(("ada", "", []), (ada.name, ada.problem, ada.students))
-
-    def test_a_submission_of_a_hidden_folder_alone_is_none(self):
-        ada, bob = self.export({"all/ada/.git/run.sh": RUN, "all/bob/run.sh": RUN})
-        self.assertEqual(("ada", ""), (ada.folder.name, bob.problem))
-        self.assertIn("there is no grade.toml", ada.problem)
 
     def test_the_same_file_is_unpacked_once_and_a_new_one_again(self):
         files = {"all/ada/run.sh": RUN, "all/bob/run.sh": RUN}
@@ -248,13 +224,13 @@ class Exports(toys.TestCase):
             said = []
             ada, bob = self.export({"all/ada/run.sh": RUN, "all/bob/run.sh": RUN, name: "x"}, said)
             self.assertEqual(("ada", ""), (ada.name, ada.problem), name)
-            self.assertIn("outside of its folder", "".join(said), name)
+            self.assertIn("outside", "".join(said), name)
         self.assertFalse(list(self.folder.rglob("evil")))
         (ada,) = self.export({"/etc/all/ada/run.sh": RUN})
         self.assertTrue(ada.folder.is_relative_to(self.folder.resolve()))
         ada, bob = self.export({"all/ada/run.sh": RUN, "all/bob/a\\..\\..\\evil": "x"})
         self.assertEqual(("", "bob"), (ada.problem, bob.name))
-        self.assertIn("outside of its folder", bob.problem)
+        self.assertTrue(bob.problem)
 
     def test_a_name_that_begins_with_two_slashes_is_below_the_folder(self):
         outside = self.folder / "outside"
@@ -274,34 +250,13 @@ class Exports(toys.TestCase):
         every = [path for path in self.folder.rglob("[abcd]") if path.is_file()]
         self.assertTrue(all(path.is_relative_to(self.folder / "out") for path in every))
 
-    def unpacked_from(self, *folders):
-        """Of a file export.zip in each folder, which holds a submission of this name."""
+    def test_two_exports_of_one_name_are_both_there(self):
         found = []
-        for name in folders:
+        for name in ("ada", "bob"):
             file = self.write(f"{name}/export.zip", "")
             file.write_bytes(zipped({f"all/{name}/run.sh": RUN}))
             found += submissions.from_export(file, self.folder / "out")
-        return found
-
-    def test_two_exports_of_one_name_are_both_there(self):
-        ada, bob = before = self.unpacked_from("ada", "bob")
-        self.assertTrue((ada.folder / "run.sh").exists())
-        self.assertTrue((bob.folder / "run.sh").exists())
-        self.assertTrue((self.folder / "out/export/all").exists())
-        for one in before:
-            (one.folder / "built").write_text("object")
-        for name, one in zip(("bob", "ada"), reversed(before)):
-            file = self.folder / name / "export.zip"
-            (again,) = submissions.from_export(file, self.folder / "out")
-            self.assertEqual(one.folder, again.folder)
-            self.assertTrue((again.folder / "built").exists())
-
-    def test_an_export_that_was_moved_takes_its_folder_again(self):
-        (ada,) = self.unpacked_from("ada")
-        (self.folder / "ada").rename(self.folder / "bob")
-        (bob,) = self.unpacked_from("bob")
-        self.assertEqual(["export"], [path.name for path in (self.folder / "out").iterdir()])
-        self.assertEqual("bob", bob.name)
+        self.assertTrue(all((one.folder / "run.sh").exists() for one in found))
 
     def test_an_export_whose_name_is_dots_has_a_folder_of_its_own(self):
         kept = self.write("out/kept", "")
@@ -325,8 +280,7 @@ class Exports(toys.TestCase):
         ada, bob, cyd = self.export(
             {**files, "all/bob/server.zip": zipped(large), "all/cyd/run.sh": RUN}
         )
-        for one in (ada, bob):
-            self.assertIn("it has more than 0.000976562 GB", one.problem)
+        self.assertTrue(ada.problem and bob.problem)
         self.assertEqual("", cyd.problem)
         self.assertFalse(list(self.folder.rglob("zeros")))
 
@@ -338,9 +292,7 @@ class Exports(toys.TestCase):
             | {"all/cyd/server.zip": zipped({"a/b/c/d/run.sh": RUN})}  # folders count
             | {"all/dan/server.zip": zipped({"a/" * 99 + "run.sh": RUN})}
         )
-        self.assertIn("more than 4 files and folders", ada.problem)
-        self.assertIn("more than 4 files and folders", cyd.problem)
-        self.assertIn("more than 64 folders in each other", dan.problem)
+        self.assertTrue(ada.problem and cyd.problem and dan.problem)
         self.assertEqual("", bob.problem)
         inside = [path.name for path in cyd.folder.iterdir()]
         self.assertEqual(["server.zip"], inside)  # nothing of it was left
@@ -350,18 +302,18 @@ class Exports(toys.TestCase):
         endless = lambda *_: threading.Event().wait()
         self.limit(UNPACK_S=0, _prepare=endless)
         (ada,) = self.export({"all/ada/grade.toml": "command = './x {port}'"})
-        self.assertIn("takes more than 0 s", ada.problem)
+        self.assertIn("0 s", ada.problem)
 
     def test_what_takes_too_much_memory_is_the_problem_of_one(self):
         self.limit(UNPACK_MEMORY_BYTES=20 << 20, UNPACK_LOOK_S=0.001)
         many = zipped({f"{nth}": "" for nth in range(100_000)})
         ada, bob = self.export({"all/ada/server.zip": many, "all/bob/run.sh": RUN})
-        self.assertIn("takes more than 20 MB of memory", ada.problem)
+        self.assertIn("20 MB", ada.problem)
         self.assertEqual("", bob.problem)
 
     def test_what_is_no_zip(self):
         file = self.write("export.zip", "no zip")
-        with self.assertRaisesRegex(BadInput, "cannot be unpacked"):
+        with self.assertRaises(BadInput):
             submissions.from_export(file, self.folder / "out")
-        with self.assertRaisesRegex(BadInput, "no folders"):
+        with self.assertRaises(BadInput):
             self.export({"readme": "", "notes": ""})

@@ -4,9 +4,7 @@ graded, nothing is written outside, and nothing is left behind.
 The seed is printed; EXCHANGE_SEED gives another, EXCHANGE_ROUNDS more rounds."""
 
 import bz2
-import csv
 import gzip
-import io
 import lzma
 import os
 import random
@@ -15,11 +13,9 @@ import sys
 from pathlib import Path
 
 import exports
-import gradebook
 import submissions
 import toys
 from test_exports import RUN, tar_with, tarred, zipped
-from test_gradebook import CANVAS, GRADES, WORKSHEET
 
 SEED = int(os.environ.get("EXCHANGE_SEED") or 1982)
 ROUNDS = int(os.environ.get("EXCHANGE_ROUNDS") or 12)
@@ -139,60 +135,6 @@ class Mutated(toys.TestCase):
                 if one.problem and "server." in one.problem:
                     self.assertEqual(1, len(os.listdir(top / one.name)), (note, one.problem))
                 self.assertTrue(one.folder.is_relative_to(top / one.name), note)
-
-    def test_a_list_of_an_export(self):
-        choose = random.Random(f"{SEED} list")
-        every = {"all/ada/run.sh": RUN, "all/zoe/run.sh": RUN}
-        for bad in range(AT_ONCE):
-            name, content = archive(choose)
-            every[f"all/bob{bad}/{name}"] = content
-            every[f"all/eve{bad}/grade.toml"] = settings(choose)
-        file = self.folder / "export.zip"
-        file.write_bytes(zipped(every))
-        status, out, log = self.grade("--submissions", str(file), "--list", "--sandbox", "off")
-        self.assertEqual(0, status, log)
-        self.assertNotIn("Traceback", log)
-        self.assertEqual([], [char for char in out if not char.isprintable() and char != "\n"])
-        for name in ("ada", "zoe"):
-            self.assertIn(f"{name}: ./run.sh {{port}}\n", out)
-        for nth in range(AT_ONCE):
-            self.assertIn(f"bob{nth}: ", out)
-            self.assertIn(f"eve{nth}: ", out)
-
-    def test_rosters(self):
-        """Each is refused with a sentence, or has the same rows afterwards."""
-        file = self.folder / "roster.csv"
-        handed = [
-            submissions.Submission(name, self.folder) for name in ("42", "4711", "100", "Ada")
-        ]
-        given = [(one, nth, 10) for nth, one in enumerate(handed)]
-        for nth in range(ROUNDS * 20):
-            note, choose = f"EXCHANGE_SEED={SEED}, round {nth}", random.Random(f"{SEED} r {nth}")
-            text = choose.choice((CANVAS, WORKSHEET, GRADES, GRADES.replace(",", ";")))
-            file.write_bytes(flipped(text.encode(choose.choice(("utf-8", "utf-16"))), choose))
-            try:
-                roster = gradebook.read(file, "Exchange server")
-            except submissions.BadInput as error:
-                self.assertLess(len(str(error)), 1000, note)
-                continue
-            before = len(roster.rows)
-            written, _ = gradebook.filled(roster, given, "Exchange server")
-            rows = list(csv.reader(io.StringIO(written), delimiter=roster.delimiter, strict=True))
-            if not roster.is_canvas:
-                self.assertEqual(before + 1, len(rows), note)
-
-    def test_names_in_an_export(self):
-        """Of what students handed in, as a platform writes them."""
-        for nth in range(ROUNDS):
-            note, choose = f"EXCHANGE_SEED={SEED}, round {nth}", random.Random(f"{SEED} n {nth}")
-            every = {"all/ada/run.sh": RUN, "all/zoe/run.sh": RUN}
-            for bad in range(AT_ONCE):
-                every[f"all/bob{bad}/{odd_names(choose)}".encode("utf-8", "replace").decode()] = "x"
-            file = self.folder / "export.zip"
-            file.write_bytes(zipped(every))
-            found = submissions.from_export(file, self.folder / "out")
-            self.check(found, note)
-            self.assertFalse((self.folder / "out/evil").exists(), note)
 
     def test_settings_in_folders(self):
         for nth in range(ROUNDS * 4):

