@@ -127,7 +127,7 @@ def _high(descriptor):
 class Page:
     """One tab, with everything it said and asked for."""
 
-    def __init__(self, browser, address, width, height, before=None):
+    def __init__(self, browser, address, width, height, dark=False, still=False, before=None):
         self.browser = browser
         # A context of its own: no storage is shared with other pages.
         self._context = browser.call("Target.createBrowserContext")["browserContextId"]
@@ -140,8 +140,8 @@ class Page:
         self.events = browser._pages.setdefault(self._session, [])
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.call("Emulation.setDeviceMetricsOverride", screen)
+        self.resize(width, height)
+        self.prefer(dark=dark, still=still)
         if before:
             self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before})
         if address != "about:blank":
@@ -169,6 +169,17 @@ class Page:
             with self.browser._changed:
                 self.events.clear()
         raise AssertionError(f"{address}: the machine's network changes all the time")
+
+    def resize(self, width, height):
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", screen)
+
+    def prefer(self, dark=False, still=False):
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+        ]
+        self.call("Emulation.setEmulatedMedia", {"features": features})
 
     def evaluate(self, expression):
         """The value of an expression; a promise is awaited."""
@@ -202,6 +213,12 @@ class Page:
                     f"never came true: {expression}\nThe page says:\n{self.evaluate('document.body.innerText')}"
                 )
             time.sleep(0.05)
+
+    def wait_for_no_overflow(self, width, height):
+        """Of the page's width, once its charts have followed a new size of the window."""
+        self.resize(width, height)
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+        self.wait_for(f"document.documentElement.scrollWidth === {width}")
 
     def wait_for_count(self, count, selector):
         self.wait_for(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")

@@ -8,13 +8,15 @@
     sockets: [],
     sent: [],   // what the page sent over its WebSockets
     asked: {},  // how often each path was asked for
+    counters: {requests: 0, executions: 0},
     send(message) { this.sockets.at(-1).onmessage({data: typeof message === "string" ? message : JSON.stringify(message)}); },
     snapshot(symbol, sequence, bids, asks, trades = []) { this.send({type: "snapshot", symbol, sequence, bids, asks, trades}); },
     update(symbol, sequence, bids, asks, trades = []) { this.send({type: "update", symbol, sequence, bids, asks, trades}); },
-    text({store = 1} = {}) {
+    text(more = {}) {
+      const {requests, executions, store = 1, started = 1700000000} = {...this.counters, ...more};
       return 'exchange_info{policy="pool",threads="3",store="sqlite",version="9.9"} 1\n' +
-        `exchange_requests_total 0\nexchange_executions_total 0\nexchange_store_available ${store}\n` +
-        `exchange_connections{policy="pool"} 42\nprocess_start_time_seconds 1700000000\n`;
+        `exchange_requests_total ${requests}\nexchange_executions_total ${executions}\nexchange_store_available ${store}\n` +
+        `exchange_connections{policy="pool"} 42\nprocess_start_time_seconds ${started}\n`;
     },
   };
   exchange.metrics = exchange.text();

@@ -1,21 +1,27 @@
-// Tests of the page's pure modules. Run inside a browser by test_page.py: run() returns [{name, failure}].
+// Tests of the page's pure modules. Run inside a browser by test_modules.py: run() returns [{name, failure}].
 
 import {Account} from "/account.js";
-import {Book, spread} from "/book.js";
-import {cashDecimal as money, cashUnits, decimal, units} from "/decimal.js";
-import {History} from "/history.js";
-import {difference, histogram, labelled, mean, parse, quantile, value} from "/metrics.js";
+import {Book, cumulated, spread} from "/book.js";
+import {cashDecimal as money, cashUnits, decimal, decimals, grouped, units} from "/decimal.js";
+import {bytes, clock, counted, dayAndClock, duration, figure, mark, nothing, span} from "/format.js";
+import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
+import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
+import {batchShares} from "/charts.js";
 import {Candles} from "/candles.js";
 import {isSymbol, readSignIn} from "/links.js";
 import {Moments, holdings, readLink, timeOf} from "/moments.js";
-import {TradingProfit} from "/profit.js";
-import {Requests} from "/requests.js";
-import {keysOf} from "/standings.js";
+import {TradingProfit, curve} from "/profit.js";
+import {Requests, refusalOf} from "/requests.js";
+import {keysOf, pageStarts, placesOf, placesOn, rounded, rowsIn, signed} from "/standings.js";
 
 const printed = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
 
 function equal(got, wanted) {
   if (printed(got) !== printed(wanted)) throw new Error(`got ${printed(got)}, wanted ${printed(wanted)}`);
+}
+
+function near(got, wanted) {
+  if (!(Math.abs(got - wanted) <= 1e-9 * Math.abs(wanted))) throw new Error(`got ${got}, wanted about ${wanted}`);
 }
 
 const bucketText = (name, labels, counts) => {
@@ -109,6 +115,13 @@ const tests = {
     equal([account.take({type: "subscribed", from: 11, newest: 11}), account.isCurrent], ["taken", false]);
     equal([account.take(events({...ten, number: 11})), account.number, account.isCurrent], ["taken", 11, true]);
   },
+  "an account of another store begins anew, and a refusal is kept for the reader"() {
+    const account = new Account("1", "");
+    account.take(accountSnapshot(8));
+    equal([account.take({type: "error", code: "unknown_event"}), account.known, account.subscription], ["resubscribe", false, {account: "1"}]);
+    equal(account.take({type: "error", code: "service_unavailable"}), "drop");
+    equal([account.take({type: "error", code: "unknown_account"}), account.refusal.code], ["refused", "unknown_account"]);
+  },
   "a store in the place of the one that an account is of is noticed by its events, however many it has"() {
     const opened = (number, batch) => ({number, event: "opened", order: number, symbol: "SPY", side: "buy", shares: "1", limit: "1", open: "1", balance: "1", position: "0", batch, time_us: batch * 10});
     const signedIn = (...list) => {
@@ -180,6 +193,20 @@ const tests = {
     for (const side of ["buy", "sell"]) trading.take({execution: 1, symbol: "SPY", side, shares: "3", price: "7", time_us: 1});
     trading.notePrice("SPY", units("9"), 2);
     equal([money(trading.profit), trading.points.length], ["0", 2]);
+  },
+  "the points of a profit stay few, however long it goes on, and the newest is there"() {
+    const trading = new TradingProfit();
+    trading.take({symbol: "SPY", side: "buy", shares: "1", price: "1", time_us: 0});
+    for (let i = 1; i <= 5000; ++i) trading.notePrice("SPY", BigInt(i + 1) * units("1"), i * 300_000);
+    equal([trading.points.length <= 601, trading.points[0].time_us, trading.points.at(-1).time_us, money(trading.points.at(-1).profit)], [true, 0, 5000 * 300_000, "5000"]);
+    trading.take({symbol: "SPY", side: "sell", shares: "1", price: "2", time_us: 5});  // a clock that was set back
+    equal(trading.points.at(-1).time_us, 5000 * 300_000);
+  },
+  "a curve shows zero, its highest and its lowest"() {
+    const at = (...profits) => curve(profits.map((profit, i) => ({time_us: i * 10, profit: BigInt(profit)})), 100, 32);
+    equal(at(0, 50, -25), {corners: [[0, 21], [50, 1], [100, 31]], zero: 21});
+    equal(at(10, 20), {corners: [[0, 16], [100, 1]], zero: 31});
+    equal([at(), at(0)], [{corners: [], zero: 16}, {corners: [[0, 16]], zero: 16}]);
   },
   "an account goes on from what the tab kept, with the same events again"() {
     const first = new Account("1", "");
@@ -272,6 +299,16 @@ const tests = {
     equal([at(521_000, 100), at(535_000, 100), at(499_000, 100)].map((now) => sentAgain(kept(now), now)), [true, false, false]);
     equal(sentAgain(kept(at(521_000, 100)), at(522_000, 11_000)), false);  // it was 20 s old, and 11 s passed since
   },
+  "a refusal is put into words, beside its field"() {
+    const field = (code, error) => refusalOf({code, error})[0];
+    equal(["insufficient_funds", "insufficient_shares", "cannot_fill", "would_execute", "executed_more", "unknown_account"].map((code) => field(code)),
+          ["shares", "shares", "shares", "limit", "shares", "account"]);
+    equal([field("malformed_number", "limit is not a number"), field("missing_attribute", "missing member 'shares'"), field("unknown_value", "side must be buy or sell")],
+          ["limit", "shares", "side"]);
+    equal(refusalOf({code: "too_many_orders", error: "too many open orders: at most 7"}), [null, "Too many open orders: at most 7."]);
+    equal(refusalOf({code: "new_code"}), [null, "Refused."]);
+    equal(refusalOf({code: "malformed_number", error: "shares is not a plain decimal number"}), ["shares", "Shares is not a plain decimal number, such as 1234.5."]);
+  },
 
   "decimals are exact, to the last digit of the largest"() {
     equal(units("92233720367.99999999"), 9223372036799999999n);
@@ -286,6 +323,13 @@ const tests = {
     for (const odd of ["", ".", "-", "-.", "1e3", "1.123456789", "1,5", "1.5.2", "+1", "NaN", " 1", null, undefined, 5, {}]) equal(units(odd), null);
     equal([".5", "5.", "-.5", "007", "1.500000000000"].map((text) => decimal(units(text))), ["0.5", "5", "-0.5", "7", "1.5"]);  // as the server
   },
+  "thousands are set apart and no digit is dropped"() {
+    equal(grouped("92233720367.99999999"), "92,233,720,367.99999999");
+    equal(grouped("144", 2), "144.00");
+    equal(grouped("1234.5", 2), "1,234.50");
+    equal(grouped("145.678", 2), "145.678");
+    equal([decimals("144"), decimals("145.67")], [0, 2]);
+  },
 
   "a sample is read with its labels, escapes included"() {
     const series = parse('# TYPE x counter\nx{a="1",b="q\\"\\\\\\n,}"} 3 1700000000\nx{a="2",} 4\nplain 5e-3\r\n');
@@ -298,6 +342,15 @@ const tests = {
           [null, 7, null, null, null, null]);
     equal(parse("").size, 0);
     equal(parse(null).size, 0);
+  },
+  "a rate needs two readings, time between them, and growth"() {
+    equal([rate(10, 30, 2), rate(10, 10, 1), rate(null, 30, 2), rate(10, null, 2), rate(10, 30, 0), rate(30, 10, 2)], [10, 0, null, null, null, null]);
+  },
+  "a histogram is sorted by its bounds and needs the last one"() {
+    const text = 'h_bucket{s="a",le="+Inf"} 10\nh_bucket{s="a",le="0.1"} 4\nh_bucket{s="a",le="0.01"} 1\nh_bucket{s="b",le="0.01"} 1\nh_sum{s="a"} 2.5\n';
+    equal(histogram(parse(text), "h", {s: "a"}), {bounds: [0.01, 0.1, Infinity], below: [1, 4, 10], sum: 2.5, count: 10});
+    equal(histogram(parse(text), "h", {s: "b"}), null);
+    equal(histogram(parse(text), "g"), null);
   },
   "what two histograms differ by is what was counted between them"() {
     const read = (counts) => histogram(parse(bucketText("h", "", counts)), "h");
@@ -342,6 +395,66 @@ const tests = {
     equal(history.add(4, parse("exchange_requests_total 99\nprocess_start_time_seconds 77")), true);  // higher, yet another process
     equal(history.points.map((point) => point.requests ?? null), [10, null, 7, null]);
   },
+  "a pause is a gap in the charts, and old readings go"() {
+    const history = new History();
+    history.add(0, parse("exchange_requests_total 0"));
+    history.add(1, parse("exchange_requests_total 5"));
+    history.add(11, parse("exchange_requests_total 25"));
+    equal(history.points.map((point) => [point.time, point.requests ?? null]), [[1, 5], [10.5, null], [11, 2]]);
+    for (let t = 12; t < 1000; ++t) history.add(t, parse("exchange_requests_total 25"));
+    if (history.readings.length > kept_s + 3 || history.points.length > kept_s + 7) throw new Error(`${history.readings.length} readings are kept`);
+    equal(history.points.at(-1).requests, 0);
+  },
+  "readings without any number do not disturb"() {
+    const history = new History();
+    history.add(0, parse(""));
+    history.add(1, parse("exchange_requests_total NaN"));
+    equal(history.rate("exchange_requests_total", 5), null);
+    equal(commandRows(history, 10), []);
+    equal(stageRows(history, [10], 1).count, 0);
+  },
+  "commands are listed by kind, refusals after what went well, zeros left out"() {
+    const history = new History();
+    const text = (funds) => 'exchange_commands_total{kind="cancel",result="ok"} 0\nexchange_commands_total{kind="query",result="ok"} 3\n' +
+      'exchange_commands_total{kind="replace",result="executed_more"} 4\n' +
+      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_client_errors_total 1`;
+    history.add(0, parse(text(40)));
+    history.add(10, parse(text(50)));
+    equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),
+          [["order", "ok", 2, 0], ["order", "insufficient_funds", 50, 1], ["replace", "executed_more", 4, 0], ["query", "ok", 3, 0], ["not understood", "malformed", 1, 0]]);
+  },
+  "orders are listed by kind, then those canceled, zeros left out"() {
+    const history = new History();
+    const text = (ioc) => 'exchange_orders_total{kind="limit"} 7\nexchange_orders_total{kind="fok"} 0\n' +
+      `exchange_orders_total{kind="ioc"} ${ioc}\nexchange_canceled_orders_total{reason="client"} 2`;
+    equal(orderRows(history, 10), []);
+    history.add(0, parse(text(10)));
+    history.add(10, parse(text(40)));
+    equal(orderRows(history, 10).map(({event, label, count, rate}) => [event, label, count, rate]),
+          [["opened", "limit", 7, 0], ["opened", "ioc", 40, 3], ["canceled", "client", 2, 0]]);
+  },
+  "a refusal seen for the first time has a rate"() {
+    const history = new History();
+    history.add(0, parse("exchange_requests_total 1"));
+    history.add(10, parse('exchange_requests_total 1\nexchange_commands_total{kind="order",result="insufficient_funds"} 20'));
+    equal(commandRows(history, 10)[0].rate, 2);
+  },
+  "stages cover the shortest time that has enough, else all since the start"() {
+    const text = (n) => ["parse", "commit"].map((stage) => bucketText("exchange_stage_seconds", `stage="${stage}",`, {0.001: n, "+Inf": n})).join("");
+    const history = new History();
+    history.add(0, parse(text(100)));
+    history.add(10, parse(text(105)));
+    const since = stageRows(history, [10], 20);
+    equal([since.seconds, since.count, since.rows[0].stage, since.rows[0].p50, since.rows[1].p50], [null, 105, "parse", 0.0005, null]);
+    history.add(20, parse(text(205)));
+    const recent = stageRows(history, [10], 20);
+    equal([recent.seconds, recent.count, recent.rows[3].count], [10, 100, 100]);
+  },
+  "batch sizes are named by the range of their bucket"() {
+    equal(batchShares({bounds: [1, 2, 4, 8, Infinity], counts: [5, 0, 15, 0, 0], count: 20}),
+          [{label: "1", share: 0.25}, {label: "2", share: 0}, {label: "3–4", share: 0.75}]);
+    equal(batchShares({bounds: [1, Infinity], counts: [0, 2], count: 2})[1], {label: "over 1", share: 1});
+  },
 
   "a snapshot and updates make the book, best first"() {
     const book = new Book("SPY");
@@ -382,6 +495,18 @@ const tests = {
     book.take(update(3, [], []));
     equal(book.trading, "open");
   },
+  "a restarted server counts from its own start"() {
+    const book = new Book("SPY");
+    book.take(snapshot(100, [], []));
+    equal([book.take(snapshot(0, [], [])), book.take(update(1, [], []))], ["taken", "taken"]);
+  },
+  "messages of other symbols are passed over"() {
+    const book = new Book("SPY");
+    book.take(snapshot(3, [], []));
+    equal(book.take({...update(8, [], []), symbol: "XYZ"}), "ignored");
+    equal(book.take({type: "unsubscribed", symbol: "SPY"}), "ignored");
+    equal(book.sequence, 3);
+  },
   "the tape is newest first and has an end"() {
     const book = new Book("SPY");
     book.take(snapshot(1, [], [], [trade(2), trade(1)]));
@@ -409,9 +534,44 @@ const tests = {
     equal([book.bids.length, book.asks.length, shown(book.bids.slice(-3))], [1001, 1001, "1002.5x1/1 1002x1/1 1001x7/1"]);
     equal(shown(book.asks.slice(0, 1)), "2000.5x1/1");
   },
+  "shares are cumulated exactly"() {
+    const book = new Book("SPY");
+    book.take(snapshot(1, [["3", "0.1", 1], ["2", "0.2", 1], ["1", "92233720000", 1]], []));
+    equal(cumulated(book.bids).map(decimal), ["0.1", "0.3", "92233720000.3"]);
+  },
 
+  "a profit is rounded exactly, with its sign"() {
+    equal([["1.005", 2], ["-1.005", 2], ["0.994999999999999999", 2], ["9.999", 2], ["-0.004", 2], ["7", 2], ["7.5", 0], ["123456789012345678.5", 0]].map(([text, places]) => rounded(text, places)),
+          ["1.01", "-1.01", "0.99", "10.00", "0.00", "7.00", "8", "123456789012345679"]);
+    equal([["12345.5", 2], ["-12345.5", 2], ["0", 0], ["-0.001", 2], ["5", 0]].map(([text, places]) => signed(text, places)), ["+12,345.50", "−12,345.50", "0", "0.00", "+5"]);
+    equal([placesOf(["1", "-2"]), placesOf(["1", "2.5"]), placesOf([])], [0, 2, 0]);
+  },
   "a row stays with its account, also where names repeat"() {
     equal(keysOf([{name: "A"}, {account: "7"}, {name: "A"}, {account: "7", name: "B"}]), ["name A", "account 7", "name A 1", "account 7 1"]);
+  },
+  "pages show each row once, below the leaders"() {
+    equal([pageStarts(0, 10), pageStarts(10, 10), pageStarts(11, 10), pageStarts(24, 10)], [[0], [0], [3, 10], [3, 10, 17]]);
+    equal([placesOn(0, 2, 10), placesOn(3, 11, 10), placesOn(10, 11, 10)], [[0, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 1, 2, 10]]);
+    for (const count of [12, 24, 200]) {
+      const seen = pageStarts(count, 11).flatMap((start) => placesOn(start, count, 11).slice(3));
+      equal(seen, Array.from({length: count - 3}, (_, i) => i + 3));
+    }
+    equal([rowsIn(100, 50), rowsIn(1200, 80), rowsIn(9999, 80)], [10, 15, 20]);
+  },
+  "one is not several"() {
+    equal([1, 0, 2, 1234, NaN].map((n) => counted(n, "batch", "batches")), ["1 batch", "0 batches", "2 batches", "1,234 batches", `${nothing} batches`]);
+    equal([counted(1, "order"), counted(3, "order")], ["1 order", "3 orders"]);
+  },
+  "figures have about three digits"() {
+    equal([0, 0.001, 0.42, 8.34, 9.97, 123.4, 17853, 1234567, NaN, null, Infinity].map(figure),
+          ["0", "<0.01", "0.42", "8.3", "10", "123", "17,853", "1.23 M", nothing, nothing, nothing]);
+    equal([0, 4.2e-6, 312e-6, 999.7e-6, 0.00421, 2, NaN].map((s) => duration(s).join(" ").trim()), ["0 µs", "4.20 µs", "312 µs", "1.00 ms", "4.21 ms", "2.00 s", nothing]);
+    equal([1e-3, 1.5e-3, 5e-4].map(mark), ["1 ms", "1.5 ms", "500 µs"]);
+    equal([0, 512, 2048, 50e6, NaN].map((b) => bytes(b).join(" ").trim()), ["0 B", "512 B", "2.00 KiB", "47.7 MiB", nothing]);
+    equal([0, 59, 61, 3600 * 27, -5, NaN].map(span), ["0 s", "59 s", "1 min 1 s", "1 d 3 h", "0 s", nothing]);
+    const day = new Date(2024, 1, 2, 3, 4, 5).getTime();
+    equal([clock(undefined), clock(day * 1000)], [nothing, "03:04:05"]);
+    equal([dayAndClock(day * 1000, day + 60_000), dayAndClock(day * 1000, day + 86_400_000)], ["03:04:05", "Feb 2, 03:04:05"]);
   },
 };
 

@@ -58,8 +58,8 @@ class Replay(unittest.TestCase):
                 pass
             time.sleep(0.05)
 
-    def page(self, fragment="#replay/"):
-        return open_page(self, self.exchange.address, fragment)
+    def page(self, fragment="#replay/", **more):
+        return open_page(self, self.exchange.address, fragment, **more)
 
     def wait_for_position(self, page, position):
         page.wait_for(
@@ -94,19 +94,29 @@ class Replay(unittest.TestCase):
         page.wait_for_count(0, "#ladder .bids .level")
         self.assertEqual(page.evaluate("location.hash"), "#replay/monday/SPY@9")
         page.press("n")
-        page.wait_for("document.querySelector('#replay-said').innerText !== ''")
+        page.wait_for(
+            "document.querySelector('#replay-said').innerText === 'No trade follows on this day.'"
+        )
         page.evaluate("location.hash = '#replay/monday/SPY@7'")
         self.wait_for_position(page, 7)
         page.wait_for("document.querySelector('#spread').innerText.startsWith('halted')")
         self.assertEqual(self.bids(page), [["9", "6"]])
 
     def test_the_day_plays_to_its_end_and_the_slider_seeks(self):
-        page = self.page()
+        page = self.page(dark=True)
         self.wait_for_position(page, 0)
         self.assertEqual(page.texts("#replay [name=day] option"), ["monday"])
+        self.assertEqual(
+            page.evaluate("document.querySelector('#replay').elements.symbol.value"), "SPY"
+        )
+        self.assertEqual(page.evaluate("document.querySelectorAll('#day-trades .bar').length"), 2)
+        self.assertEqual(
+            page.evaluate("document.querySelectorAll('#day-trades .halted').length"), 1
+        )
         page.evaluate("document.querySelector('#replay [value=\"5\"]').click()")
         page.press(" ")
         self.wait_for_position(page, 10)
+        page.wait_for("document.querySelector('#play').innerText === '▶ Play'")
         page.wait_for_count(2, "#tape tbody tr")
         page.evaluate(
             """(() => { const slider = document.querySelector('#moment');
@@ -114,29 +124,41 @@ class Replay(unittest.TestCase):
         )
         self.wait_for_position(page, 6)
         page.wait_for_count(1, "#tape tbody tr")
+        page.evaluate(
+            """(() => { const {mark} = document.querySelector('#replay').elements;
+                mark.value = '8'; mark.dispatchEvent(new Event('change')); })()"""
+        )
+        self.wait_for_position(page, 8)
 
     def test_an_account_is_shown_at_the_moment_for_its_key_of_that_day_or_the_operators(self):
-        page = self.page("#replay/monday/SPY@5")
+        page = self.page("#replay/monday/SPY@5", width=390, height=800)
         self.wait_for_position(page, 5)
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
         self.fill(page, "1", "secret-of-2")
-        page.wait_for("document.querySelector('#then-said').innerText !== ''")
-        self.assertNotEqual(page.text("#then-who"), "1")
+        page.wait_for("document.querySelector('#then-said').innerText === 'Unknown account.'")
         for key in ("secret-of-1", OPERATOR_KEY):
             page.evaluate("document.querySelector('#then-who').textContent = ''")
             self.fill(page, "1", key)
             page.wait_for("document.querySelector('#then-who').innerText === '1'")
             self.assertEqual(page.text("#then-cash"), "910.00")
-            self.assertIn("90.00", page.text("#then-cash-reserved"))
+            self.assertEqual(page.text("#then-cash-reserved"), "reserved: 90.00")
             self.assertEqual(page.texts("#then-orders tbody tr"), ["▲ buy SPY\t10\t9"])
         page.evaluate("document.querySelector('#next-trade').click()")
         self.wait_for_position(page, 6)
         page.wait_for_count(1, "#then-news tbody tr")
+        self.assertIn("▲ buy SPY\t4\texecuted at 9", page.text("#then-news tbody"))
         self.assertEqual(page.texts("#then-orders tbody tr"), ["▲ buy SPY\t6\t9"])
         self.assertEqual(page.text("#then-shares"), "4")
 
     def test_what_is_not_there_is_said_and_other_views_go_on(self):
         page = self.page("#replay/tuesday")
-        page.wait_for("document.querySelector('#replay-said').innerText.includes('tuesday')")
+        page.wait_for(
+            "document.querySelector('#replay-said').innerText === \"There is no closed day 'tuesday'.\""
+        )
+        page.evaluate("location.hash = '#replay/monday/NONE'")
+        page.wait_for(
+            "document.querySelector('#replay-said').innerText.startsWith('Unknown symbol')"
+        )
         page.evaluate("location.hash = '#replay/monday/OLD@3'")
         self.wait_for_position(page, 3)
         page.evaluate("document.querySelector('#to-trade').click()")

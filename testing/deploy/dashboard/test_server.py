@@ -1,15 +1,9 @@
-"""The page as the real server serves it: a trade on the XML port is seen, a server that stops and starts again too. Also behind nginx and
-haproxy, under a path of theirs, with the configurations of ops/proxy."""
+"""The page as the real server serves it: a trade on the XML port is seen, a server that stops and starts again too."""
 
-import shutil
-import subprocess
-import tempfile
 import unittest
-from pathlib import Path
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
-from exchange_server import BINARY, ROOT, ExchangeServer, free_ports, wait_until
+from exchange_server import BINARY, ExchangeServer
 from support import POLICY, browser
 
 MARKET = '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>'
@@ -43,11 +37,15 @@ class PageOfTheServer(unittest.TestCase):
 
     def test_a_trade_appears_on_the_page(self):
         exchange = self.start()
-        page = self.open(exchange)
+        page = self.open(exchange, dark=True)
         page.wait_for("!document.querySelector('#no-symbols').hidden")
 
         self.assertIn('created sym="SPY"', exchange.request(MARKET)[0])
         page.wait_for("location.hash === '#SPY'")
+        page.wait_for(
+            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for SPY')"
+        )
+
         exchange.request(BID)
         page.wait_for_count(1, "#ladder .level")
         self.assertEqual(page.text("#ladder .bids .level").split(), ["145.67", "100", "1", "100"])
@@ -56,16 +54,29 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for_count(1, "#tape tbody tr")
         self.assertEqual(page.text("#tape tbody tr").split()[1:], ["▼", "sell", "145.67", "40.5"])
         page.wait_for("document.querySelector('#ladder .bids .level').innerText.includes('59.5')")
+        self.assertEqual(page.evaluate("document.title"), "SPY 145.67 – Exchange")
+
         page.wait_for("document.querySelector('[data-key=trades] .note').innerText === '1 in all'")
+        page.wait_for(
+            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
+        )
+        commands = [text.split() for text in page.texts("#commands tbody tr")]
+        self.assertEqual(
+            [(*row[:-4], row[-4], row[-1]) for row in commands if row[0] == "order"],
+            [("order", "✓", "2")],
+        )
+        orders = [text.split() for text in page.texts("#orders tbody tr")]
+        self.assertEqual([(row[0], row[1], row[-1]) for row in orders], [("opened", "limit", "2")])
+        self.assertEqual(page.text("#policy"), "loop")
 
         exchange.request(
             '<transactions id="2"><order sym="SPY" amount="-1000" limit="1"/></transactions>'
         )
-        page.wait_for("document.querySelector('#commands').innerText.includes('insufficient')")
+        page.wait_for(
+            "document.querySelector('#commands').innerText.includes('✕ insufficient shares')"
+        )
         self.assert_clean(page, exchange)
         self.assertEqual(page.failed_requests(), [])
-        with urlopen(exchange.address + "/", timeout=60) as answer:  # no scripts of others
-            self.assertIn(POLICY, answer.headers["Content-Security-Policy"])
 
     def test_an_auction_is_shown_with_what_it_would_execute(self):
         exchange = self.start()
@@ -74,16 +85,21 @@ class PageOfTheServer(unittest.TestCase):
             exchange.request(f'<create><instrument sym="SPY" trading="{state}"/></create>')
 
         exchange.request(MARKET)
-        page = self.open(exchange)
+        page = self.open(exchange, width=360, height=740)
+        symbol = "#symbols a[data-trading={}]"
+        page.wait_for_count(1, symbol.format("open"))
         trade("auction")
-        page.wait_for_count(1, "#symbols a[data-trading=auction]")
+        page.wait_for("document.querySelector('#spread').innerText === 'auction nothing yet'")
+        page.wait_for_count(1, symbol.format("auction"))
         exchange.request(BID)
         exchange.request(HIT.replace('limit="140"', 'type="market"'))
-        page.wait_for("document.querySelector('#spread').innerText.includes('40.5 @ 145.67')")
+        page.wait_for("document.querySelector('#spread').innerText === 'auction 40.5 @ 145.67'")
         self.assertEqual(page.texts("#ladder .asks .level"), [])
-        for state in ("halted", "open"):
-            trade(state)
-            page.wait_for_count(1, f"#symbols a[data-trading={state}]")
+        self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 360)
+        trade("halted")
+        page.wait_for("document.querySelector('#spread').innerText.trim() === 'halted'")
+        trade("open")
+        page.wait_for("document.querySelector('#spread').innerText === 'spread one-sided'")
         self.assert_clean(page, exchange)
 
     def test_what_was_there_before_the_page_is_shown_and_fits_a_phone(self):
@@ -104,7 +120,8 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for_count(1, "#ladder .level")
         first.kill()
         page.wait_for_state("away")
-        self.assertFalse(page.evaluate("document.querySelector('#notice').hidden"))
+        self.assertIn("The server does not answer.", page.text("#notice"))
+        self.assertEqual(page.text("#state").strip(), "Disconnected")
 
         second = self.start(port=first.port, http_port=first.http_port)
         page.wait_for("document.querySelector('#state').dataset.state !== 'away'")
@@ -112,90 +129,14 @@ class PageOfTheServer(unittest.TestCase):
             second.request(request)
         page.wait_for("document.querySelector('#ladder .bids .level')?.innerText.includes('9.25')")
         page.wait_for("document.querySelector('#tape tbody tr')?.innerText.includes('9.25')")
+        page.wait_for(
+            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
+        )
         page.wait_for_state("live")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
         self.assert_clean(page, second)
 
-
-NGINX_AROUND = """
-daemon off;
-user root;
-pid {folder}/pid;
-error_log stderr error;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  {example}
-}}
-"""
-# The example, what stands around it, and the options before its file.
-PROXIES = {
-    "nginx": ("nginx.conf", NGINX_AROUND, ["-e", "stderr", "-c"]),
-    "haproxy": ("haproxy.cfg", "{example}", ["-db", "-q", "-f"]),
-}
-
-
-class BehindAProxy(unittest.TestCase):
-    def start(self, name):
-        """The server, and the address of a proxy before it."""
-        program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
-        if not program:
-            self.skipTest(f"{name} is not installed")
-        exchange = ExchangeServer().start()
-        self.addCleanup(exchange.close)
-        folder = tempfile.TemporaryDirectory(prefix="exchange-proxy-")
-        self.addCleanup(folder.cleanup)
-        (port,) = free_ports(1)
-        file, around, options = PROXIES[name]
-        text = (ROOT / "ops/proxy" / file).read_text()
-        for was, now in (
-            ("127.0.0.1:8080", f"127.0.0.1:{exchange.http_port}"),
-            ("8443", str(port)),
-        ):
-            self.assertIn(was, text)
-            text = text.replace(was, now)
-        configuration = Path(folder.name) / "configuration"
-        configuration.write_text(around.format(folder=folder.name, example=text))
-        process = subprocess.Popen([program, *options, str(configuration)])
-        self.addCleanup(process.wait, 30)
-        self.addCleanup(process.terminate)
-        address = f"http://127.0.0.1:{port}"
-
-        def answers():
-            try:
-                with urlopen(f"{address}/exchange/healthz", timeout=30):
-                    return True
-            except (URLError, ConnectionError):
-                return False
-
-        wait_until(answers, name)
-        return exchange, address
-
-    def test_the_page_works_there_and_others_may_not_post(self):
-        for name in PROXIES:
-            with self.subTest(name):
-                self.check(*self.start(name))
-
-    def check(self, exchange, address):
-        exchange.request(MARKET)
-        for origin, status in ((address, 200), ("http://evil.example", 403)):
-            request = Request(f"{address}/exchange/api/xml", b"<create/>", {"Origin": origin})
-            try:
-                with urlopen(request, timeout=30) as answer:
-                    self.assertEqual(answer.status, status)
-            except HTTPError as error:
-                self.assertEqual(error.code, status)
-                error.close()
-        page = browser().open(f"{address}/exchange#SPY")  # redirected to /exchange/
-        self.addCleanup(page.close)
-        page.wait_for_state("live")
-        exchange.request(BID)  # only the WebSocket brings it
-        page.wait_for_count(1, "#ladder .level")
-        self.assertEqual(page.complaints(), [])
-        self.assertEqual(page.failed_requests(), [])
-        self.assertIn(address.replace("http", "ws") + "/exchange/ws", page.asked())
+    def test_the_server_forbids_scripts_of_others(self):
+        exchange = self.start()
+        with urlopen(exchange.address + "/", timeout=60) as answer:
+            self.assertIn(POLICY, answer.headers["Content-Security-Policy"])

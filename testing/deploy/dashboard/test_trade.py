@@ -7,7 +7,7 @@ import unittest
 
 from exchange_server import BINARY, OPERATOR_KEY, ExchangeServer, free_ports
 from support import CHARTS, Site, browser
-from test_page import FAKE, symbol
+from test_page import FAKE, symbol, trade
 
 MARKET = """<create><account id="1" balance="1000"/><account id="2" balance="0"/>
     <symbol sym="SPY"><account id="2">500</account></symbol></create>"""
@@ -95,10 +95,10 @@ class Trader:
         self.page.wait_for(f"Number(document.querySelector('#who').dataset.number) >= {number}")
 
 
-def open_page(test, address, fragment="#trade/SPY", **more):
+def open_page(test, address, fragment="#trade/SPY", complaints=(), **more):
     page = browser().open(f"{address}/{fragment}", **more)
     test.addCleanup(page.close)
-    test.addCleanup(lambda: test.assertEqual(page.complaints(), []))
+    test.addCleanup(lambda: test.assertEqual(page.complaints(), list(complaints)))
     page.wait_for("document.querySelector('#state')?.dataset.state !== 'connecting'")
     return page
 
@@ -121,12 +121,12 @@ class Trading(unittest.TestCase):
 
     def test_two_pages_trade_with_each_other_and_both_see_it(self):
         exchange = self.start()
-        buyer, seller = self.trader(exchange, "1"), self.trader(exchange, "2")
+        buyer, seller = self.trader(exchange, "1"), self.trader(exchange, "2", dark=True)
         buyer.place("buy", "10", "9.5")
         buyer.page.wait_for_count(1, "#own tbody")
         self.assertEqual(buyer.rows("own"), [["▲ buy SPY", "10", "9.5"]])
         buyer.wait_for_text("#free-cash", "905.00")
-        self.assertIn("95.00", buyer.page.text("#reserved-cash"))
+        self.assertEqual(buyer.page.text("#reserved-cash"), "reserved: 95.00")
 
         seller.page.wait_for_count(1, "#ladder .level")
         seller.page.evaluate("document.querySelector('#ladder .level td').click()")
@@ -136,6 +136,8 @@ class Trading(unittest.TestCase):
         for one, side, role in ((buyer, "▲ buy", "maker"), (seller, "▼ sell", "taker")):
             one.page.wait_for_count(1, "#fills tbody tr")
             self.assertEqual(one.rows("fills"), [[f"{side} SPY", "4", "9.5", role]])
+            one.page.wait_for("document.querySelector('#fills-said').innerText !== ''")
+        self.assertEqual(buyer.page.text("#fills-said"), "New: bought 4 SPY at 9.5.")
         self.assertEqual(buyer.rows("own"), [["▲ buy SPY", "6 of 10", "9.5"]])
         buyer.wait_for_text("#free-shares", "4")
         seller.wait_for_text("#free-shares", "496")
@@ -143,19 +145,30 @@ class Trading(unittest.TestCase):
 
         seller.send("sell", "7", kind="market")
         seller.page.wait_for_count(3, "#fills tbody tr")  # the last share finds no buyer
-        self.assertEqual(seller.rows("fills")[0][:3], ["▼ sell SPY", "1", "canceled"])
+        self.assertEqual(
+            seller.rows("fills")[:2],
+            [
+                ["▼ sell SPY", "1", "canceled", "not filled at once"],
+                ["▼ sell SPY", "6", "9.5", "taker"],
+            ],
+        )
         buyer.page.wait_for_count(0, "#own tbody")
         buyer.wait_for_text("#profit", "0.00")
         buyer.place("buy", "1", "10")
         seller.place("sell", "1", "10")
         buyer.wait_for_text("#profit", "+5.00")  # the 10 shares for 9.5 are worth 10 now
-        # It sold them for 9.5; those that it has gain nothing.
-        seller.wait_for_text("#profit", "−5.00")
-        if CHARTS.is_file():
-            data = "Chart.getChart('candles').data.datasets.map(({data}) => data)"
-            buyer.page.wait_for(f"{data}[0].length === 3")
-            shares = f"{data}[3].reduce((sum, {{shares}}) => sum + shares, 0)"
-            self.assertEqual(buyer.page.evaluate(shares), 11)
+        seller.wait_for_text(
+            "#profit", "−5.00"
+        )  # which it sold for 9.5; those that it has gain nothing
+        self.assertEqual(buyer.page.text("#profit-range"), "low 0.00, high 5.00")
+        line = "document.querySelector('#profit-curve .line').getAttribute('d').split('L').length"
+        self.assertGreaterEqual(buyer.page.evaluate(line), 3)
+        for one in (buyer, seller):
+            if CHARTS.is_file():
+                data = "Chart.getChart('candles').data.datasets.map(({data}) => data)"
+                one.page.wait_for(f"{data}[0].length === 3")
+                shares = f"{data}[3].reduce((sum, {{shares}}) => sum + shares, 0)"
+                self.assertEqual(one.page.evaluate(shares), 11)
 
     def test_a_profit_is_that_of_all_trades_without_what_was_given(self):
         exchange = self.start("--auth", market=None)
@@ -178,6 +191,9 @@ class Trading(unittest.TestCase):
         trade(5, 24)
         trader = self.trader(exchange, "1", "käse of 1")
         trader.wait_for_text("#profit", "+40.00")  # 10 for 20 are worth 24 each
+        trader.page.wait_for(
+            "document.querySelector('#profit-since').innerText.startsWith('since')"
+        )
         exchange.request(
             f'{create}<symbol sym="SPY"><account id="1">100</account></symbol></create>'
         )
@@ -187,7 +203,56 @@ class Trading(unittest.TestCase):
         trader.page.call("Page.reload")
         trader.wait_for_text("#free-shares", "116")
         trader.wait_for_text("#profit", "+55.00")
+        self.assertEqual(trader.page.text("#profit-range"), "low 0.00, high 55.00")
         self.assertEqual([row[1] for row in trader.rows("fills")], ["1", "5", "10"])
+
+    def test_a_market_order_that_an_auction_collects_can_be_given_a_limit(self):
+        exchange = self.start()
+        exchange.request(
+            '<create><instrument sym="SPY" trading="auction" price-max="20"/></create>'
+        )
+        trader = self.trader(exchange, "1")
+        trader.send("buy", "3", kind="market")
+        page = trader.page
+        page.wait_for_count(1, "#own tbody")
+        self.assertEqual(trader.rows("own"), [["▲ buy SPY", "3", "market"]])
+        page.evaluate("document.querySelector('#own button').click()")
+        change = page.evaluate("document.querySelector('#own form').id")
+        trader.fill(change, shares="2")
+        page.wait_for("document.querySelector('#own [aria-invalid]')")
+        self.assertEqual(trader.errors(), {"limit": "Limit is empty."})
+        trader.fill(change, limit="5")
+        page.wait_for_count(0, "#own form")
+        page.wait_for("document.querySelector('#own').innerText.includes('\\t5')")
+        self.assertEqual(trader.rows("own"), [["▲ buy SPY", "2", "5"]])
+        trader.wait_for_text("#reserved-cash", "reserved: 10.00")
+
+    def test_the_view_opens_at_its_top_and_a_choice_scrolls_the_list_alone(self):
+        exchange = self.start()
+        symbols = "".join(f'<symbol sym="A{number}"/>' for number in range(60))
+        exchange.request(f"<create>{symbols}</create>")
+        for width, height in ((1280, 800), (390, 844)):
+            with self.subTest(width=width):
+                page = open_page(self, exchange.address, "#A59", width=width, height=height)
+                page.wait_for_count(61, "#symbols tbody tr")
+                page.evaluate("document.querySelector('#to-trade').click()")
+                page.wait_for("document.body.dataset.view === 'trade'")
+                page.evaluate(
+                    "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+                )
+                self.assertEqual(page.evaluate("scrollY"), 0)
+                page.evaluate("location.hash = '#trade/A40'")
+                page.wait_for("document.querySelector('#symbols .chosen a').innerText === 'A40'")
+                self.assertEqual(page.evaluate("scrollY"), 0)
+                self.assertTrue(
+                    page.evaluate(
+                        """(() => {
+                          const box = (element) => element.getBoundingClientRect();
+                          const row = document.querySelector("#symbols .chosen"), list = row.closest(".scroll");
+                          return box(row).top >= box(list).top && box(row).bottom <= box(list).bottom + 1;
+                        })()"""
+                    )
+                )
 
     def test_orders_are_changed_and_canceled(self):
         exchange = self.start()
@@ -200,8 +265,9 @@ class Trading(unittest.TestCase):
         change = "change-" + page.evaluate("document.querySelector('#own form').id.slice(7)")
         trader.fill(change, limit="600")
         page.wait_for("document.querySelector('[aria-invalid]')")
-        self.assertEqual(list(trader.errors()), ["shares"])
+        self.assertEqual(trader.errors(), {"shares": "Not enough free cash."})
         trader.fill(change, shares="8", limit="5.5")
+        trader.wait_for_text("#own-said", "Order 1 is changed.")
         page.wait_for_count(0, "#own form")
         rows = [["▲ buy SPY", "10", "7.0"], ["▲ buy SPY", "10", "6.0"], ["▲ buy SPY", "8", "5.5"]]
         page.wait_for("document.querySelector('#own').innerText.includes('5.5')")
@@ -211,6 +277,7 @@ class Trading(unittest.TestCase):
         page.wait_for_count(2, "#own tbody")
         self.assertEqual(trader.rows("own"), rows[1:])
         page.evaluate("document.querySelector('#cancel-all').click()")
+        trader.wait_for_text("#own-said", "2 orders are canceled.")
         page.wait_for_count(0, "#own tbody")
         trader.wait_for_text("#free-cash", "1,000.00")
         self.assertEqual(trader.rows("fills"), [])  # what was asked for is no news
@@ -283,6 +350,19 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#free-cash", "880.00")
         self.assertEqual(trader.errors(), {})
 
+    def test_a_store_that_was_replaced_is_noticed(self):
+        ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
+        exchange = self.start(**ports)
+        trader = self.trader(exchange, "1")
+        trader.place("buy", "10", "9.5")
+        exchange.request(order(2, -1, 9))
+        trader.page.wait_for_count(1, "#fills tbody tr")
+        exchange.kill()
+        with trader.is_away():  # until the account is there
+            self.start(**ports)
+        trader.wait_for_text("#free-cash", "1,000.00")
+        self.assertEqual((trader.rows("own"), trader.numbers()), ([], [[], 1]))
+
     def test_a_store_with_as_many_events_and_trades_is_noticed_too(self):
         ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
         exchange = self.start(**ports)
@@ -315,19 +395,33 @@ class Trading(unittest.TestCase):
         exchange = self.start()
         exchange.request(order(2, -5, 12))
         trader = self.trader(exchange, "1")
-        for fields, kind, field in (
-            (("buy", "1000", "9.5"), "limit", "shares"),
-            (("buy", "1", ""), "limit", "limit"),
-            (("buy", "6", "12"), "fok", "shares"),
-            (("buy", "1", "12"), "post", "limit"),
+        none = "Shares is empty."
+        for fields, more, errors in (
+            (("buy", "1000", "9.5"), {}, {"shares": "Not enough free cash."}),
+            (("sell", "1", "9.5"), {}, {"shares": "Not enough free shares."}),
+            (("buy", "", "9.5"), {}, {"shares": none}),
+            (
+                ("buy", "1e3", "9.5"),
+                {},
+                {"shares": "Shares is not a plain decimal number, such as 1234.5."},
+            ),
+            (("buy", "1", ""), {}, {"limit": "Limit is empty."}),
+            (("buy", "1", "0"), {}, {"limit": "Limit must be above zero."}),
+            (("buy", "6", "12"), {"kind": "fok"}, {"shares": "It cannot be executed in full now."}),
+            (
+                ("buy", "1", "12"),
+                {"kind": "post"},
+                {"limit": "It would be executed at once, so it was not posted."},
+            ),
         ):
-            with self.subTest(fields=fields):
-                trader.send(*fields, kind=kind)
+            with self.subTest(errors=errors):
+                trader.send(*fields, **more)
                 trader.page.wait_for(
-                    f"document.querySelector('#ticket [name={field}][aria-invalid]')"
+                    f"document.querySelector('#ticket [name={next(iter(errors))}][aria-invalid]')"
                 )
-                self.assertEqual(list(trader.errors()), [field])
-                self.assertEqual(trader.page.evaluate("document.activeElement.name"), field)
+                self.assertEqual(trader.errors(), errors)
+                focus = trader.page.evaluate("document.activeElement.name")
+                self.assertEqual(focus, next(iter(errors)))
         trader.place("buy", "1", "5")
         self.assertEqual(trader.errors(), {})
 
@@ -337,11 +431,12 @@ class Trading(unittest.TestCase):
             f'<create key="{OPERATOR_KEY}"><account id="1" balance="9" key="secret of 1"/></create>'
         )
         exchange.request(operator)
+        unknown = {"account": "There is no such account, or the key is not its key."}
         trader = self.trader(exchange, fragment="#trade/")
         for account, key in (("1", ""), ("1", "not its key"), ("7", "secret of 1")):
             trader.sign_in(account, key)
             trader.page.wait_for("document.querySelector('#sign-in [aria-invalid]')")
-            self.assertEqual(list(trader.errors()), ["account"])
+            self.assertEqual(trader.errors(), unknown)
         trader.sign_in("1", "secret of 1")
         trader.wait_for_text("#free-cash", "9.00")
         trader.page.call("Page.reload")
@@ -362,32 +457,53 @@ class Trading(unittest.TestCase):
         trader = self.trader(exchange, fragment="#sign-in=1:secret-of-1")
         trader.wait_for_text("#free-cash", "10.00")
         self.assertEqual(trader.page.evaluate("location.hash"), "#trade/")
+        self.assertIn("history now has the link", trader.page.text("#by-link"))
         trader.page.evaluate("location.hash = '#sign-in=2:secret%2Dof%2D2'")
         trader.wait_for_text("#free-cash", "20.00")
         trader.page.evaluate("location.hash = '#sign-in=1'")  # not the account from before it
+        trader.page.wait_for("document.querySelector('#signed-said').innerText.includes('damaged')")
         trader.page.wait_for("document.querySelector('#holdings').hidden")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#by-link').hidden"))
+
+    def test_a_link_without_a_key_signs_in_where_there_are_no_keys(self):
+        exchange = self.start()
+        trader = self.trader(exchange, fragment="#sign-in=1:")
+        trader.wait_for_text("#free-cash", "1,000.00")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#by-link').hidden"))
 
     def test_the_rules_of_an_account_are_shown_as_the_operator_changes_them(self):
         exchange = self.start()
         exchange.request(order(1, 10, 9.5))
-        trader = self.trader(exchange, "1")
+        trader = self.trader(exchange, "1", width=360, height=740)
 
         def set_account(attributes):
             exchange.request(f'<create><set-account id="1" {attributes}/></create>')
 
         self.assertEqual([trader.page.text("#frozen"), trader.page.text("#limits")], ["", ""])
-        set_account('orders-max="7" position-max="1000.5"')
-        trader.page.wait_for("/7 .*1,000.5 /.test(document.querySelector('#limits').innerText)")
+        frozen = (
+            "The operator has frozen this account: orders and changes are refused, cancels work."
+        )
+        limits = "At most 7 open orders, 1 order a second, 1,000.5 shares of a symbol."
+        set_account('orders-max="7" orders-per-second-max="1" position-max="1000.5"')
+        trader.wait_for_text("#limits", limits)
         set_account('access="frozen"')
-        frozen = "document.querySelector('#frozen')?.innerText"
-        trader.page.wait_for(frozen)
-        trader.page.wait_for("document.querySelector('#send').disabled")
+        trader.wait_for_text("#frozen", frozen)
+        trader.wait_for_text("#send", "Account is frozen")
+        self.assertTrue(trader.page.evaluate("document.querySelector('#send').disabled"))
+        self.assertEqual(trader.page.evaluate("document.documentElement.scrollWidth"), 360)
+        trader.page.evaluate("document.querySelector('#own tbody button').click()")
+        trader.page.evaluate("document.querySelector('#own .change form').requestSubmit()")
+        trader.wait_for_text("#own-said", "The operator has frozen this account.")
         trader.page.call("Page.reload")  # the events alone do not say it
-        trader.page.wait_for(frozen)
+        trader.wait_for_text("#frozen", frozen)
         trader.page.evaluate("document.querySelector('#cancel-all').click()")
         trader.page.wait_for_count(0, "#own tbody")
-        set_account('access="active"')
+        set_account('access="active" role="operator" orders-max="0" orders-per-second-max="0"')
         trader.wait_for_text("#frozen", "")
+        trader.wait_for_text(
+            "#limits",
+            "At most 1,000.5 shares of a symbol. It may do what the operator does.",
+        )
         trader.place("buy", "1", "9")
 
     def test_an_account_whose_key_is_changed_is_signed_out(self):
@@ -397,6 +513,10 @@ class Trading(unittest.TestCase):
         trader = self.trader(exchange, "1", "secret of 1", fragment="#trade/")
         exchange.request(f'{create}<set-key id="1" key="another of 1"/></create>')
         trader.page.wait_for("document.querySelector('#sign-in [aria-invalid]')")
+        self.assertEqual(
+            trader.errors(),
+            {"account": "The key of this account was changed or revoked: sign in with its key."},
+        )
         trader.sign_in("1", "another of 1")
         trader.wait_for_text("#free-cash", "9.00")
 
@@ -411,11 +531,30 @@ class Trading(unittest.TestCase):
         page.press("1", "Enter")
         page.wait_for("document.querySelector('#account-state').innerText === 'live'")
         page.wait_for_count(2, "#ladder .level")
+        page.press("s", "7", "b")  # the second letter is typed into the field
+        self.assertEqual(
+            page.evaluate("document.querySelector('#ticket').elements.shares.value"), "7b"
+        )
+        page.press("Escape")
+        page.evaluate("document.activeElement.blur()")
         page.press("b", "3", "Tab")
         self.assertEqual(page.evaluate(focus), "limit")
-        page.press("ArrowUp", "ArrowUp", "ArrowDown", "Enter")  # along the prices of the book
+        page.press("ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown")
+        page.press("Enter")
         page.wait_for_count(1, "#fills tbody tr")
         self.assertEqual(Trader(page).rows("fills"), [["▲ buy SPY", "3", "12", "taker"]])
+        page.evaluate("document.activeElement.blur()")
+        page.press("b", "Tab", "ArrowUp")
+        self.assertEqual(page.evaluate(focus), "limit")
+        page.evaluate("document.activeElement.blur()")
+        page.press("b", "2", "Tab", "11", "Enter")
+        page.wait_for_count(1, "#own tbody")
+        while (
+            page.evaluate("document.activeElement.getAttribute('aria-label')") != "Cancel order 4"
+        ):
+            page.press("Tab")
+        page.press("Enter")
+        page.wait_for_count(0, "#own tbody")
 
 
 class TradeAlone(unittest.TestCase):
@@ -434,15 +573,17 @@ class TradeAlone(unittest.TestCase):
         ],
     }
 
-    def signed_in(self):
+    def open(self, fragment="#trade/SPY", **more):
         site = Site()
         self.addCleanup(site.close)
         setup = f"exchange.symbols = {json.dumps([symbol('SPY', '9.5')])};"
-        page = open_page(self, site.address, before=FAKE + setup)
+        return open_page(self, site.address, fragment, before=FAKE + setup, **more)
+
+    def sign_in(self, page, snapshot=SNAPSHOT):
         trader = Trader(page)
         trader.sign_in("1")
         self.wait_for_sent(page, {"account": "1"})
-        page.evaluate(f"exchange.send({json.dumps(self.SNAPSHOT)})")
+        page.evaluate(f"exchange.send({json.dumps(snapshot)})")
         page.wait_for("document.querySelector('#account-state').innerText === 'live'")
         return trader
 
@@ -455,15 +596,18 @@ class TradeAlone(unittest.TestCase):
     def sent(self, page, verb):
         return page.evaluate(f"exchange.sent.filter((message) => message.{verb})")
 
-    def test_an_order_without_an_answer_is_sent_again_under_its_reference(self):
-        trader = self.signed_in()
-        page = trader.page
-        trader.send("buy", "10", "9.5")
-        page.wait_for("exchange.sent.at(-1).place")
-        (first,) = self.sent(page, "place")
+    def break_connection(self, page):
         page.evaluate("exchange.sent.length = 0; exchange.sockets.at(-1).close()")
         self.wait_for_sent(page, {"account": "1", "from": 9})
         page.evaluate("exchange.send({type: 'subscribed', account: '1', from: 9, newest: 8})")
+
+    def test_an_order_without_an_answer_is_sent_again_under_its_reference(self):
+        page = self.open()
+        trader = self.sign_in(page)
+        trader.send("buy", "10", "9.5")
+        page.wait_for("exchange.sent.at(-1).place")
+        (first,) = self.sent(page, "place")
+        self.break_connection(page)
         self.assertEqual(self.sent(page, "place"), [first])
         self.assertEqual(self.sent(page, "login")[0]["login"], {"account": "1"})
         busy = {"type": "response", "id": first["id"], "status": 503, "error": "busy"}
@@ -473,16 +617,74 @@ class TradeAlone(unittest.TestCase):
         self.wait_for_sent(page, {"account": "1", "from": 9})
         (again,) = self.sent(page, "place")
         self.assertEqual(again["place"], first["place"])
-        answer = {"type": "response", "id": again["id"], "status": 200, "order": 5}
-        answer["repeated"] = True
+        answer = {
+            "type": "response",
+            "id": again["id"],
+            "status": 200,
+            "order": 5,
+            "repeated": True,
+        }
         page.evaluate(f"exchange.send({json.dumps(answer)})")
-        page.wait_for("document.querySelector('#said').innerText.includes('Order 5')")
+        trader.wait_for_text("#said", "Order 5 had arrived before the connection broke.")
         page.call("Page.reload")
         self.wait_for_sent(page, {"account": "1", "from": 9})
         self.assertEqual(self.sent(page, "place"), [])
 
+    def test_an_order_that_has_not_arrived_may_still_arrive(self):
+        page = self.open()
+        trader = self.sign_in(page)
+        trader.send("buy", "10", "9.5")
+        page.wait_for("exchange.sent.at(-1).place")
+        (first,) = self.sent(page, "place")
+        page.evaluate("const now = Date.now; Date.now = () => now() - 3_600_000")  # set back
+        self.break_connection(page)
+        self.assertEqual(self.sent(page, "place"), [])
+        (query,) = self.sent(page, "query")
+        self.assertEqual(query["query"], {"order": "ref:" + first["place"]["ref"]})
+        answer = {"type": "response", "id": query["id"], "status": 404, "code": "unknown_order"}
+        page.evaluate(f"exchange.send({json.dumps(answer)})")
+        page.wait_for("document.querySelector('#said').innerText.includes('may still arrive')")
+        event = {"number": 9, "event": "opened", "order": 5, "ref": first["place"]["ref"]}
+        event |= {"symbol": "SPY", "side": "buy", "shares": "10", "limit": "9.5", "open": "10"}
+        event |= {"balance": "905", "position": "5", "time_us": 1}
+        page.evaluate(
+            f"exchange.send({json.dumps({'type': 'events', 'account': '1', 'events': [event]})})"
+        )
+        trader.wait_for_text("#said", "Order 5 has arrived after all.")
+
+    def test_what_is_not_known_is_not_called_empty(self):
+        page = self.open()
+        page.wait_for("document.querySelector('#send').innerText.startsWith('Sign in')")
+        for table in ("own", "fills", "positions"):
+            self.assertEqual(page.text(f"#no-{table}"), "Shown after the sign-in.")
+        self.assertEqual(page.text("#spread"), "–")
+        if CHARTS.is_file():
+            self.assertEqual(page.text("#candles-empty"), "Waiting for the trades …")
+        self.sign_in(page, {**self.SNAPSHOT, "positions": [], "orders": []})
+        page.evaluate("exchange.snapshot('SPY', 1, [], [])")
+        page.wait_for("document.querySelector('#spread').innerText === 'empty'")
+        self.assertEqual(page.text("#no-own"), "No open orders.")
+        self.assertEqual(page.text("#no-positions"), "No shares.")
+        if CHARTS.is_file():
+            page.wait_for("document.querySelector('#candles-empty').innerText === 'No trade yet.'")
+        page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
+        page.wait_for("document.querySelector('#spread').innerText === '–'")
+
+    def test_another_request_without_an_answer_is_said_to_be_unknown(self):
+        page = self.open()
+        trader = self.sign_in(page)
+        page.evaluate("document.querySelector('#own tbody button:last-of-type').click()")
+        page.wait_for("exchange.sent.at(-1).cancel")
+        self.break_connection(page)
+        page.wait_for(
+            "document.querySelector('#own-said').innerText.includes('broke before the answer')"
+        )
+        self.assertEqual(self.sent(page, "cancel"), [])
+        self.assertEqual(trader.rows("own"), [["▲ buy SPY", "2", "9.5"]])
+
     def test_events_go_on_arriving_while_the_page_is_hidden(self):
-        page = self.signed_in().page
+        page = self.open()
+        self.sign_in(page)
         page.evaluate(
             """Object.defineProperty(document, "hidden", {configurable: true, get: () => true});
             document.dispatchEvent(new Event("visibilitychange"))"""
@@ -495,3 +697,51 @@ class TradeAlone(unittest.TestCase):
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         page.wait_for_count(1, "#fills tbody tr")
         self.assertEqual(page.evaluate("exchange.sockets.length"), 1)
+
+    def test_no_layout_overflows(self):
+        long, largest = "X" * 32, "92233720367.99999999"
+        last = trade(1, largest, largest, "sell")
+        own = {
+            "symbol": long,
+            "side": "buy",
+            "shares": largest,
+            "limit": largest,
+            "open": "1.00000001",
+        }
+        snapshot = {
+            **self.SNAPSHOT,
+            "balance": "1000000000000000000000.9999999999999999",
+            "positions": [{"symbol": long, "shares": largest, "reserved": largest}],
+            "orders": [{"order": 10**12, **own}, {"order": 2, **own, "side": "sell"}],
+            "role": "operator",
+            "access": "frozen",
+            "orders_max": 2**63 - 1,
+            "orders_per_second_max": 2**63 - 1,
+            "position_max": largest,
+        }
+        fill = {**own, "event": "executed", "price": largest, "role": "maker", "time_us": 1}
+        fill |= {"number": 9, "order": 2, "balance": snapshot["balance"], "position": largest}
+        sizes = "360x740 390x844 768x1024 1000x700 1280x800 1920x1080 3840x2160".split()
+        sizes = [tuple(map(int, size.split("x"))) for size in sizes]
+        for dark in (False, True):
+            order = sizes[:: -1 if dark else 1]
+            screen = dict(zip(("width", "height"), order[0], strict=True), dark=dark)
+            page = self.open("#trade/" + long, **screen)
+            self.sign_in(page, snapshot)
+            page.evaluate(
+                f"""exchange.snapshot("{long}", 1, [["{largest}", "{largest}", 1]], [], [{json.dumps(last)}]);
+                    exchange.send({{type: "events", account: "1", events: [{json.dumps(fill)}]}})"""
+            )
+            page.wait_for_count(1, "#fills tbody tr")
+            page.evaluate("document.querySelector('#own tbody button').click()")
+            for width, height in order:
+                with self.subTest(width=width, dark=dark):
+                    page.wait_for_no_overflow(width, height)
+
+    def test_it_works_without_the_chart_library(self):
+        site = Site(charts=False)
+        self.addCleanup(site.close)
+        page = open_page(self, site.address, "#trade/SPY", before=FAKE)
+        self.sign_in(page)
+        page.evaluate("exchange.snapshot('SPY', 1, [], [])")
+        page.wait_for("document.querySelector('#candles-empty').innerText.includes('Chart.js')")
