@@ -1,10 +1,10 @@
 #!/bin/sh
 # Grades servers of the protocol that others wrote, and writes a table and a page for each to build/grade: installs what is missing,
-# builds where there is no load generator yet. Arguments go to tools/grade/grade.py: ./grade.sh --server './server {port}', ./grade.sh --help
+# builds where there is no load generator yet. Arguments go to course/grader/grade.py: ./grade.sh --server './server {port}', ./grade.sh --help
 set -eu
 unset CDPATH  # a cd that finds its folder there goes astray, and prints
 here=$(cd "$(dirname "$0")" && pwd)
-grade() { exec "${PYTHON3:-/usr/bin/python3}" "$here/tools/grade/grade.py" "$@"; }
+grade() { exec "${PYTHON3:-/usr/bin/python3}" "$here/course/grader/grade.py" "$@"; }
 for argument in "$@"; do
   case $argument in -h | --help | --list) grade "$@" ;; esac  # these need no build
 done

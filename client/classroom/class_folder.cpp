@@ -149,7 +149,7 @@ std::string clipped(const std::string& text) {
 }
 
 // Rows of an export that are not students: the points of Canvas, its test student, and rows without
-// a student above both. tools/grade/gradebook.py knows the same.
+// a student above both. course/grader/gradebook.py knows the same.
 bool is_student(const CsvRow& row, bool is_canvas) {
   if (folded(row[0]).find("points possible") != std::string::npos) return false;
   return !is_canvas || (!folded(row[0]).empty() && folded(row[0]) != "student, test");

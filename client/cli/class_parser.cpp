@@ -32,7 +32,7 @@ void CommandParser::add(Of<InitClass>) {
                   "CSV of the students, one on a line below the names of the columns")
       ->check(CLI::ExistingFile)
       ->required();
-  app->add_option("SCENARIO", words_[1], "TOML: docs/class.md#scenario")
+  app->add_option("SCENARIO", words_[1], "TOML: course/docs/class.md#scenario")
       ->check(CLI::ExistingFile)
       ->required();
 }

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "client/loadgen/audit/audit.hpp"
 #include "client/loadgen/capacity.hpp"
 #include "client/loadgen/fleet.hpp"
 #include "client/loadgen/local_server.hpp"
 #include "client/loadgen/progress.hpp"
 #include "client/loadgen/server_stages.hpp"
-#include "judge/replay/audit.hpp"
 
 namespace exchange::loadgen {
 

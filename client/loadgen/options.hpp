@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/described.hpp"
+#include "client/loadgen/audit/audit.hpp"
 #include "client/loadgen/expectation.hpp"
-#include "judge/replay/audit.hpp"
 #include "net/limits.hpp"
 
 namespace exchange::loadgen {
 
-using namespace judge;  // the records of a run, which the wire judge reads
+using namespace run_audit;  // the records of a run, which the wire judge reads
 
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)

@@ -1,7 +1,7 @@
 #include "client/loadgen/recorder.hpp"
 
-#include "judge/replay/order_digest.hpp"
-#include "judge/replay/order_ids.hpp"
+#include "client/loadgen/audit/order_digest.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
+#include "client/loadgen/audit/history.hpp"
 #include "client/loadgen/reply_check.hpp"
-#include "judge/replay/history.hpp"
 
 namespace exchange::loadgen {
 

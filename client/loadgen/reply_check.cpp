@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "judge/replay/order_ids.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {

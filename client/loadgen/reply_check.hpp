@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "client/connection/results.hpp"
+#include "client/loadgen/audit/deviations.hpp"
 #include "client/loadgen/workload.hpp"
-#include "judge/replay/deviations.hpp"
 
 namespace exchange::loadgen {
 

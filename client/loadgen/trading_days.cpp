@@ -6,8 +6,8 @@
 #include "client/connection/command_line.hpp"
 #include "client/connection/framing.hpp"
 #include "client/connection/results.hpp"
-#include "judge/replay/deviations.hpp"
-#include "judge/replay/order_ids.hpp"
+#include "client/loadgen/audit/deviations.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 #include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "judge/replay/order_ids.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 #include "protocol/request_writer.hpp"
 
 namespace exchange::loadgen {

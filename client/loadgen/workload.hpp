@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "client/loadgen/audit/terms.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/random.hpp"
-#include "judge/replay/terms.hpp"
 
 namespace exchange::loadgen {
 

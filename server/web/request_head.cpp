@@ -9,8 +9,10 @@
 namespace exchange {
 namespace {
 
-constexpr unsigned bad_request = 400, too_large = 413, header_too_large = 431,
-                   not_implemented = 501, version_not_supported = 505;
+struct HttpStatus {
+  static constexpr unsigned bad_request = 400, too_large = 413, header_too_large = 431,
+                            not_implemented = 501, version_not_supported = 505;
+};
 
 struct Refusal {
   unsigned status = 0;  // 0: none
@@ -43,20 +45,21 @@ std::string_view trimmed(std::string_view text) {  // RFC 9110 5.6.3: OWS
 // Of bytes that may still be incomplete: nothing that follows can mend these.
 Refusal check_bytes(std::string_view bytes) {
   if (!bytes.empty() && !is_token_character(bytes[0]))
-    return {bad_request, "the request line does not begin with a method"};
+    return {HttpStatus::bad_request, "the request line does not begin with a method"};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const bool after_cr = i > 0 && bytes[i - 1] == '\r';
     if ((bytes[i] == '\n') != after_cr)  // RFC 9112 2.2
-      return {bad_request, "a line does not end with CR LF, or a CR is not at its end"};
+      return {HttpStatus::bad_request, "a line does not end with CR LF, or a CR is not at its end"};
     if (is_control(bytes[i]) && bytes[i] != '\r' && bytes[i] != '\n' && bytes[i] != '\t')
-      return {bad_request, "a control character in the header"};  // RFC 9110 5.5
+      return {HttpStatus::bad_request, "a control character in the header"};  // RFC 9110 5.5
   }
   return {};
 }
 
 // `version`: 10 or 11.
 Refusal check_request_line(std::string_view line, std::string_view& target, unsigned& version) {
-  constexpr Refusal malformed{bad_request, "the request line is not METHOD TARGET HTTP/1.1"};
+  constexpr Refusal malformed{HttpStatus::bad_request,
+                              "the request line is not METHOD TARGET HTTP/1.1"};
   const std::string_view method = take_until(line, " ");
   target = take_until(line, " ");
   if (!is_token(method) || target.empty() || line.find_first_of(" \t") != line.npos ||
@@ -66,13 +69,13 @@ Refusal check_request_line(std::string_view line, std::string_view& target, unsi
       !is_digit(line[7]))
     return malformed;
   if (line != "HTTP/1.1" && line != "HTTP/1.0")
-    return {version_not_supported, "the server speaks HTTP/1.1"};
+    return {HttpStatus::version_not_supported, "the server speaks HTTP/1.1"};
   version = line.ends_with('1') ? 11 : 10;
   if (target.starts_with('/') || target == "*" || method == "CONNECT") return {};
   const auto absolute = parse_absolute(target);  // RFC 9112 3.2.2
   const auto authority = absolute ? parse_authority(absolute->authority) : std::nullopt;
   if (!authority || authority->host.empty())  // RFC 9110 4.2.1: an empty host is invalid
-    return {bad_request, "the target is neither a path nor the URL of a host"};
+    return {HttpStatus::bad_request, "the target is neither a path nor the URL of a host"};
   return {};
 }
 
@@ -95,46 +98,49 @@ struct Framing {
 
 Refusal check_field(std::string_view line, Framing& framing) {
   if (line.starts_with(' ') || line.starts_with('\t'))  // RFC 9112 5.2
-    return {bad_request, "a field is continued on a second line"};
+    return {HttpStatus::bad_request, "a field is continued on a second line"};
   const std::size_t colon = line.find(':');
   if (colon == line.npos || !is_token(line.substr(0, colon)))  // RFC 9112 5.1: no space before it
-    return {bad_request, "a line of the header is not NAME: VALUE"};
+    return {HttpStatus::bad_request, "a line of the header is not NAME: VALUE"};
   framing.add(line.substr(0, colon), trimmed(line.substr(colon + 1)));
   return {};
 }
 
 // RFC 9112 6.1, 6.3.
 Refusal check_encoding(const Framing& framing, unsigned version) {
-  if (version == 10) return {bad_request, "HTTP/1.0 has no Transfer-Encoding"};
+  if (version == 10) return {HttpStatus::bad_request, "HTTP/1.0 has no Transfer-Encoding"};
   if (framing.length.count > 0)
-    return {bad_request, "the request has both Transfer-Encoding and Content-Length"};
+    return {HttpStatus::bad_request, "the request has both Transfer-Encoding and Content-Length"};
   if (framing.encoding.count > 1)
-    return {bad_request, "the request has two Transfer-Encoding fields"};
+    return {HttpStatus::bad_request, "the request has two Transfer-Encoding fields"};
   const std::string_view all = framing.encoding.value;
   if (boost::iequals(all, "chunked")) return {};
   const std::size_t comma = all.rfind(',');
   const std::string_view others = all.substr(0, comma == all.npos ? 0 : comma);
   if (others.empty() || !boost::iequals(trimmed(all.substr(comma + 1)), "chunked") ||
       boost::icontains(others, "chunked"))
-    return {bad_request, "the last transfer coding is not chunked, or chunked is there twice"};
-  return {not_implemented, "the only transfer coding that the server knows is chunked"};
+    return {HttpStatus::bad_request,
+            "the last transfer coding is not chunked, or chunked is there twice"};
+  return {HttpStatus::not_implemented, "the only transfer coding that the server knows is chunked"};
 }
 
 Refusal check_framing(const Framing& framing, unsigned version) {
   if (framing.host.count > 1)
-    return {bad_request, "the request has two Host fields"};  // RFC 9112 3.2
+    return {HttpStatus::bad_request, "the request has two Host fields"};  // RFC 9112 3.2
   if (framing.host.count == 0 && version == 11)
-    return {bad_request, "the request has no Host field"};
-  if (!parse_authority(framing.host.value)) return {bad_request, "the Host field is invalid"};
+    return {HttpStatus::bad_request, "the request has no Host field"};
+  if (!parse_authority(framing.host.value))
+    return {HttpStatus::bad_request, "the Host field is invalid"};
   if (framing.encoding.count > 0) return check_encoding(framing, version);
-  if (framing.length.count > 1) return {bad_request, "the request has two Content-Length fields"};
+  if (framing.length.count > 1)
+    return {HttpStatus::bad_request, "the request has two Content-Length fields"};
   const std::string_view length = framing.length.value;
   if (framing.length.count > 0 &&
       (length.empty() || !std::all_of(length.begin(), length.end(), is_digit)))
-    return {bad_request, "the Content-Length is not a number"};
+    return {HttpStatus::bad_request, "the Content-Length is not a number"};
   constexpr std::size_t digits_max = 18;  // below 2^63
   if (length.size() - std::min(length.find_first_not_of('0'), length.size()) > digits_max)
-    return {too_large, "the body is too large"};
+    return {HttpStatus::too_large, "the body is too large"};
   return {};
 }
 
@@ -159,7 +165,7 @@ RequestHead check_request_head(std::string_view received, std::size_t bytes_max)
   const std::size_t bytes = head.complete ? end + 4 : received.size();
   Refusal refusal = check_bytes(received.substr(0, std::min(bytes, bytes_max)));
   if (refusal.status == 0 && bytes > bytes_max)
-    refusal = {header_too_large, "the header is too large"};
+    refusal = {HttpStatus::header_too_large, "the header is too large"};
   if (refusal.status == 0 && head.complete)
     refusal = check_lines(received.substr(0, end + 2), head.target);
   head.status = refusal.status;

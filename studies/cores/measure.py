@@ -12,7 +12,7 @@ from statistics import median
 from exchange_server import ExchangeServer, process_cpu_seconds, read_metrics
 from machine import cpu_times, sync_times
 from studies.profile.waits import disk_waits, read_stays
-from studies.report import load
+import load
 
 SETTLE_S = 0.5  # of load, before anything is measured
 # Of the machine's CPU time, by the hypervisor and by other processes; trials with more are discarded.

@@ -1,6 +1,6 @@
 #include "studies/scale-out/audit.hpp"
 
-#include "judge/model/print.hpp"
+#include "model/print.hpp"
 #include "studies/scale-out/world.hpp"
 
 namespace exchange::scale_out {

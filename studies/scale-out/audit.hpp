@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "judge/model/naive_exchange.hpp"
+#include "model/naive_exchange.hpp"
 #include "studies/scale-out/messages.hpp"
 
 namespace exchange::scale_out {

@@ -12,7 +12,7 @@
 #include <map>
 #include <utility>
 
-#include "judge/model/naive_exchange.hpp"
+#include "model/naive_exchange.hpp"
 #include "studies/scale-out/node.hpp"
 
 namespace exchange::scale_out {

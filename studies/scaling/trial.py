@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cells import loadgen_arguments, seconds_loaded
 from machine import cpu_times
-from studies.report.load import Watch, run_session
+from load import Watch, run_session
 from waits import WaitSampler, children, count_waits, pin
 
 GRACE_S = 150  # beyond the time wanted; then a trial counts as hung

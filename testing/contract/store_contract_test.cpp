@@ -7,7 +7,7 @@
 #include <set>
 
 #include "contract/places.hpp"
-#include "judge/model/print.hpp"
+#include "model/print.hpp"
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "support/stores.hpp"

@@ -13,9 +13,9 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
-#include "judge/model/naive_exchange.hpp"
 #include "model/draw.hpp"
 #include "model/market_state.hpp"
+#include "model/naive_exchange.hpp"
 #include "store/memory/memory_store.hpp"
 
 namespace exchange::fuzz {

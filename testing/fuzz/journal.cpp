@@ -13,8 +13,8 @@
 #include "fuzz/fuzz.hpp"
 #include "journal/journal_record.hpp"
 #include "journal/store_errors.hpp"
-#include "judge/model/print.hpp"
 #include "model/draw.hpp"
+#include "model/print.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/sealed_record.hpp"
 

@@ -2,7 +2,7 @@
 // All that some accounts have, and the books of some symbols, in lines to compare.
 
 #include "engine/exchange.hpp"
-#include "judge/model/print.hpp"
+#include "model/print.hpp"
 #include "model/random_commands.hpp"
 
 namespace exchange {

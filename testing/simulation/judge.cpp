@@ -5,8 +5,8 @@
 #include <span>
 
 #include "journal/journal_record.hpp"
-#include "judge/model/naive_exchange.hpp"
-#include "judge/model/print.hpp"
+#include "model/naive_exchange.hpp"
+#include "model/print.hpp"
 #include "protocol/request_writer.hpp"
 #include "simulation/world.hpp"
 

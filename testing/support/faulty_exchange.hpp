@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/model/naive_exchange.hpp"
+#include "model/naive_exchange.hpp"
 
 namespace exchange::testing {
 

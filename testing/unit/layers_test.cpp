@@ -1,5 +1,5 @@
 // The rules of DESIGN.md, "Layers", as a test: reads every #include and every forward declaration
-// under server/, client/, judge/, testing/ and studies/ and names file:line of each that breaks
+// under server/, client/, testing/, studies/ and course/ and names file:line of each that breaks
 // them.
 
 #include <algorithm>
@@ -67,7 +67,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"client/connection",
      {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp"}},
     {"client/loadgen",
-     {"client/loadgen", "client/connection", "judge/replay", "server/protocol",
+     {"client/loadgen", "client/connection", "client/loadgen/audit", "server/protocol",
       "server/net/limits.hpp", "server/base"}},
     {"client/report", {"client/report", "server/base"}},
     {"client/classroom",
@@ -77,20 +77,19 @@ const std::map<std::string, std::set<std::string>> allowed = {
       "server/timetable/timetable.hpp", "server/net/any_stream.hpp", "server/base"}},
     {"client/bots",
      {"client/bots", "client/connection", "server/engine", "server/protocol", "server/base"}},
-    {"judge/audit",
-     {"server/engine", "server/journal", "server/store", "server/base", "judge/audit"}},
-    {"judge/model", {"server/engine", "judge/model"}},
-    {"judge/replay",
-     {"client/connection", "server/engine", "server/protocol", "server/base", "judge/model",
-      "judge/replay"}},
-    {"judge/history",
-     {"client/connection", "server/protocol", "server/journal", "server/store", "server/base",
-      "judge/audit", "judge/model", "judge/history"}},
-    {"judge/conformance",
-     {"client/connection", "client/report", "server/engine", "server/protocol/description.hpp",
-      "server/base", "judge/replay", "judge/conformance"}},
-    {"testing", {"server/*", "client/*", "judge/*", "testing"}},
-    {"studies", {"server/*", "judge/*", "testing", "studies"}},
+    {"server/audit",
+     {"server/engine", "server/journal", "server/store", "server/base", "server/audit"}},
+    {"client/loadgen/audit",
+     {"client/connection", "server/engine", "server/protocol", "server/base",
+      "client/loadgen/audit"}},
+    {"course/conformance",
+     {"client/connection", "client/report", "client/loadgen/audit", "server/engine",
+      "server/protocol/description.hpp", "server/base", "course/conformance"}},
+    {"course/experiments",
+     {"server/engine", "server/journal", "server/base", "course/experiments"}},
+    {"course/tests", {"course/conformance", "client/*", "server/*", "testing"}},
+    {"testing", {"server/*", "client/*", "testing"}},
+    {"studies", {"server/*", "testing", "studies"}},
 };
 
 // The engine is pure (DESIGN.md, "The engine").
@@ -109,6 +108,8 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   const bool fills_limits = path.stem() == "options" || path.stem() == "resource_plan";
   const bool in_top = std::next(part) == path.end();
   if (fills_limits && in_top) return "server/options";
+  if (path.parent_path() == "client/loadgen/audit") return path.parent_path();
+  if (path.parent_path() == "course/conformance/tests") return "course/tests";
   if (path.stem() == "server" && in_top) return "server/main.cpp";
   return top + "/" + part->string();
 }
@@ -158,7 +159,7 @@ std::string code_only(std::string text) {
 class Inspector {
  public:
   explicit Inspector(fs::path root) : root_(std::move(root)) {
-    for (const char* top : {"server", "client", "judge", "testing", "studies"})
+    for (const char* top : {"server", "client", "testing", "studies", "course"})
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
         if (entry.is_regular_file() && is_source(entry.path())) {
           std::stringstream text;
@@ -426,8 +427,8 @@ TEST_CASE("a planted violation is found, with its file and line") {
        ":1: client/connection may not include client/bots/wire.hpp of client/bots"},
       {"client/bots/planted.cpp", "#include \"catch.hpp\"\n",
        ":1: client/bots may not include catch.hpp of testing"},
-      {"testing/planted.cpp", "#include \"studies/experiments/work.hpp\"\n",
-       ":1: testing may not include studies/experiments/work.hpp of studies"},
+      {"testing/planted.cpp", "#include \"course/experiments/work.hpp\"\n",
+       ":1: testing may not include course/experiments/work.hpp of course/experiments"},
   };
   for (const auto& p : planted)
     CHECK(inspector.violations_with(p.file, p.lines) == Lines{p.file + p.found});

@@ -11,8 +11,8 @@ from pathlib import Path
 import tables
 from cells import Cell, fit_cells, held_out_cells
 from measure import quantiles, split, stage_median, thread_usage
-from studies.report.documents import fill, names
-from studies.report.journal import Journal
+from documents import fill, names
+from journal import Journal
 
 RUN = Path(__file__).resolve().parents[1] / "run"
 DOCS = RUN.parents[2] / "docs"

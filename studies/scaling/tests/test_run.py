@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from support import FAKE, HARNESS, environment, run_harness
-from studies.report.documents import can_draw
+from documents import can_draw
 
 CELLS = "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1"
 SMALL = ("--only", CELLS, "--trials", "2")

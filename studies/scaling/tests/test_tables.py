@@ -2,7 +2,7 @@ import unittest
 
 from support import HARNESS, made_head, made_record
 from cells import Settings, choose
-from studies.report.documents import fill
+from documents import fill
 from summary import find, summarise
 from tables import all_tables, blocks, headline, markdown_page, table_a
 from waits import count_waits, parse_samples

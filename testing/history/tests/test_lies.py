@@ -46,7 +46,7 @@ class StaleReads(support.HistoryTest):
 
 
 class EditedHistories(support.HistoryTest):
-    """Other lies; those of the journal itself are in testing/unit/judge/history."""
+    """Other lies; those of the journal itself are in testing/unit/history."""
 
     @classmethod
     def setUpClass(cls):

@@ -6,7 +6,7 @@ import unittest
 
 from tree import ROOT, tracked
 
-FOLDERS = "server|client|judge|testing|studies|tools|docs|db|ops"
+FOLDERS = "server|client|testing|studies|course|docs|db|ops"
 # Made by a command that the page names, or an example.
 NOT_IN_TREE = re.compile(r"/NAME|/what_it_was|\.\.\.|…")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -72,7 +72,7 @@ class Documents(unittest.TestCase):
             r"^- \*\*(\w+)\*\* (?:[^\n]|\n  )*\(must: ", self.pages[ROOT / "docs/protocol.md"], re.M
         )
         self.assertGreater(len(rules), 20)
-        page = self.pages[ROOT / "docs/minimal-server.md"]
+        page = self.pages[ROOT / "course/docs/minimal-server.md"]
         self.assertEqual([], [rule for rule in rules if not re.search(rf"\b{rule}\b", page)])
 
     def test_links_lead_to_files_and_headings(self):
@@ -147,7 +147,9 @@ class Documents(unittest.TestCase):
 
     def test_flags_exist(self):
         sources = text_of("*.cpp", "*.hpp", "*.py", "*.sh", "*.yml", "*CMakeLists.txt")
-        programs = [path for path in tracked("testing/*", "studies/*") if "." not in path.name]
+        programs = [
+            path for path in tracked("testing/*", "studies/*", "course/*") if "." not in path.name
+        ]
         scripts = [path.read_bytes() for path in programs]
         sources += b"".join(each for each in scripts if each.startswith(b"#!")).decode()
         self.check(FLAG.findall, lambda page, flag: flag in FOREIGN_FLAGS or flag in sources)

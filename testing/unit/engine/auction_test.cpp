@@ -1,6 +1,6 @@
 // Auctions of the engine (docs/protocol.md, A1 to A8): thousands of random books against the
 // auction in its plainest form, then each rule.
-#include "judge/model/auction.hpp"
+#include "client/loadgen/audit/auction.hpp"
 
 #include <map>
 #include <random>

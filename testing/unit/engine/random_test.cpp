@@ -4,8 +4,8 @@
 #include <set>
 
 #include "engine/look_ahead.hpp"
-#include "judge/model/naive_exchange.hpp"
 #include "model/market_state.hpp"
+#include "model/naive_exchange.hpp"
 #include "model/tables.hpp"
 #include "support.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
-#include "judge/model/print.hpp"
 #include "model/market_state.hpp"
+#include "model/print.hpp"
 #include "model/tables.hpp"
 
 namespace Catch {

@@ -12,7 +12,7 @@ from tree import ROOT, tracked
 
 BUILDERS = "apt-get apt-cache cmake ninja make ctest dpkg-query dpkg sudo docker g++".split()
 # Not run by people: entry points of a package, of a container, of a cluster and of course platforms, and a stand-in.
-CALLED = re.compile(r"^\.ci/|^ops/|^tools/grade/platforms/|/entrypoint$|package/proof$|/tests/")
+CALLED = re.compile(r"^\.ci/|^ops/|^course/grader/platforms/|/entrypoint$|package/proof$|/tests/")
 FIRST_STEP = "install-dependencies.sh"
 
 
@@ -78,7 +78,7 @@ class Scripts(unittest.TestCase):
         for words in [(name, "--help") for name in names] + [
             ("grade.sh", "--server", "x {port}", "--list"),
             ("studies/scaling/run", "--quick", "--list"),
-            ("studies/experiments/run", "--list"),
+            ("course/experiments/run", "--list"),
         ]:
             done = self.run_it(ROOT / words[0], *words[1:], cwd=self.folder, env=environment)
             self.assertEqual(0, done.returncode, f"{words}: {done.stdout}{done.stderr}")

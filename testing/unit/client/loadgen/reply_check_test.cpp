@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 #include "client/loadgen/id_set.hpp"
-#include "judge/replay/order_ids.hpp"
 
 using namespace exchange::loadgen;
 

@@ -9,8 +9,8 @@
 
 #include "catch.hpp"
 #include "client/connection/framing.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 #include "engine/exchange.hpp"
-#include "judge/replay/order_ids.hpp"
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
 

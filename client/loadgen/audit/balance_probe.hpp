@@ -1,0 +1,61 @@
+#pragma once
+// What every account must have by its orders and executions, and whether it does. The protocol
+// shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
+// more is refused. With AuditPrecision::cent an order of a cent less must open, one of a cent more
+// must be refused, and amounts are whole: no server has to compute with more than two decimals.
+// Buys are of a symbol that no account sells, sells at the highest price there is: all of them
+// rest, and are canceled again. Costs two requests for each account.
+
+#include <map>
+
+#include "client/loadgen/audit/audit.hpp"
+#include "client/loadgen/audit/evidence.hpp"
+
+namespace exchange::run_audit {
+
+// Free, and reserved for open orders.
+struct Holdings {
+  Cash cash, cash_reserved;
+  struct Position {
+    Shares free, reserved;
+  };
+  std::map<std::uint16_t, Position> positions;
+};
+
+class BalanceProbe {
+ public:
+  BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
+               Findings& findings, Deviations& deviations);
+  // That cash and shares are as many as were created. Asks nothing.
+  void check_conservation();
+  void run();
+  // After run(): the refusal of a probe for a rule of the operator, which says nothing of what the
+  // account has; empty where there was none.
+  const std::string& not_probed() const { return not_probed_; }
+
+ private:
+  struct Probe {
+    std::string order;  // the element
+    bool must_open;
+    std::string claim;  // what the account has
+  };
+  std::vector<Holdings> expected_holdings() const;
+  void probe(const AuditAccount& account, const Holdings& holdings);
+  void add_cash_probes(Cash free);
+  void add_cent_probes(Cash free);
+  void add_share_probes(const std::string& symbol, Shares free);
+  void add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units,
+           bool must_open);
+  void cancel(const AuditAccount& account, const std::vector<std::string>& ids);
+
+  const AuditInput& input_;
+  const Evidence& evidence_;
+  const Ask& ask_;
+  Findings& findings_;
+  Deviations& deviations_;
+  const std::vector<Holdings> holdings_;
+  std::vector<Probe> probes_;  // of one account
+  std::string claim_, not_probed_;
+};
+
+}  // namespace exchange::run_audit

@@ -1,0 +1,214 @@
+#pragma once
+// What the parts of the audit share: all that the server reported of the orders of a run, and the
+// findings.
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/loadgen/audit/history.hpp"
+#include "client/loadgen/audit/order_digest.hpp"
+
+namespace exchange::run_audit {
+
+// An execution as one of its two orders reports it. Orders are of whole shares and cents, so these
+// are too.
+struct Fill {
+  std::int32_t shares, price_cents;
+  std::uint32_t time;
+  auto operator<=>(const Fill&) const = default;
+};
+
+inline Price price_of(std::int32_t cents) {
+  return Price::from_units(std::int64_t(cents) * 1'000'000);
+}
+inline std::string text_of(const Fill& fill) {
+  return std::to_string(fill.shares) + " at " + to_string(price_of(fill.price_cents));
+}
+inline Execution execution_of(const Fill& fill) {
+  return {Shares::whole(fill.shares), price_of(fill.price_cents), {fill.time * 1'000'000LL}};
+}
+
+// How an order stands after the run.
+struct FinalState {
+  std::size_t first_fill = 0;
+  std::uint32_t fills = 0;
+  std::uint32_t canceled_time = 0;
+  std::int32_t open = 0, canceled = 0, executed = 0;
+  bool known = false;  // the server returned it, and it could be read
+};
+
+constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::min();
+
+struct Evidence {
+  std::vector<OrderRecord> orders;               // by id
+  std::vector<std::string> id_texts;             // where ids are ranks: those of the server
+  std::vector<FinalState> states;                // of orders[i] at i, as the next two
+  std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
+  std::vector<Observation> observations;         // an order's by the number of executions in them
+  std::vector<Fill> fills;
+  std::vector<std::uint32_t> first_replace;  // as first_observation
+  std::vector<ReplaceRecord> replaces;       // an order's as they happened
+  std::vector<CancelAllRecord> cancels_of_all;
+  std::vector<TradingRecord> trading;  // with a place
+  std::set<std::uint16_t> auctioned;   // symbols that were in an auction
+  // Of orders that such a cancel canceled: its number there.
+  std::map<std::uint32_t, std::uint32_t> canceled_with;
+  // orders that were canceled when the other came, which prevents self-trades: itself or a resting
+  // one (E14, E15); by the replay
+  std::map<std::uint32_t, std::uint32_t> canceled_by;
+  // by order: it was open at this time, or later; by the replay
+  std::vector<std::int64_t> open_after_ns;
+  std::function<std::string(unsigned)> symbol_name;
+  std::function<std::string(std::uint32_t)> account_name;  // its id
+
+  // As the server has it.
+  std::string text_of_id(std::uint64_t id) const {
+    return id_texts.empty() ? std::to_string(id) : id == 0 ? "" : id_texts.at(id - 1);
+  }
+  std::span<const Fill> fills_of(std::size_t order) const {
+    return std::span(fills).subspan(states[order].first_fill, states[order].fills);
+  }
+  std::span<const Observation> observations_of(std::size_t order) const {
+    return std::span(observations)
+        .subspan(first_observation[order], first_observation[order + 1] - first_observation[order]);
+  }
+  std::span<const ReplaceRecord> replaces_of(std::size_t order) const {
+    return std::span(replaces).subspan(first_replace[order],
+                                       first_replace[order + 1] - first_replace[order]);
+  }
+  // An auction collects market orders.
+  bool never_rests(std::size_t order) const {
+    const OrderRecord& record = orders[order];
+    return run_audit::never_rests(record.terms) &&
+           !(record.terms == Terms::market && auctioned.contains(record.symbol));
+  }
+  // As ordered, or as replaced last; shares without their sign.
+  std::int32_t shares_of(std::size_t order) const {
+    const auto own = replaces_of(order);
+    return std::abs(own.empty() ? orders[order].amount : own.back().amount);
+  }
+  std::int32_t limit_cents_of(std::size_t order) const {
+    const auto own = replaces_of(order);
+    return own.empty() ? orders[order].limit_cents : own.back().limit_cents;
+  }
+  // The worst of the limits that it ever had.
+  std::int32_t worst_limit_cents_of(std::size_t order) const {
+    const bool buy = orders[order].amount > 0;
+    std::int32_t worst = orders[order].limit_cents;
+    for (const ReplaceRecord& replace : replaces_of(order))
+      worst = buy ? std::max(worst, replace.limit_cents) : std::min(worst, replace.limit_cents);
+    return worst;
+  }
+  // Among orders of one price the one with the lowest place comes first (E29). Where it stands, or
+  // stood last.
+  Place last_place_of(std::size_t order) const {
+    Place place{orders[order].id};
+    std::int32_t shares = std::abs(orders[order].amount), limit_cents = orders[order].limit_cents;
+    for (const ReplaceRecord& replace : replaces_of(order)) {
+      if (!keeps_place(replace, shares, limit_cents)) place = replace.place;
+      shares = std::abs(replace.amount);
+      limit_cents = replace.limit_cents;
+    }
+    return place;
+  }
+  // Whether an order that had `shares` before keeps its place; some may have executed (E29).
+  static bool keeps_place(const ReplaceRecord& replace, std::int32_t shares,
+                          std::int32_t limit_cents) {
+    return replace.limit_cents == limit_cents && std::abs(replace.amount) <= shares;
+  }
+  // Whether a cancel of all may leave an order to the next one, since it canceled and listed as
+  // much as one does, all of it older (E18).
+  bool left_to_the_next(std::uint32_t order, const CancelAllRecord& cancel) const {
+    constexpr std::size_t orders_max = 1'000, executions_max = 100'000;
+    if (cancel.canceled.size() < orders_max && cancel.executions < executions_max) return false;
+    const std::uint32_t youngest = find(cancel.canceled.back());
+    if (youngest == orders.size()) return true;
+    const Place place = last_place_of(order), last = last_place_of(youngest);
+    return !place.known() || !last.known() || place > last;
+  }
+  // The index of the order of that id; the number of all orders where there is none.
+  std::uint32_t find(std::uint64_t id) const {
+    const auto at = std::lower_bound(
+        orders.begin(), orders.end(), id,
+        [](const OrderRecord& order, std::uint64_t wanted) { return order.id < wanted; });
+    return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
+                                                            : orders.end() - orders.begin());
+  }
+  // The reply that canceled it; null where there was none.
+  const Observation* cancel_of(std::size_t order) const {
+    for (const Observation& observation : observations_of(order))
+      if (observation.kind == Observation::Kind::canceled) return &observation;
+    return nullptr;
+  }
+  // "A cancel of all orders of account 3", or "…, symbol SYM1,".
+  std::string name(const CancelAllRecord& cancel) const {
+    return "A cancel of all orders of account " + account_name(cancel.account) +
+           (cancel.symbol == 0 ? "" : ", symbol " + symbol_name(cancel.symbol) + ",");
+  }
+  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"; "…, replaced by 40 at 101)" after `replaced`
+  // replaces, or all.
+  std::string name(std::size_t order,
+                   std::size_t replaced = std::numeric_limits<std::size_t>::max()) const {
+    const OrderRecord& record = orders[order];
+    const auto [attribute, value] = attribute_of(record.terms);
+    std::string text =
+        "order " + text_of_id(record.id) + (record.amount > 0 ? " (buy " : " (sell ") +
+        std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol);
+    if (record.terms != Terms::market) text += " at " + to_string(price_of(record.limit_cents));
+    if (!attribute.empty()) text += ", " + std::string(attribute) + " " + std::string(value);
+    const auto own = replaces_of(order);
+    if (replaced = std::min(replaced, own.size()); replaced > 0)
+      text += ", replaced by " + std::to_string(std::abs(own[replaced - 1].amount)) + " at " +
+              to_string(price_of(own[replaced - 1].limit_cents));
+    return text + ")";
+  }
+};
+
+enum class Check : std::uint8_t {
+  states,
+  replies,
+  pairing,
+  executions,
+  time,
+  conservation,
+  balances
+};
+inline constexpr std::size_t checks = 7;
+
+// Sentences for people: of each check the first few, and how many more there were.
+class Findings {
+ public:
+  void add(Check check, std::string sentence) {
+    Found& found = found_[std::size_t(check)];
+    if (++found.count <= sentences_max) found.sentences.push_back(std::move(sentence));
+  }
+  std::uint64_t count(Check check) const { return found_[std::size_t(check)].count; }
+  // All, in the order of the checks.
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> all;
+    for (const Found& found : found_) {
+      all.insert(all.end(), found.sentences.begin(), found.sentences.end());
+      if (found.count > sentences_max)
+        all.back() += " (And " + std::to_string(found.count - sentences_max) + " more like these.)";
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::uint64_t sentences_max = 3;  // of one check
+  struct Found {
+    std::vector<std::string> sentences;
+    std::uint64_t count = 0;
+  };
+  std::array<Found, checks> found_;
+};
+
+}  // namespace exchange::run_audit

@@ -1,0 +1,42 @@
+#pragma once
+// Checks the replies of the run against the final states: what each reported can have been, a
+// cancel was final, and a cancel of all left out no order that was certainly open.
+
+#include <set>
+#include <string_view>
+
+#include "client/loadgen/audit/evidence.hpp"
+
+namespace exchange::run_audit {
+
+class ReplyChecks {
+ public:
+  // `evidence` has the orders and their final states. `all_known`: no request went without a reply.
+  ReplyChecks(Evidence& evidence, Findings& findings, bool all_known)
+      : evidence_(evidence), findings_(findings), all_known_(all_known) {}
+  // Moves `observations` of orders that are known into the evidence, by order.
+  void sort(std::vector<Observation> observations);
+  // After the replay: `not_replayed` are the symbols of whose executions the order is not known.
+  void run(const std::set<std::uint16_t>& not_replayed);
+
+ private:
+  void check_observation(const Observation& observation, std::uint32_t order);
+  std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
+  bool could_have(std::int32_t shares, const Observation& observation, std::uint32_t order) const;
+  bool executions_fit(const OrderDigest& then, std::uint32_t order) const;
+  void check_cancels(std::uint32_t order);
+  void check_cancel(std::uint32_t order, std::int64_t sent_ns, std::int64_t answered_ns);
+  void check_replaces(std::uint32_t order);
+  void check_list(const CancelAllRecord& cancel);
+  void check_complete();
+  std::int64_t open_after_ns(std::uint32_t order) const;
+  bool explained(std::uint32_t order) const;
+
+  Evidence& evidence_;
+  Findings& findings_;
+  const bool all_known_;
+  std::set<std::uint16_t> not_replayed_;
+  std::set<std::uint32_t> prevents_self_trades_;  // accounts with an order that does
+};
+
+}  // namespace exchange::run_audit

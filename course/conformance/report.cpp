@@ -1,0 +1,321 @@
+#include "course/conformance/report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+#include "client/report/html_page.hpp"
+
+namespace exchange::conformance {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t line_bytes_max = 100, form_bytes_max = 300, causes_shown = 8,
+                      exchanges_shown = 3, exchange_bytes_max = 300;
+
+std::string to_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string one_decimal(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", number);
+  return text;
+}
+
+// What a server sent, for a terminal and for XML: UTF-8, without control characters and without
+// what XML forbids.
+std::string printable(const std::string& text) {
+  const std::string valid = Json::parse(to_text(text)).get<std::string>();
+  std::string out;
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const std::string_view rest = std::string_view(valid).substr(i);
+    const bool c1_control = rest.starts_with('\xC2') && rest[1] < '\xA0',
+               no_character = rest.starts_with("\uFFFE") || rest.starts_with("\uFFFF"),
+               control = std::iscntrl(static_cast<unsigned char>(valid[i])) != 0;
+    if (!c1_control && !no_character && (!control || valid[i] == '\n' || valid[i] == '\t')) {
+      out += valid[i];
+      continue;
+    }
+    out += '?';
+    i += c1_control ? 1 : no_character ? 2 : 0;
+  }
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string out = by;
+  for (const char c : printable(text)) {
+    out += c;
+    if (c == '\n') out += by;
+  }
+  return out;
+}
+
+std::string style_sentence(const Style& style) {
+  return std::string("Replies come ") + (style.length_lines ? "after a length line" : "bare") +
+         (style.per_request ? ", and the server closes after each"
+                            : ", any number on one connection") +
+         (style.wants_newline ? "; requests must end with a newline" : "") +
+         (style.wants_end ? "; requests must be followed by the end of the stream" : "") + ".";
+}
+
+std::size_t count(const ConformanceReport& report, Level level, RuleOutcome outcome) {
+  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
+    return r.rule.level == level && r.outcome == outcome && r.rule.untested.empty();
+  }));
+}
+std::size_t count(const ConformanceReport& report, Level level) {
+  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
+    return r.rule.level == level && r.rule.untested.empty();
+  }));
+}
+
+std::string summary(const ConformanceReport& report) {
+  std::string text = "Score " + one_decimal(report.score()) + " of 100, " +
+                     std::to_string(report.points()) + " of " +
+                     std::to_string(report.points_max()) + " points. Kept";
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    text += std::string(level == Level::must ? ": " : ", ") +
+            std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
+            std::to_string(count(report, level)) + " " + name_of(level);
+  return text;
+}
+
+// The last exchanges, at most this number, each cut to `bytes`.
+std::string conversation_of(const RuleResult& result, std::size_t exchanges = 100,
+                            std::size_t bytes = 100'000) {
+  std::string text;
+  const std::size_t all = result.conversation.size();
+  for (std::size_t i = all - std::min(all, exchanges); i < all; ++i) {
+    const auto& [sent, got] = result.conversation[i];
+    text += indented(shortened(sent, bytes), "sent  ") + "\n" +
+            indented(got.empty() ? "(nothing)" : shortened(got, bytes), "got   ") + "\n";
+  }
+  return text;
+}
+
+// "M1 M7", each by its number.
+std::string numbers_of(const std::vector<const RuleResult*>& rules) {
+  std::string text;
+  for (const RuleResult* const one : rules) text += (text.empty() ? "" : " ") + one->rule.number;
+  return text;
+}
+
+std::string on_one_line(const std::string& text, std::size_t bytes_max = line_bytes_max) {
+  std::string line = printable(text);
+  std::ranges::replace(line, '\n', ' ');
+  return shortened(line, bytes_max);
+}
+
+// What to mend first, the most points first.
+std::string causes_text(const ConformanceReport& report) {
+  const std::vector<Cause> causes = report.causes();
+  if (causes.empty()) return {};
+  std::string text = "\nMend first (points that it gives, rule, level):\n";
+  for (std::size_t i = 0; i < std::min(causes.size(), causes_shown); ++i) {
+    const RuleResult& result = *causes[i].rule;
+    char line[64];
+    std::snprintf(line, sizeof line, "%5s  %-4s %-6s ",
+                  ("+" + std::to_string(causes[i].points)).c_str(), result.rule.number.c_str(),
+                  name_of(result.rule.level));
+    text += line + on_one_line(result.rule.sentence) + "\n";
+    text += std::string(19, ' ') + on_one_line(result.why) + "\n";
+    if (!causes[i].blocks.empty())
+      text += std::string(19, ' ') +
+              on_one_line("cannot be tested before: " + numbers_of(causes[i].blocks)) + "\n";
+  }
+  if (causes.size() > causes_shown)
+    text += "  and " + std::to_string(causes.size() - causes_shown) + " more, below\n";
+  return text;
+}
+
+// Of rules that lost their points, or would have.
+std::vector<const RuleResult*> lost(const ConformanceReport& report, Level level) {
+  std::vector<const RuleResult*> rules;
+  for (const RuleOutcome outcome : {RuleOutcome::broken, RuleOutcome::blocked})
+    for (const RuleResult& result : report.rules)
+      if (result.rule.level == level && result.outcome == outcome) rules.push_back(&result);
+  return rules;
+}
+
+std::string in_full(const RuleResult& result) {
+  const bool blocked = result.outcome == RuleOutcome::blocked;
+  std::string text = "\n" + result.rule.number + " (" + name_of(result.rule.level) + ") is " +
+                     name_of(result.outcome) +
+                     (result.blocked_by.empty() ? "" : " by " + result.blocked_by) + ": " +
+                     printable(result.rule.sentence) + "\n  case: " + result.case_name + "\n  " +
+                     printable(result.why) + "\n";
+  if (!blocked)
+    text += indented(conversation_of(result, exchanges_shown, exchange_bytes_max), "    ") + "\n";
+  return text;
+}
+
+std::string table_of(const ConformanceReport& report) {
+  std::string text = "\nrule  level   result     sentence\n";
+  for (const RuleResult& result : report.rules) {
+    if (!result.rule.untested.empty()) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "%-5s %-7s %-10s ", result.rule.number.c_str(),
+                  name_of(result.rule.level), name_of(result.outcome));
+    text += line + shortened(result.rule.sentence, line_bytes_max) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(const ConformanceReport& report, Level shown) {
+  const std::string score = summary(report) + " (seed " + std::to_string(report.seed) + ", " +
+                            one_decimal(report.seconds) + " s).\n";
+  std::string text = score + style_sentence(report.style) + "\n";
+  if (!report.stopped.empty()) text += "Ended early: " + printable(report.stopped) + "\n";
+  for (const std::string& error : report.test_errors)
+    text += "Error of this test, not of the server: " + on_one_line(error, form_bytes_max) + "\n";
+  for (const std::string& form : report.form)
+    text += "Differs in form alone: " + on_one_line(form, form_bytes_max) + "\n";
+  text += causes_text(report);
+  if (const auto ours = lost(report, Level::ours); !ours.empty() && shown != Level::ours)
+    text += "\nNot shared with this exchange, without loss of points (--level ours shows them): " +
+            numbers_of(ours) + "\n";
+  if (shown == Level::ours) text += table_of(report);
+  std::string rules;
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    if (level <= shown)
+      for (const RuleResult* const result : lost(report, level)) rules += in_full(*result);
+  if (!report.all_kept())
+    rules +=
+        "\nThe rules are in docs/protocol.md; course/docs/minimal-server.md is the short way to those "
+        "of the level must.\n";
+  if (!rules.empty()) text += rules + score;
+  return text;
+}
+
+std::string to_json(const ConformanceReport& report) {
+  Json json{{"program", std::string("conformance ") + version()},
+            {"server", report.server},
+            {"seed", report.seed},
+            {"seconds", report.seconds},
+            {"style",
+             {{"framing", report.style.length_lines ? "length" : "bare"},
+              {"connection", report.style.per_request ? "per-request" : "persistent"},
+              {"trailing_newline", report.style.wants_newline},
+              {"end_of_stream", report.style.wants_end}}},
+            {"stopped", report.stopped},
+            {"restarts", report.restarts},
+            {"points", report.points()},
+            {"points_max", report.points_max()},
+            {"score", report.score()},
+            {"causes", Json::array()},
+            {"rules", Json::array()},
+            {"form", report.form},
+            {"test_errors", report.test_errors}};
+  for (const Cause& cause : report.causes()) {
+    Json blocks = Json::array();
+    for (const RuleResult* const blocked : cause.blocks) blocks.push_back(blocked->rule.number);
+    json["causes"].push_back(
+        {{"rule", cause.rule->rule.number}, {"points", cause.points}, {"blocks", blocks}});
+  }
+  for (const RuleResult& result : report.rules) {
+    Json rule{{"rule", result.rule.number},
+              {"level", name_of(result.rule.level)},
+              {"sentence", result.rule.sentence},
+              {"result", name_of(result.outcome)},
+              {"cases", result.cases},
+              {"case", result.case_name},
+              {"why", result.why},
+              {"blocked_by", result.blocked_by},
+              {"conversation", Json::array()}};
+    for (const Exchanged& one : result.conversation)
+      rule["conversation"].push_back({{"sent", one.sent}, {"got", one.got}});
+    json["rules"].push_back(std::move(rule));
+  }
+  return to_text(json, 1) + "\n";
+}
+
+std::string html_of(const ConformanceReport& report) {
+  const auto colored = [](RuleOutcome outcome) -> Json {
+    const char* const kind = outcome == RuleOutcome::kept     ? "good"
+                             : outcome == RuleOutcome::broken ? "bad"
+                                                              : "strong";
+    return {{"text", name_of(outcome)}, {"kind", kind}};
+  };
+  Json rows = Json::array(), lost_rules = Json::array(), untested = Json::array(),
+       ours = Json::array(), causes = Json::array();
+  for (const RuleResult& result : report.rules)
+    if (result.rule.untested.empty())
+      rows.push_back({result.rule.number, name_of(result.rule.level), colored(result.outcome),
+                      result.rule.sentence});
+    else
+      untested.push_back({result.rule.number, result.rule.sentence, result.why});
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    for (const RuleResult* const result : lost(report, level))
+      (level == Level::ours ? ours : lost_rules)
+          .push_back(
+              {{"type", "details"},
+               {"title", result->rule.number + " (" + name_of(level) + "), " +
+                             name_of(result->outcome) +
+                             (result->blocked_by.empty() ? "" : " by " + result->blocked_by) +
+                             ": " + result->case_name},
+               {"blocks",
+                {{{"type", "text"}, {"text", result->rule.sentence}},
+                 {{"type", "text"}, {"text", {{"text", result->why}, {"kind", "bad"}}}},
+                 {{"type", "pre"}, {"text", conversation_of(*result)}}}}});
+  if (!ours.empty())
+    lost_rules.push_back({{"type", "details"},
+                          {"title", "Rules of this exchange alone, without loss of points (" +
+                                        std::to_string(ours.size()) + ")"},
+                          {"blocks", ours}});
+  for (const Cause& cause : report.causes())
+    causes.push_back({cause.points, cause.rule->rule.number, name_of(cause.rule->rule.level),
+                      cause.rule->why, numbers_of(cause.blocks)});
+  Json notices = Json::array();
+  notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});
+  if (!report.stopped.empty())
+    notices.push_back({{"kind", "bad"}, {"text", "Ended early: " + report.stopped}});
+  for (const std::string& error : report.test_errors)
+    notices.push_back(
+        {{"kind", "bad"}, {"text", "Error of this test, not of the server: " + error}});
+  for (const std::string& form : report.form)
+    notices.push_back({{"kind", "warn"}, {"text", "Differs in form alone: " + form}});
+  const Json columns{
+      {{"name", "rule"}}, {{"name", "level"}}, {{"name", "result"}}, {{"name", "sentence"}}};
+  const Json nothing{{"type", "text"}, {"text", "No broken rule costs points."}},
+      table_of_causes{{"type", "table"},
+                      {"wide", true},
+                      {"columns",
+                       {{{"name", "points"}, {"number", true}},
+                        {{"name", "rule"}},
+                        {{"name", "level"}},
+                        {{"name", "why"}},
+                        {{"name", "cannot be tested before"}}}},
+                      {"rows", causes}};
+  const Json model{
+      {"title", "Conformance of " + report.server},
+      {"about", style_sentence(report.style) + " Seed " + std::to_string(report.seed) + ", " +
+                    one_decimal(report.seconds) + " s, conformance " + version() + "."},
+      {"notices", notices},
+      {"sections",
+       {{{"id", "causes"},
+         {"title", "What to mend first"},
+         {"blocks", Json::array({causes.empty() ? nothing : table_of_causes})}},
+        {{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", lost_rules}},
+        {{"id", "rules"},
+         {"title", "Rules"},
+         {"blocks", {{{"type", "table"}, {"columns", columns}, {"rows", rows}}}}},
+        {{"id", "untested"},
+         {"title", "Rules without a test"},
+         {"blocks",
+          {{{"type", "table"},
+            {"wide", true},
+            {"title", "and why"},
+            {"columns", {{{"name", "rule"}}, {{"name", "sentence"}}, {{"name", "why"}}}},
+            {"rows", untested}}}}}}}};
+  return html_page(to_text(model));
+}
+
+}  // namespace exchange::conformance

@@ -1,0 +1,295 @@
+// 5. Condition variables: signal and continue, or hand the monitor over?
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "course/experiments/lab.hpp"
+#include "course/experiments/monitor.hpp"
+
+namespace exchange::experiments {
+namespace {
+
+// How threads waited. Changed inside only.
+struct Tally {
+  long woken = 0;
+  long futile = 0;        // woken, and the condition did not hold (any more)
+  long out_of_order = 0;  // woken before a thread that had waited longer
+};
+
+// A condition variable or a HoareMonitor::Condition, and in which order it wakes.
+template <class Condition>
+struct WaitQueue {
+  Condition condition;
+  long tickets = 0, served = 0;
+
+  template <class Ready, class... Lock>
+  void wait(Tally& tally, Ready ready, Lock&... lock) {
+    const long mine = tickets++;
+    condition.wait(lock...);
+    ++tally.woken;
+    if (!ready()) ++tally.futile;
+    if (mine != served++) ++tally.out_of_order;
+  }
+};
+
+// A buffer of a few places between producers and consumers; get() says nothing once all has been
+// taken.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual void put(long item) = 0;
+  virtual std::optional<long> get() = 0;
+  Tally tally;  // when all threads are done
+
+ protected:
+  Buffer(std::size_t places, long total) : places_(places), total_(total) {}
+  bool full() const { return items_.size() == places_; }
+  bool empty() const { return items_.empty(); }
+  bool done() const { return taken_ == total_; }
+  long pop() {
+    const long item = items_.front();
+    items_.pop_front();
+    ++taken_;
+    return item;
+  }
+
+  const std::size_t places_;
+  const long total_;
+  std::deque<long> items_;
+  long taken_ = 0;
+};
+
+// std::condition_variable: a woken thread has to queue for the mutex, and to look again.
+class SignalAndContinue final : public Buffer {
+ public:
+  SignalAndContinue(std::size_t places, long total, bool one_for_all)
+      : Buffer(places, total), one_for_all_(one_for_all) {}
+
+  void put(long item) override {
+    {
+      std::unique_lock lock(mutex_);
+      wait(lock, producers_, [this] { return !full(); });
+      items_.push_back(item);
+    }
+    wake(consumers_);
+  }
+  std::optional<long> get() override {
+    std::unique_lock lock(mutex_);
+    wait(lock, consumers_, [this] { return !empty() || done(); });
+    if (done()) return {};
+    const long item = pop();
+    const bool last = done();
+    lock.unlock();
+    if (last)
+      consumers_.condition.notify_all();
+    else
+      wake(producers_);
+    return item;
+  }
+
+ private:
+  using Queue = WaitQueue<std::condition_variable>;
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, Queue& queue, Ready ready) {
+    while (!ready()) queue.wait(tally, ready, lock);
+  }
+  void wake(Queue& queue) {
+    if (one_for_all_)
+      both_.condition.notify_all();
+    else
+      queue.condition.notify_one();
+  }
+
+  const bool one_for_all_;  // one condition for all, and all are woken
+  std::mutex mutex_;
+  Queue both_, not_full_, not_empty_;
+  Queue& producers_ = one_for_all_ ? both_ : not_full_;
+  Queue& consumers_ = one_for_all_ ? both_ : not_empty_;
+};
+
+// HoareMonitor: a woken thread finds what it waited for: `if` suffices where the other needs
+// `while`.
+class HandOff final : public Buffer {
+ public:
+  HandOff(std::size_t places, long total, bool elements)
+      : Buffer(places, total), elements_(elements) {}
+
+  void put(long item) override {
+    monitor_.enter();
+    if (full()) not_full_.wait(tally, [this] { return !full(); });
+    items_.push_back(item);
+    signal_and_leave(not_empty_);
+  }
+  std::optional<long> get() override {
+    monitor_.enter();
+    if (empty() && !done()) not_empty_.wait(tally, [this] { return !empty() || done(); });
+    if (done()) {
+      signal_and_leave(not_empty_);  // so that all end
+      return {};
+    }
+    const long item = pop();
+    signal_and_leave(done() ? not_empty_ : not_full_);
+    return item;
+  }
+
+ private:
+  using Queue = WaitQueue<HoareMonitor::Condition>;
+  void signal_and_leave(Queue& queue) {
+    if (elements_) return queue.condition.signal_and_leave();
+    queue.condition.signal();
+    monitor_.leave();
+  }
+
+  const bool elements_;  // the signaller does not come back
+  HoareMonitor monitor_;
+  Queue not_full_{HoareMonitor::Condition(monitor_)}, not_empty_{HoareMonitor::Condition(monitor_)};
+};
+
+struct Variant {
+  const char *name, *label;
+  std::unique_ptr<Buffer> (*make)(std::size_t places, long total);
+  bool hands_over;
+};
+template <class Kind, bool option>
+std::unique_ptr<Buffer> make(std::size_t places, long total) {
+  return std::make_unique<Kind>(places, total, option);
+}
+const Variant variants[] = {
+    {"one", "signal and continue, notify_one", make<SignalAndContinue, false>, false},
+    {"all", "signal and continue, notify_all", make<SignalAndContinue, true>, false},
+    {"hoare", "hand-off, signaller comes back", make<HandOff, false>, true},
+    {"leave", "hand-off, signaller leaves", make<HandOff, true>, true},
+};
+
+constexpr std::size_t places_of_buffer[] = {1, 16};
+struct Sizes {
+  std::vector<unsigned> pairs;  // so many producers and as many consumers
+  long items;
+};
+Sizes sizes(const Settings& settings) {
+  if (settings.quick) return {{1, 16}, 1'600};
+  return {{1, 4, 16}, 16'000};
+}
+
+double run(const Variant& variant, std::size_t places, unsigned pairs, long items,
+           Counters& counters) {
+  const std::unique_ptr<Buffer> buffer = variant.make(places, items);
+  const long share = items / long(pairs);
+  std::vector<std::vector<long>> taken(pairs);
+  std::vector<Histogram> waits_ns(pairs);
+  const Run ran = run_threads(2 * pairs, [&](unsigned thread) {
+    if (thread < pairs) {
+      for (long i = 0; i < share; ++i) buffer->put(long(thread) * share + i);
+      return;
+    }
+    const unsigned consumer = thread - pairs;
+    taken[consumer].reserve(std::size_t(items));
+    while (true) {
+      const double begin_s = now_s();
+      const std::optional<long> item = buffer->get();
+      if (!item) return;
+      waits_ns[consumer].record(std::uint64_t((now_s() - begin_s) * 1e9));
+      taken[consumer].push_back(*item);
+    }
+  });
+
+  Histogram waits;
+  for (const Histogram& one : waits_ns) waits.merge(one);
+  std::vector<long> all;
+  std::size_t most = 0;
+  long overtaken = 0;  // items of one producer that one consumer got in another order
+  for (const std::vector<long>& one : taken) {
+    all.insert(all.end(), one.begin(), one.end());
+    most = std::max(most, one.size());
+    std::vector<long> latest(pairs, -1);
+    for (const long item : one) {
+      long& before_it = latest[std::size_t(item / share)];
+      if (item < before_it) ++overtaken;
+      before_it = item;
+    }
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<long> expected(std::size_t(items), 0);
+  std::iota(expected.begin(), expected.end(), 0);
+  counters["wrong"] = double(overtaken) + (all == expected ? 0 : 1);
+  counters["most"] = double(most) * pairs / double(items);
+  const auto per_item = [&](const char* what, double value) {
+    counters[what] = value / double(items);
+  };
+  per_item("item", ran.seconds);
+  per_item("cpu", ran.used.cpu_s());
+  per_item("switches", ran.used.switches);
+  per_item("woken", double(buffer->tally.woken));
+  per_item("futile", double(buffer->tally.futile));
+  per_item("out_of_order", double(buffer->tally.out_of_order));
+  set_quantiles(counters, waits);
+  return ran.seconds;
+}
+
+std::string cell(const Variant& variant, std::size_t places, unsigned pairs) {
+  return name_of("condition", variant.name, places, pairs);
+}
+
+void prepare(const Settings& settings) {
+  const Sizes s = sizes(settings);
+  for (const Variant& variant : variants)
+    for (const std::size_t places : places_of_buffer)
+      for (const unsigned pairs : s.pairs)
+        measure(cell(variant, places, pairs),
+                [&variant, places, pairs, items = s.items](Counters& counters) {
+                  return run(variant, places, pairs, items, counters);
+                });
+}
+
+void report(const Settings& settings, const Measurements& measured, Report& out) {
+  const Sizes s = sizes(settings);
+  Table& throughput =
+      out.add(Table{"throughput", "Time for one item through the buffer", {"condition variable"}});
+  for (const std::size_t places : places_of_buffer)
+    throughput.add_columns(s.pairs, [&](unsigned pairs) {
+      const std::string each = std::to_string(pairs);
+      return each + " + " + each + " threads, " + std::to_string(places) +
+             (places == 1 ? " place" : " places");
+    });
+  const std::string most = std::to_string(s.pairs.back());
+  Table& fairness = out.add(
+      Table{"fairness",
+            "What it takes for one item, and how fair it is: " + most + " + " + most +
+                " threads, 1 place",
+            {"condition variable", "CPU time", "context switches", "woken", "of them for nothing",
+             "of them out of turn", "luckiest consumer to an equal share",
+             "wait of a consumer: median", "99 %", "longest"}});
+  for (const Variant& variant : variants) {
+    const std::string label = variant.label;
+    std::vector<std::string> row{label};
+    for (const std::size_t places : places_of_buffer)
+      for (const unsigned pairs : s.pairs)
+        row.push_back(duration(measured.of(cell(variant, places, pairs), "item")));
+    throughput.rows.push_back(std::move(row));
+    const Named of(measured, cell(variant, 1, s.pairs.back()));
+    const auto plain = [&](const char* what) { return number(of.median(what), 2); };
+    fairness.rows.push_back({label, of.median_time("cpu"), plain("switches"), plain("woken"),
+                             plain("futile"), plain("out_of_order"), plain("most"),
+                             of.median_time("p50"), of.median_time("p99"), of.time("worst")});
+    const auto worst = [&](const char* what) {
+      return measured.all(name_of("condition", variant.name, ""), what).worst();
+    };
+    out.check_none(label + ": every item arrives once, those of one producer in order",
+                   worst("wrong"), "wrong");
+    if (!variant.hands_over) continue;
+    out.check_none(label + ": a woken thread finds its condition true", worst("futile"),
+                   "an item did not");
+    out.check_none(label + ": first come, first served", worst("out_of_order"),
+                   "an item out of turn");
+  }
+}
+
+const Add add(5.1, {"condition", "5. Condition variables: signal and continue, or hand over?",
+                    prepare, report});
+
+}  // namespace
+}  // namespace exchange::experiments

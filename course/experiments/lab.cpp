@@ -1,0 +1,394 @@
+#include "course/experiments/lab.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace exchange::experiments {
+
+double Sample::median() const {
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+double Sample::low() const { return *std::min_element(values.begin(), values.end()); }
+double Sample::high() const { return *std::max_element(values.begin(), values.end()); }
+double Sample::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
+double Sample::worst() const {
+  double worst = 0;
+  for (const double value : values) worst = std::max(worst, std::fabs(value));
+  return worst;
+}
+Sample operator*(Sample sample, double factor) {
+  for (double& value : sample.values) value *= factor;
+  return sample;
+}
+
+const Sample& Measurements::of(const std::string& name, const std::string& counter) const {
+  const auto found = samples_.find(name);
+  if (found == samples_.end()) throw std::out_of_range("nothing was measured as " + name);
+  const auto sample = found->second.find(counter);
+  if (sample == found->second.end()) throw std::out_of_range(name + " has no " + counter);
+  return sample->second;
+}
+
+Sample Measurements::all(const std::string& prefix, const std::string& counter) const {
+  Sample all;
+  for (auto at = samples_.lower_bound(prefix);
+       at != samples_.end() && at->first.starts_with(prefix); ++at)
+    if (const auto found = at->second.find(counter); found != at->second.end())
+      all.values.insert(all.values.end(), found->second.values.begin(), found->second.values.end());
+  return all;
+}
+
+void Report::check_none(std::string what, double count, const std::string& seen) {
+  check(std::move(what), count == 0, number(count) + " " + seen);
+}
+
+std::vector<Experiment>& experiments() {
+  static std::vector<Experiment> all;
+  return all;
+}
+
+Add::Add(double place, Experiment experiment) {
+  static std::vector<double> places;  // of experiments(), ascending
+  const auto at = std::upper_bound(places.begin(), places.end(), place) - places.begin();
+  places.insert(places.begin() + at, place);
+  experiments().insert(experiments().begin() + at, std::move(experiment));
+}
+
+namespace {
+
+struct Measurement {
+  std::string name;
+  std::function<double(Counters&)> once;
+  unsigned repetitions;
+};
+std::vector<Measurement> registered;
+
+}  // namespace
+
+void measure(const std::string& name, std::function<double(Counters&)> once, unsigned repetitions) {
+  registered.push_back({name, std::move(once), repetitions});
+}
+
+Measurements run_measurements(const Settings& settings) {
+  std::vector<const Measurement*> order;
+  for (const Measurement& one : registered)
+    order.insert(order.end(), one.repetitions > 0 ? one.repetitions : settings.repetitions, &one);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(settings.seed));
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  Measurements measured;
+  for (const Measurement* one : order) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s", one->name.c_str());
+    Counters counters;
+    measured.add(one->name, "seconds", one->once(counters));
+    for (const auto& [counter, value] : counters) measured.add(one->name, counter, value);
+  }
+  if (terminal) std::fprintf(stderr, "\r\033[K");
+  registered.clear();
+  return measured;
+}
+
+void need(bool done, const std::string& what) {
+  if (!done) throw std::system_error(errno, std::generic_category(), what);
+}
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+namespace {
+
+Usage usage_now() {
+  const auto seconds = [](const timeval& time) {
+    return double(time.tv_sec) + double(time.tv_usec) / 1e6;
+  };
+  Usage sum;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    sum.user_s += seconds(usage.ru_utime);
+    sum.system_s += seconds(usage.ru_stime);
+    sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Run& Run::operator+=(const Run& other) {
+  seconds += other.seconds;
+  used.user_s += other.used.user_s;
+  used.system_s += other.used.system_s;
+  used.switches += other.used.switches;
+  return *this;
+}
+
+Meter::Meter() : before_(usage_now()), begin_s_(now_s()) {}
+
+Run Meter::stop() const {
+  const double seconds = now_s() - begin_s_;
+  const Usage after = usage_now();
+  return {seconds,
+          {after.user_s - before_.user_s, after.system_s - before_.system_s,
+           after.switches - before_.switches}};
+}
+
+Run run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
+  return run_window(threads, 0,
+                    [&](unsigned thread, const std::function<void()>& begin, const Over&) {
+                      begin();
+                      work(thread);
+                    });
+}
+
+Run run_window(unsigned threads, double window_s,
+               const std::function<void(unsigned, const std::function<void()>&, const Over&)>& work,
+               const std::function<void()>& at_end) {
+  Over over{false};
+  std::optional<Meter> meter;
+  std::barrier start(std::ptrdiff_t(threads) + 1, [&]() noexcept { meter.emplace(); });
+  const std::function<void()> begin = [&] { start.arrive_and_wait(); };
+  std::vector<std::thread> running;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    running.emplace_back([&, thread] { work(thread, begin, over); });
+  begin();
+  if (window_s > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(window_s));
+    over = true;
+    if (at_end) at_end();
+  }
+  for (std::thread& thread : running) thread.join();
+  return meter->stop();
+}
+
+void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s) {
+  counters["p50"] = double(histogram.quantile(0.5)) * unit_s;
+  counters["p99"] = double(histogram.quantile(0.99)) * unit_s;
+  counters["worst"] = double(histogram.max()) * unit_s;
+}
+
+void set_quantiles(Counters& counters, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  counters["p50"] = seconds[seconds.size() / 2];
+  counters["p99"] = seconds[seconds.size() * 99 / 100];
+  counters["worst"] = seconds.back();
+}
+
+ChildResult run_child(const std::vector<std::string>& command, double seconds_max) {
+  std::vector<char*> argv;
+  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  int ends[2];
+  need(::pipe2(ends, O_CLOEXEC) == 0, "pipe");
+  const pid_t child = ::fork();
+  need(child >= 0, "fork");
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  ChildResult result;
+  const double deadline_s = now_s() + seconds_max;
+  for (bool open = true; open;) {
+    pollfd ready{ends[0], POLLIN, 0};
+    const double left_s = deadline_s - now_s();
+    if (left_s <= 0 || ::poll(&ready, 1, int(left_s * 1e3) + 1) == 0) {
+      result.timed_out = true;
+      ::kill(-child, SIGKILL);
+      break;
+    }
+    char text[4096];
+    const ssize_t bytes = ::read(ends[0], text, sizeof text);
+    open = bytes > 0;
+    if (open) result.output.append(text, std::size_t(bytes));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+std::vector<unsigned> usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<unsigned> cpus;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
+void pin_thread(const std::vector<unsigned>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const unsigned cpu : cpus) CPU_SET(cpu, &set);
+  need(sched_setaffinity(0, sizeof set, &set) == 0, "cannot pin to these CPUs");
+}
+
+std::string number(double value, int significant) {
+  if (value == 0) return "0";
+  const int magnitude = int(std::floor(std::log10(std::fabs(value)))) + 1;
+  const bool whole = value == std::floor(value);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", whole ? 0 : std::max(0, significant - magnitude), value);
+  std::string digits = text;
+  std::size_t point = digits.find('.');
+  if (point == std::string::npos) point = digits.size();
+  for (std::size_t at = point; at > 3 && digits[at - 4] != '-'; at -= 3)
+    digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+namespace {
+
+struct Unit {
+  double seconds;
+  const char* name;
+};
+Unit unit_of(double seconds) {
+  for (const Unit unit : {Unit{1, "s"}, Unit{1e-3, "ms"}, Unit{1e-6, "us"}})
+    if (std::fabs(seconds) >= unit.seconds) return unit;
+  return {1e-9, "ns"};
+}
+
+}  // namespace
+
+std::string duration(double seconds) {
+  const Unit unit = unit_of(seconds);
+  return number(seconds / unit.seconds) + " " + unit.name;
+}
+
+namespace {
+
+std::string spread(const Sample& sample, double factor, const std::string& unit = "") {
+  return number(sample.median() * factor) + unit + " (" + number(sample.low() * factor) + "-" +
+         number(sample.high() * factor) + ")";
+}
+
+}  // namespace
+
+std::string duration(const Sample& sample) {
+  const Unit unit = unit_of(sample.median() == 0 ? sample.high() : sample.median());
+  return spread(sample, 1 / unit.seconds, std::string(" ") + unit.name);
+}
+
+std::string count(const Sample& sample) { return spread(sample, 1); }
+
+std::string percent(const Sample& share) { return spread(share, 100, " %"); }
+
+std::string threads_text(unsigned threads) {
+  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+// From the mount that is nearest to it.
+std::string temporary_file_system() {
+  const std::string path =
+      std::filesystem::canonical(std::filesystem::temp_directory_path()).string();
+  std::ifstream mounts("/proc/self/mounts");
+  std::string type = "unknown", best;
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string device, where, kind;
+    words >> device >> where >> kind;
+    const bool holds = where == "/" || path == where || path.starts_with(where + "/");
+    if (holds && where.size() >= best.size()) {
+      best = where;
+      type = kind;
+    }
+  }
+  return type;
+}
+
+std::string Named::time(const std::string& counter) const { return duration((*this)(counter)); }
+std::string Named::median_time(const std::string& counter) const {
+  return duration(median(counter));
+}
+
+Point point(double x, const Sample& sample) {
+  return {x, sample.median(), sample.low(), sample.high()};
+}
+
+// The report of ThreadSanitizer about a program, without what varies from run to run.
+
+namespace {
+
+// "    #0 increment ../course/experiments/racy_counter.cpp:16 (racy_counter_tsan+0x2c67)"
+// -> " #0 increment racy_counter.cpp:16"
+std::string frame(const std::string& line) {
+  static const std::regex module(R"( \([^()]*\+0x[0-9a-f]+\).*$)"), folders(R"((\.\.)?/[^ ]*/)");
+  return std::regex_replace(std::regex_replace(line, module, ""), folders, "");
+}
+
+}  // namespace
+
+std::optional<RaceReport> check_race(const std::vector<std::string>& command,
+                                     const std::string& what, Report& out, std::size_t frames_max) {
+  ChildResult child = run_child(command, 60);
+  // Kernels that scatter mappings widely are too much for older versions of the sanitizer.
+  if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
+    std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
+    in_order.insert(in_order.end(), command.begin(), command.end());
+    const ChildResult again = run_child(in_order, 60);
+    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) {
+      out.notes.push_back("ThreadSanitizer cannot run here: " +
+                          child.output.substr(0, child.output.find('\n')));
+      return {};
+    }
+    child = again;
+  }
+
+  static const std::regex access(
+      R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)",
+      std::regex::icase);
+  RaceReport report{.excerpt = {}, .output = child.output};
+  std::vector<std::string> accesses;  // "Write of size 8 by thread T1"
+  std::istringstream lines(child.output);
+  std::size_t frames = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with("WARNING: ThreadSanitizer")) {
+      if (!report.excerpt.empty()) break;  // the first one is enough
+      report.excerpt = line.substr(0, line.find(" (pid")) + "\n";
+    } else if (std::regex_match(line, match, access) && accesses.size() < 2) {
+      accesses.push_back(match[1].str() + " " + match[5].str());
+      report.excerpt += "  " + accesses.back() + ":\n";
+      frames = frames_max;
+    } else if (frames > 0 && line.find('#') != std::string::npos) {
+      report.excerpt += frame(line) + "\n";
+      --frames;
+    } else if (line.empty()) {
+      frames = 0;
+    }
+  }
+  out.check("ThreadSanitizer names both accesses " + what, accesses.size() == 2,
+            accesses.size() == 2 ? accesses[0] + "; " + accesses[1] : "it found none");
+  return report;
+}
+
+}  // namespace exchange::experiments

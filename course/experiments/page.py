@@ -1,0 +1,131 @@
+"""What a run measured as blocks of text, of which course/docs/experiments.md shows some, and as charts."""
+
+import re
+
+from documents import fill
+from report_tables import plain
+
+PAGE = "experiments.md"  # of course/docs
+
+
+class PageError(Exception):
+    """Run and page do not fit together; the message names what."""
+
+
+def experiments(docs):
+    return re.findall(r'^<a id="(\w+)"></a>$', (docs / PAGE).read_text(), re.M)
+
+
+def blocks(run):
+    """{owner: {name: text}}: of the run, and of each experiment."""
+    made = {"run": {"machine": machine(run)}}
+    for experiment in run["experiments"]:
+        own = {one["key"]: table(one) for one in experiment["tables"]}
+        own |= {one["key"]: excerpt(one) for one in experiment["excerpts"]}
+        own["held"] = held(experiment)
+        if experiment["name"] == "collections":
+            own["overlap"] = hardly_overlapped(experiment)
+        made[experiment["name"]] = own
+    return made
+
+
+def table(one):
+    return f"**{one['title']}**\n\n{plain(one['columns'], one['rows']).markdown()}"
+
+
+def excerpt(one):
+    return f"{one['title']}:\n\n````text\n{one['text'].rstrip()}\n````"
+
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
+BUSY_CPUS = 1.5  # of two
+
+
+def number(cell):
+    """The first number of a cell, times in seconds: 1234 of `1,234 (1,000-2,000)`, 1.5e-3 of `1.50 ms`."""
+    match = re.search(r"(\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", cell)
+    return float(match[1].replace(",", "")) * SECONDS.get(match[2], 1)
+
+
+def hardly_overlapped(collections):
+    """A sentence for the page: where the figures are those of threads that take turns."""
+    tables = {one["key"]: one for one in collections["tables"]}
+    cpu = {tuple(row[:2]): row for row in tables["cpu"]["rows"]}
+    slow = []
+    for row in tables["mixes"]["rows"]:
+        for nth, head in enumerate(tables["mixes"]["columns"]):
+            if nth < 2 or row[nth] == "-":
+                continue
+            busy = number(row[nth]) * 1e6 * number(cpu[tuple(row[:2])][nth])
+            if busy < BUSY_CPUS:
+                slow.append(f"{row[0]} {row[1]}, {head}: {busy:.1f}")
+    if not slow:
+        return ""
+    return (
+        "**Threads hardly overlapped** in these cells (CPUs that 8 threads kept busy): "
+        f"{'; '.join(slow)}. There the figures are those of threads that take turns."
+    )
+
+
+def remarks(experiment):
+    """What the reader of the page must know of its checks: those that failed, and what was not measured."""
+    failed = [check for check in experiment["checks"] if not check["holds"]]
+    lines = [f"**a check did not hold: {one['what']}**: {one['seen']}" for one in failed]
+    lines += [f"not measured, or not as asked: {note}" for note in experiment["notes"]]
+    return [f"- {experiment['name']}: {line}" for line in lines]
+
+
+def held(experiment):
+    return "\n".join(
+        ["Checks that hold:", ""]
+        + [f"- {one['what']}: {one['seen']}" for one in experiment["checks"] if one["holds"]]
+    )
+
+
+def machine(run):
+    about = run["machine"]
+    every = [check["holds"] for experiment in run["experiments"] for check in experiment["checks"]]
+    return (
+        f"Measured on {about['cpu']}, {about['cpus']} CPUs, Linux {about['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},\n"
+        f"{run['repetitions']} repetitions of each measurement, in random order. {sum(every)} of {len(every)} checks made during the run hold (no lost update in\n"
+        "guarded variants, mutual exclusion, totals, data read back).\n"
+        + "**A run with `--quick`: its sizes test the programs and measure nothing.**\n"
+        * run["quick"]
+        + "\n".join(["", *sum(map(remarks, run["experiments"]), [])])
+    )
+
+
+def chart(plot):
+    lines = [one for one in plot["series"] if one["points"]]
+    band = 0.14 if len(lines) <= 3 else 0.07
+    right = 0.68 if len(lines) > 1 else 0.97
+    return {
+        "size": [10, 4.1],
+        "layout": {"left": 0.085, "right": right, "bottom": 0.13, "top": 0.9},
+        "panels": [[{"title": plot["title"], "lines": [{**line, "band": band} for line in lines]}]],
+        "marks": True,
+        "legend": "right",
+        "x": {"label": plot["x"], "log": plot["log_x"]},
+        "y": {"label": plot["y"], "log": plot["log_y"]},
+    }
+
+
+def charts_of(run):
+    return {
+        f"{experiment['name']}-{plot['key']}": chart(plot)
+        for experiment in run["experiments"]
+        for plot in experiment["plots"]
+    }
+
+
+def filled(docs, run):
+    """The page with the blocks of this run. A program that was built without fibers leaves theirs as they are."""
+    text, made = (docs / PAGE).read_text(), blocks(run)
+    unknown = set(re.findall(r"<!-- begin (\w+)/", text)) - {"run", *experiments(docs)}
+    shown = re.findall(r"\(experiments/(\w+)(-[\w-]+)\.svg\)", text)
+    unknown |= {"".join(one) for one in shown if one[0] in made} - set(charts_of(run))
+    if unknown:
+        raise PageError(f"no run makes what course/docs/{PAGE} shows: {', '.join(sorted(unknown))}")
+    for owner, own in made.items():
+        text = fill(text, own, f"{owner}/")
+    return text

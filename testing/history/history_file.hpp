@@ -1,0 +1,49 @@
+#pragma once
+// A history as `loadgen --history` writes it (docs/load-generator.md, "Histories"): who asked what
+// when, and what came back.
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history/journal_file.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange::history {
+
+// One element of a request that gets one element of the reply.
+struct AskedElement {
+  // nothing: it breaks the rules for requests, and only an error can answer it
+  std::optional<Command> command;
+  RequestElement element;  // with what the reply repeats of it
+};
+
+struct RecordedRequest {
+  std::string line;         // "FILE:LINE", for messages
+  std::int64_t client = 0;  // of a run: its number, and that of the run before it
+  std::uint64_t run = 0, connection = 0;
+  std::int64_t call = 0;
+  std::optional<std::int64_t> answered;  // nothing: no reply came
+  std::vector<AskedElement> elements;
+  std::shared_ptr<const std::string> text;  // which they have views into
+  // not empty: an error in the whole request, which gets one <error>
+  std::string refusal;
+  std::vector<std::string> replies;  // the elements inside <results>, each as it came
+};
+
+// Appends the requests of a stream. `runs` counts the runs of all streams so far. Throws Unusable,
+// naming the line.
+void read_history(std::istream& in, const std::string& name, std::uint64_t& runs,
+                  std::vector<RecordedRequest>& requests);
+
+// The elements of a request document; `request.refusal` says what is wrong with all of it.
+void read_request(const std::string& document, RecordedRequest& request);
+// The reply element to an element.
+std::string reply_to(const AskedElement& element, const Outcome& outcome);
+// The elements inside <results>; false if it is no such document.
+bool read_reply(const std::string& document, std::vector<std::string>& elements);
+
+}  // namespace exchange::history

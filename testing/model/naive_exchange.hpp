@@ -1,0 +1,235 @@
+#pragma once
+// NaiveExchange is what the engine is checked against, and what histories are judged by: the market
+// rules (docs/protocol.md, M1 to M11, and those of order terms, cancels and replaces) in their
+// plainest form. It keeps only what happened (deposits, placed shares, orders with their terms,
+// executions and cancels), and the version from which each holds, and works out every balance,
+// position and book from that. So it can also give the outcome that a command would have had after
+// fewer commands. Shares value types with the engine, and no logic. What is virtual is where tests
+// plant faults (testing/support/faulty_exchange.hpp), or a judge notes what happens
+// (testing/history/event_check.hpp). Thread: one at a time.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/loadgen/audit/auction.hpp"
+#include "engine/exchange.hpp"
+
+namespace exchange {
+
+// The number of commands that have been applied.
+using Version = std::size_t;
+inline constexpr Version no_version = SIZE_MAX;
+
+class NaiveExchange {
+ public:
+  // The policy of the door that all commands come through.
+  void set_policy(DoorPolicy policy) { policy_ = policy; }
+  virtual ~NaiveExchange() = default;
+  // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.
+  Outcome apply(const Command& command, Timestamp now);
+  // Gives an id to an order or a replace that the rules refused and that a journal holds all the
+  // same.
+  void number_refused() { orders_.emplace_back(); }
+
+  // The outcome of the command at this version, at most version(): for a command that would change
+  // something there, Created, Opened{0}, Replaced, or Canceled or CanceledAll with nothing in it.
+  Outcome outcome(const Command& command, Version at) const;
+  // The first version after `at` at which outcome() may be another one; never if there is none.
+  Version next_change(const Command& command, Version at) const;
+
+  // D6, at this version: the limit of the account, 0 for none, and whether an order or replace
+  // counts for it. outcome() knows no such refusal.
+  std::uint64_t orders_per_second_max(const AccountId& account, Version at) const;
+  bool counts(const Command& command, Version at) const;
+
+  // As in Exchange, now.
+  Cash balance(const AccountId& account) const;
+  Shares position(const AccountId& account, const SymbolName& symbol) const;
+  std::vector<Exchange::Depth> depth(const SymbolName& symbol, Side side) const;
+
+  Version version() const { return version_; }
+  std::size_t accounts() const { return accounts_.size(); }
+  // Ids given so far: of orders, and the numbers of replaces, which come from the same sequence.
+  OrderId orders() const { return orders_.size(); }
+  OrderId replaces() const { return replacements_.size(); }
+  std::uint64_t executions() const { return takers_.size(); }
+  // As it was sent first; null if this is no order but the number of a replace.
+  const PlaceOrder* placed(OrderId id) const {
+    return orders_[id - 1].opened == no_version ? nullptr : &orders_[id - 1].placed;
+  }
+  // It comes before those of its price with a higher one.
+  OrderId place(OrderId id) const { return terms(orders_[id - 1], version_).place; }
+  // All replaces, by number.
+  const std::map<OrderId, ReplacementRow>& replacements() const { return replacements_; }
+  // What people call an account; empty if it has no name.
+  AccountName name(const AccountId& account) const {
+    return accounts_.find(account.view())->second.name;
+  }
+  // Of the two orders of an execution.
+  Side taker(ExecutionId execution) const { return takers_[execution - 1]; }
+  bool is_open(OrderId order) const { return open(orders_[order - 1], version_) > Shares(); }
+  Status status(OrderId order) const { return status(order, version_); }
+
+ protected:
+  DoorPolicy policy_;
+  // Cash or shares that came from outside, or, below zero, that were taken.
+  struct Placement {
+    Version from;
+    Int128 units;
+  };
+  struct Account {
+    Version created;
+    std::vector<Placement> cash;  // as it was created, and what the operator gave or took
+    std::map<std::string, std::vector<Placement>, std::less<>> placements = {};  // by symbol
+    std::vector<OrderId> orders = {};
+    struct Rules {
+      Version from;
+      AccountRules rules;
+    };
+    std::vector<Rules> rules = {};  // the newest last
+    AccountName name = {};
+    AccountRules rules_at(Version version) const;
+    // orders and replaces in this second so far
+    mutable std::int64_t second = 0;
+    mutable std::uint64_t orders_in_second = 0;
+  };
+  struct Symbol {
+    Version created;
+    std::size_t number;  // in the order in which they came
+    std::vector<Placement> placements = {};
+    std::vector<OrderId> open = {};  // and perhaps some that have closed
+    std::vector<OrderId> orders;     // all of them
+    struct Rules {
+      Version from;
+      Instrument instrument;
+    };
+    std::vector<Rules> rules;  // the newest last
+    Instrument instrument(Version version) const;
+    struct Last {
+      Version from;
+      Price price;
+    };
+    std::vector<Last> last_prices;  // of executions, the newest last
+    Price last_price(Version version) const;
+  };
+  struct Executed {
+    Version from;
+    Execution execution;
+  };
+  // What a replace changes.
+  struct Terms {
+    Version from;
+    Shares shares;
+    Price limit;
+    OrderId place;
+  };
+  struct Order {
+    PlaceOrder placed;            // as it was sent first
+    Version opened = no_version;  // never: refused, or the number of a replace
+    std::vector<Terms> terms;
+    std::vector<Executed> executions;
+    Version canceled = no_version;
+    Shares canceled_shares;
+    Timestamp canceled_at;
+  };
+
+  // One for each command, in the .cpp.
+  template <class AnyCommand>
+  Outcome at(const AnyCommand& command, Version version) const;
+  Outcome execute(const SetKey&, Timestamp) { return Created{}; }
+  Outcome execute(const SetAccount& command, Timestamp now);
+  Outcome execute(const AdjustCash& command, Timestamp now);
+  Outcome execute(const BeginRound&, Timestamp) { return Created{}; }
+  Outcome execute(const AdjustShares& command, Timestamp now);
+  Outcome execute(const CreateAccount& command, Timestamp now);
+  Outcome execute(const CreateSymbol& command, Timestamp now);
+  Outcome execute(const PlaceShares& command, Timestamp now);
+  Outcome execute(const PlaceOrder& command, Timestamp now);
+  Outcome execute(const CancelOrder& command, Timestamp now);
+  Outcome execute(const CancelAll& command, Timestamp now);
+  Outcome execute(const ReplaceOrder& command, Timestamp now);
+  Outcome execute(const RecordEvents&, Timestamp) { return Created{}; }
+  Outcome execute(const SetInstrument& command, Timestamp now);
+
+  Instrument instrument(const SymbolName& symbol, Version version) const;
+  static Instrument changed(Instrument instrument, const SetInstrument& command);
+  // Why the account may send no order, or no replace, of `shares` beside what is open of its
+  // others; or nothing. Not how often it does so.
+  std::optional<Rejected> broken_rule_of_account(const Account& by, const SymbolName& symbol,
+                                                 Side side, Shares shares, Version version,
+                                                 const Order* replaced = nullptr) const;
+  bool would_rest(const PlaceOrder& order, Version version) const;
+  // Whether this order or replace is one too many in this second. Counts it.
+  std::optional<Rejected> count_order(const Command& command, Timestamp now);
+  // Why the order, or what a replace makes of one, breaks a rule; or nothing.
+  virtual std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
+  // How far the band lets an order of that side go; 0: any price.
+  static Price furthest(const Instrument& rules, Price last, Side side);
+  bool is_beyond_band(const PlaceOrder& order, Version version) const;
+  // What each of its open shares reserves, of a buy.
+  Price reserved_price(const Order& order, Version version) const;
+  bool collects_orders(const SymbolName& symbol, Version version) const {
+    return collects(instrument(symbol, version).trading);
+  }
+  // Whether an order is collected for an auction: one that is there, or that it starts.
+  virtual bool collect(const PlaceOrder& order);
+  virtual std::optional<AuctionResult> hold_auction(const std::vector<AuctionOrder>& orders,
+                                                    std::optional<Price> last) const;
+  virtual void cancel_market_orders(const Symbol& symbol, Timestamp now);
+  std::optional<Uncrossed> uncross(const SymbolName& symbol, Timestamp now);
+  void trade(Order& buy, Order& sell, const Execution& execution, Side taker);
+  std::vector<SymbolName> named_by(const SetInstrument& command, Version version) const;
+  // Null if there is none at this version.
+  const Account* account(const AccountId& id, Version version) const;
+  const Order* order(const AccountId& account, OrderId id, Version version,
+                     bool of_any_account = false) const;
+  // The order that the command means: by its reference, among the account's newest 1,024 that have
+  // one, or by its id. 0 if there is no such reference.
+  OrderId referenced(const AccountId& account, const OrderReference& reference,
+                     Version version) const;
+  template <class NamesOrder>
+  OrderId meant(const NamesOrder& command, Version version) const {
+    return command.reference ? referenced(command.account, *command.reference, version)
+                             : command.order;
+  }
+  // The open orders that it cancels, by place.
+  virtual std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
+  // The shares of orders open at this version that would be executed against this one, as far as
+  // a fill-or-kill order reaches.
+  UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;
+  void cancel_open(Order& order, Timestamp now);
+  // Executes it as far as it can be; `arriving` has its terms of the moment.
+  void match(OrderId id, const PlaceOrder& arriving, Timestamp now);
+  // The open order that this one executes against next, or null.
+  virtual Order* best_match(const PlaceOrder& arriving);
+  // Whether their sides and limits allow an execution.
+  virtual bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const;
+  virtual Price price_of(const PlaceOrder& arriving, const Order& maker) const;
+  // Right after each of these.
+  virtual void note_execution(Order&, Order&) {}  // buy, sell
+  virtual void note_opened(Order&) {}
+  virtual void note_replaced(Order&) {}
+  virtual void note_canceled(Order&) {}
+  OrderId number_of(const Order& order) const { return OrderId(&order - orders_.data()) + 1; }
+  Shares open_now(const Order& order) const { return open(order, version_); }
+  Price limit_now(const Order& order) const { return terms(order, version_).limit; }
+  Cash balance(const Account& account, Version version) const;
+  Shares position(const Account& account, const SymbolName& symbol, Version version) const;
+  // Of an order that is opened by then.
+  static const Terms& terms(const Order& order, Version version);
+  static Shares executed(const Order& order, Version version);
+  static Shares open(const Order& order, Version version);
+  Status status(OrderId id, Version version, std::uint64_t from = 1) const;
+  Symbol& symbol_to_change(const SymbolName& name);
+
+  std::map<std::string, Account, std::less<>> accounts_;
+  std::map<std::string, Symbol, std::less<>> symbols_;
+  std::vector<Order> orders_;  // order n at n - 1, and an empty one for each other number
+  std::map<OrderId, ReplacementRow> replacements_;
+  Version version_ = 0;
+  std::vector<Side> takers_;  // of execution n at n - 1
+};
+
+}  // namespace exchange
