@@ -4,10 +4,11 @@
 #include <charconv>
 #include <span>
 
-#include "base/ascii.hpp"
-
 namespace exchange {
 namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // The character at the front of `text`, which becomes what is behind it; nothing if it is not
 // well-formed UTF-8 (RFC 3629).

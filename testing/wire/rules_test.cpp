@@ -70,7 +70,7 @@ std::set<std::string> case_names() {
   static const std::regex test_case(R"re(TEST_CASE\(\s*"((?:[^"\\]|\\.)*)")re"),
       wrapped(R"re(,\s*"((?:[^"\\]|\\.)*)"\))re");
   std::set<std::string> names;
-  for (const fs::path& path : sources({"testing"})) {
+  for (const fs::path& path : sources({"testing", "course"})) {
     const std::string text = text_of(path);
     for (const std::regex* name : {&test_case, &wrapped})
       for (std::sregex_iterator at(text.begin(), text.end(), *name), end; at != end; ++at)

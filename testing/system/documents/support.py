@@ -8,8 +8,8 @@ from exchange_server import BIN, PATIENCE_S, ROOT
 
 
 def steps_of(page):
-    """Each command of docs/PAGE, with what the page shows of its output."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.M | re.S)
+    """Each command of a page, with what the page shows of its output."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
     shown = [block for language, block in blocks if language in ("", "console")]
     steps = [step for block in shown for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
     return [tuple(step.partition("\n")[::2]) for step in steps]

@@ -18,7 +18,7 @@ from exchange_server import BIN, PATIENCE_S, ROOT, free_ports, read_metrics, wai
 from postgres import Cluster, ClusterError
 from support import run, steps_of, text_of
 
-STEPS = steps_of("class.md")
+STEPS = steps_of("course/docs/class.md")
 EXAMPLE = ROOT / "client/classroom/example"
 PORTS = re.compile(r" --port \d+ --http-port \d+")  # which the page does not need
 CHANGING = re.compile(r"(?<=process )\d+|127\.0\.0\.1:\d+")

@@ -8,7 +8,7 @@ import unittest
 from exchange_server import ExchangeServer
 from support import run, steps_of, text_of
 
-STEPS = steps_of("operator.md")
+STEPS = steps_of("docs/operator.md")
 VARIES = re.compile(r"\b[0-9a-f]{48}\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")  # keys, times
 
 

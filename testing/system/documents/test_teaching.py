@@ -7,7 +7,7 @@ import unittest
 from exchange_server import ExchangeServer
 from support import run, steps_of, text_of
 
-SHEET = steps_of("teaching/1-client.md")
+SHEET = steps_of("course/sheets/1-client.md")
 PORT = "127.0.0.1 12345"
 TIME = re.compile(r'time="\d+"')
 

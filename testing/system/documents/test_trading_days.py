@@ -8,7 +8,7 @@ from exchange_server import ROOT, ExchangeServer
 from support import run, steps_of, text_of
 
 PAGE = (ROOT / "docs/trading-days.md").read_text()
-DAY = steps_of("trading-days.md")
+DAY = steps_of("docs/trading-days.md")
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 
