@@ -22,7 +22,7 @@ StopFlag& stop_flag() {
 }
 
 void stop_on_signals() {
-  stop_flag();  // made before a signal can ask for it
+  stop_flag();  // constructed before a signal handler can use it
   struct sigaction action {};
   action.sa_handler = [](int) { stop_flag() = true; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);

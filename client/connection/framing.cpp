@@ -25,7 +25,7 @@ ReplyEnd after_length_line(std::string_view buffer, std::size_t begin) {
   return {ReplyEnd::State::complete, at, at + bytes};
 }
 
-// Begins with a letter, and ends at a blank, '/' or '>'.
+// A name begins with a letter, and ends at a blank, '/' or '>'. Empty if no name begins at `at`.
 std::string_view name_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && !is_blank(text[end]) && text[end] != '/' && text[end] != '>') ++end;
@@ -33,8 +33,9 @@ std::string_view name_at(std::string_view text, std::size_t at) {
   return is_name ? text.substr(at, end - at) : std::string_view();
 }
 
-// The tag that ends the reply whose root begins at `at`, or behind a declaration there; or, in
-// `end`, where an empty root ends. Neither, and no tag, while that is not known yet.
+// Returns the tag that ends the reply. Its root begins at `at`, or follows the declaration at `at`.
+// Sets `end` to the end of the root if the root is empty. While the buffer does not show this yet,
+// returns an empty string and leaves `end` unchanged.
 std::string end_tag_of(std::string_view buffer, std::size_t at, std::size_t& end) {
   if (buffer.substr(at).starts_with("<results>")) return std::string(results_end);  // nearly always
   if (buffer.substr(at).starts_with("<?")) {
@@ -66,7 +67,7 @@ ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned) {
   if (buffer[begin] >= '0' && buffer[begin] <= '9') return after_length_line(buffer, begin);
   if (buffer[begin] != '<' || buffer.size() > reply_bytes_max) return {ReplyEnd::State::bad};
 
-  // first, since a reply that is not empty may follow an empty one
+  // looks for an empty root first: a reply with content may follow an empty one
   std::size_t end = std::string_view::npos;
   const std::string end_tag = end_tag_of(buffer, begin, end);
   if (end_tag.empty()) return {ReplyEnd::State::incomplete};

@@ -12,17 +12,18 @@
 
 namespace exchange::client {
 
-inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
+inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a server error
 
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-// White space of XML.
+// The white space characters of XML.
 inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 inline std::size_t skip_blanks(std::string_view text, std::size_t at = 0) {
   while (at < text.size() && is_blank(text[at])) ++at;
   return at;
 }
-// What may stand between two replies: a server written in C may send the NUL that ends its text.
+// Skips what may stand between two replies: a server written in C may send the NUL that ends its
+// text.
 inline std::size_t skip_padding(std::string_view text, std::size_t at = 0) {
   while (at < text.size() && (is_blank(text[at]) || text[at] == '\0')) ++at;
   return at;
@@ -33,17 +34,17 @@ struct BadReply : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// The frame of a request.
+// Returns the request frame of a document.
 std::string framed(std::string_view document);
 
 struct ReplyEnd {
   enum class State { incomplete, complete, bad };
   State state;
-  std::size_t begin = 0, end = 0;  // complete: the document, and the padding after it
+  std::size_t begin = 0, end = 0;  // if complete: of the document; of its padding
 };
 
-// The first reply in `buffer`. `scanned` starts at 0 for each reply and remembers, between calls
-// with a growing buffer, what need not be scanned again.
+// Finds the first reply in `buffer`. `scanned` starts at 0 for each reply. Between calls with a
+// growing buffer it holds the position up to which the bytes need not be scanned again.
 ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned);
 
 }  // namespace exchange::client

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t body_bytes_max = 64u << 20;
 
 std::string base64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4, '\0');  // string's own end takes the final zero
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');  // its terminator takes the final zero
   ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                     reinterpret_cast<const unsigned char*>(bytes.data()), int(bytes.size()));
   return text;

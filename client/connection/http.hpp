@@ -1,6 +1,6 @@
 #pragma once
-// A request of HTTP/1.1 and its response over a Stream. Slow to compile where it is defined; a
-// client of one's own needs no more than this header. Thread: the caller's.
+// An HTTP/1.1 request and its response over a Stream. Only http.cpp includes the headers that are
+// slow to compile; a program of your own needs no more than this header. Thread: the caller's.
 
 #include <string>
 
@@ -15,15 +15,16 @@ struct HttpReply {
 
 struct HttpRequest {
   std::string head;         // method and target
-  std::string fields = {};  // beside those that every request has, each with its end of line
+  std::string fields = {};  // besides those that every request has, each with its line end
   std::string body = {};
   bool keep_alive = false;  // more requests follow on the stream
 };
 
-// Throws as Stream::send_and_receive; BadReply if the response is not HTTP.
+// Throws what Stream::send_and_receive throws, and BadReply if the response is not HTTP.
 HttpReply ask(Stream& stream, const HttpRequest& request);
 
-// The field that logs in to an account; without an account, the operator's. Empty without a key.
+// Returns the header field that logs in to an account, or as the operator if `account` is empty.
+// Returns an empty string if `key` is empty.
 std::string authorization(const std::string& account, const std::string& key);
 
 }  // namespace exchange::client

@@ -1,5 +1,6 @@
 #pragma once
-// Checks of options for CLI11. Slow to compile: only for the files that declare options.
+// Option checks for CLI11. They are slow to compile: include this only in files that declare
+// options.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -11,7 +12,7 @@
 
 namespace exchange::client {
 
-// Accepts what `parse` does not refuse with std::invalid_argument.
+// Accepts a value unless `parse` throws std::invalid_argument.
 template <class Parse>
 CLI::Validator accepted_by(Parse parse) {
   return CLI::Validator(
@@ -26,7 +27,7 @@ CLI::Validator accepted_by(Parse parse) {
       "");
 }
 
-// A number of this range: CLI::Range accepts nan, which is in none.
+// Accepts a number in this range. CLI::Range alone accepts nan, which is not in any range.
 inline CLI::Validator is_from(double least, double most) {
   const CLI::Range range(least, most);
   return CLI::Validator(

@@ -10,21 +10,21 @@
 namespace exchange::client {
 namespace {
 
-constexpr std::size_t shown_max = 200;  // bytes of a bad reply in messages
+constexpr std::size_t shown_max = 200;  // bytes of a bad reply that a message quotes
 
-// What counts as a name ends at a blank, '/' or the end of the tag.
+// The name ends at a blank, '/' or the end of the tag.
 std::size_t name_bytes(std::string_view tag) {
   std::size_t bytes = 0;
   while (bytes < tag.size() && !is_blank(tag[bytes]) && tag[bytes] != '/') ++bytes;
   return bytes;
 }
 
-// Or a CDATA section, of one tag.
+// True also for a CDATA section, which counts as one tag.
 bool is_comment(std::string_view tag) { return tag.front() == '!'; }
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
-// Of a value without quotes at the beginning of the rest of a tag: up to a blank or the tag's end.
+// Returns the value without quotes at the beginning of `tag`: it ends at a blank or at '>'.
 std::string_view bare_value(std::string_view tag) {
   std::size_t bytes = 0;
   while (bytes < tag.size() && !is_blank(tag[bytes]) && tag[bytes] != '>') ++bytes;
@@ -36,7 +36,7 @@ std::string_view bare_value(std::string_view tag) {
 Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
 Parsed<Shares> parse_exact_shares(std::string_view text) { return parse_shares(text); }
 
-// The number in an attribute, above zero; false if it is not one.
+// Reads the number in an attribute. False if it is not a number above zero.
 template <class Number>
 bool read_positive(const ReplyElement& element, const char* name,
                    Parsed<Number> (*parse)(std::string_view), Number& number) {
@@ -78,7 +78,7 @@ template <class AnyOutcome>
 constexpr bool is_flat = requires {
   std::size(outcome_attributes<AnyOutcome>);
 };
-// An outcome that is its attributes, if the element has all that it needs.
+// Reads an outcome that consists of attributes only; nothing if the element lacks one of them.
 template <class AnyOutcome>
 std::optional<Result> read_flat(const ReplyElement& element) {
   if (element.name != reply_element<AnyOutcome>) return {};
@@ -90,7 +90,7 @@ std::optional<Result> read_flat(const ReplyElement& element) {
   });
   return has_all ? std::optional<Result>(outcome) : std::nullopt;
 }
-// The first of the others that it is.
+// Returns the first of the other outcomes that the element matches.
 std::optional<Result> read_any_but_auction(const ReplyElement& element) {
   std::optional<Result> result;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Result>>(
@@ -106,7 +106,7 @@ Result result_of(const ReplyElement& element) {
   if (element.name == reply_element<Rejected>) return Error{text_of(element.content)};
   if (element.name == reply_element<Status>) return status_of(element);
   if (element.name == reply_element<Canceled>) return Canceled{status_of(element)};
-  // A <created> with a part of the attributes of an auction is none of them.
+  // A <created> with only some of the attributes of an auction does not match any outcome.
   const bool has_price =
       !element.attribute("price").empty() || !element.attribute("volume").empty();
   const auto result = has_price ? read_flat<Uncrossed>(element) : read_any_but_auction(element);
@@ -173,8 +173,8 @@ bool ReplyElements::stop(State state) {
   return false;
 }
 
-// The next "<…>", without its brackets. Text before it is skipped, also with a '<' that another
-// server did not escape: "0 < 1".
+// Takes the next "<…>", without its brackets. Skips the text before it, including a '<' that
+// another server did not escape: "0 < 1".
 bool ReplyElements::take_tag(std::string_view& tag) {
   std::size_t open = rest_.find('<');
   const auto is_text = [](char c) { return is_blank(c) || c == '='; };
@@ -251,7 +251,7 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
 std::vector<Result> read_results(std::string_view document, std::size_t asked) {
   std::vector<Result> results;
   ReplyElements elements(document);
-  bool of_all = true;  // an <error> without attributes answers all of the request
+  bool of_all = true;  // true: an <error> without attributes answers the whole request
   for (ReplyElement element; elements.next(element);) {
     results.push_back(result_of(element));
     of_all &= element.attributes.empty();

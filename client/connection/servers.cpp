@@ -43,7 +43,7 @@ Descriptor connect_to(Servers& servers, double timeout_s, const StopFlag& stop) 
     try {
       return connect_to(server, timeout_s, stop);
     } catch (const Unreachable& error) {
-      if (why.find(error.what()) == std::string::npos)  // of two addresses of one name
+      if (why.find(error.what()) == std::string::npos)  // addresses of one name often fail alike
         why += (why.empty() ? "" : "; ") + std::string(error.what());
       servers.leave(server);
     }

@@ -1,7 +1,7 @@
 #pragma once
-// The servers of one exchange, of which one is active and the others are its standbys: a standby
-// accepts no connection. All users of one Servers move on together once one of them has found that
-// a server is gone. Any thread.
+// The servers of one exchange: one is active, the others are its standbys. A standby does not
+// accept connections. When one user of a Servers finds a server unavailable, all users move to the
+// next one. Any thread.
 
 #include <atomic>
 #include <string>
@@ -12,25 +12,25 @@
 
 namespace exchange::client {
 
-// "HOST:PORT,HOST:PORT" as its parts.
+// Splits "HOST:PORT,HOST:PORT" into its parts.
 std::vector<std::string> split_addresses(const std::string& list);
-// Throws std::invalid_argument unless it is such a list.
+// Throws std::invalid_argument unless `list` is such a list.
 void check_addresses(const std::string& list);
 
 class Servers {
  public:
-  // All addresses of all names: one may mean both 127.0.0.1 and ::1. Leaves out names that have
-  // none; throws Unreachable if none has.
+  // Resolves all names to all their addresses: one name may mean both 127.0.0.1 and ::1. Leaves out
+  // names without an address; throws Unreachable if no name has one.
   explicit Servers(const std::string& list);
-  // These addresses, of the servers that `text` names.
+  // Uses these addresses, which belong to the servers in `text`.
   Servers(std::string text, std::vector<Address> addresses)
       : text_(std::move(text)), addresses_(std::move(addresses)) {}
 
   const std::string& text() const { return text_; }
   std::size_t count() const { return addresses_.size(); }
-  // The one to try now, or the one that was reached last.
+  // The server to try next, or the one that was reached last.
   const Address& current() const { return addresses_[current_]; }
-  // It was of no use: current() becomes the next one, unless another user has moved on already.
+  // `server` failed: current() becomes the next one, unless another user has already moved on.
   void leave(const Address& server);
 
  private:
@@ -39,11 +39,11 @@ class Servers {
   std::atomic<std::size_t> current_{0};
 };
 
-// Connects to the current one, or to the first after it that accepts. Throws Unreachable with what
-// each of them said, Interrupted.
+// Connects to the current server, or to the first after it that accepts. Throws Unreachable with
+// the error of each server, or Interrupted.
 Descriptor connect_to(Servers& servers, double timeout_s, const StopFlag& stop);
-// One document on a connection of its own to the active server. It is sent once at most: throws as
-// ask() of one address.
+// Sends one document on a new connection to the active server, at most once. Throws what ask() for
+// one address throws.
 std::string ask(Servers& servers, std::string_view document, double timeout_s,
                 const StopFlag& stop);
 

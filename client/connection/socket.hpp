@@ -14,22 +14,22 @@
 
 namespace exchange::client {
 
-// The server cannot be reached, or went away before the measurement.
+// The server cannot be reached, or became unavailable before the measurement.
 struct Unreachable : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// It was reached, and what it did with the request is not known.
+// The server was reached, but it is not known what it did with the request.
 struct NoReply : Unreachable {
   using Unreachable::Unreachable;
 };
-// … because the connection ended.
+// No reply came because the connection ended.
 struct ConnectionEnded : NoReply {
   using NoReply::NoReply;
 };
 // A signal asked this program to stop.
 struct Interrupted : std::exception {};
 
-// Set by a signal handler.
+// A signal handler sets it.
 using StopFlag = std::atomic<bool>;
 
 class Descriptor {
@@ -57,29 +57,30 @@ struct Address {
   socklen_t bytes = 0;
 };
 
-// The host of "HOST:PORT", an IPv6 address without its brackets.
+// Returns the host of "HOST:PORT"; an IPv6 address has no brackets in the result.
 std::string host_of(const std::string& host_and_port);
-// Of "HOST:PORT", to be tried one after another: a name may mean both 127.0.0.1 and ::1. Throws
-// Unreachable if the name has no address.
+// Returns all addresses of "HOST:PORT". The caller tries one after another: a name may mean both
+// 127.0.0.1 and ::1. Throws Unreachable if the name has no address.
 std::vector<Address> resolve_all(const std::string& host_and_port);
-// The first of them, where it is a number and so the only one.
+// Returns the first of them. For a numeric host that is the only one.
 Address resolve(const std::string& host_and_port);
 
 struct Connecting {
-  Descriptor socket;  // without one, `error` says why
+  Descriptor socket;  // if there is none, `error` contains the reason
   int error = 0;      // errno; EINPROGRESS: wait until it is writable
 };
 Connecting start_connect(const Address& address);
-// errno of a connection that was in progress; 0: connected.
+// Returns the errno of a connection that was in progress; 0: connected.
 int connect_result(int socket);
-// Makes close() send a reset: no port is left waiting, and a server's unread bytes are dropped.
+// Makes close() send a reset: no port stays in TIME_WAIT, and unread bytes of the server are
+// dropped.
 void reset_on_close(int socket);
 
-// Waits for `events` of poll(2) on `descriptor`. False after `timeout_s`; throws Interrupted once
-// `stop` is set.
+// Waits for the poll(2) `events` on `descriptor`. Returns false after `timeout_s`; throws
+// Interrupted once `stop` is set.
 bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop);
 
-// Waits until it is connected. Throws Unreachable, Interrupted.
+// Connects and waits until the connection is established. Throws Unreachable, Interrupted.
 Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& stop);
 
 }  // namespace exchange::client

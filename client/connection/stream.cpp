@@ -41,7 +41,7 @@ bool is_end(const SystemError& error) {
   return error == asio::error::eof || error == ssl::error::stream_truncated;
 }
 
-// On one line, and not too long.
+// Quotes a document on one line, shortened to excerpt_bytes_max.
 std::string quoted(std::string_view document) {
   std::string text;
   for (const char c : document.substr(0, excerpt_bytes_max))
@@ -89,7 +89,7 @@ AnyStream Stream::release() { return std::move(layers_->stream); }
 void Stream::tls_handshake(const Security& security) {
   const std::string host = host_of(peer_);
   SSL* const session = layers_->stream.native_tls();
-  if (::SSL_set1_host(session, host.c_str()) != 1)  // or IP address
+  if (::SSL_set1_host(session, host.c_str()) != 1)  // accepts an IP address too
     throw Unreachable("no TLS with " + peer_ + ": no such name in a certificate");
   SystemError error;
   asio::ip::make_address(host, error);
@@ -128,7 +128,7 @@ bool Stream::run_until(const bool& done, double wait_s) {
 
 void Stream::throw_timeout() const { throw NoReply("no reply from " + peer_ + ": timeout"); }
 
-// A server that closes without a TLS end is accepted: each reply has an end of its own.
+// A server that closes without a TLS close notification is accepted: each reply marks its own end.
 void Stream::throw_ended(const SystemError& error) const {
   throw ConnectionEnded("no reply from " + peer_ + ": " +
                         (is_end(error) ? "it closed the connection" : error.message()));
@@ -144,7 +144,7 @@ std::string Stream::send_and_receive(std::string_view request,
   struct Operations {
     std::unique_ptr<Layers>& layers;
     bool sending = false, receiving = false;
-    ~Operations() {  // one that is left under way would use the variables of this function
+    ~Operations() {  // a pending operation would use the variables of this function
       if (sending || receiving) layers.reset();
     }
   } under_way{layers_};
@@ -201,7 +201,7 @@ std::string ask_once(Stream stream, std::string_view document) {
   };
   try {
     std::string reply = ask(stream, document);
-    reset_on_close(stream.socket());  // an audit asks tens of thousands of times: ports must last
+    reset_on_close(stream.socket());  // an audit makes tens of thousands: ports must not run out
     return reply;
   } catch (const ConnectionEnded& error) {
     throw ConnectionEnded(with_request(error));

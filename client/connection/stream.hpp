@@ -1,7 +1,6 @@
 #pragma once
-// A connection to a server, with TLS or without, in blocking steps that a timeout and a stop flag
-// end; and a request with its reply over it. Thread: the caller's, one at a time. Owner: the
-// caller.
+// A connection to a server, with or without TLS. It sends a request and reads the reply in blocking
+// steps that a timeout and a stop flag end. Thread: the caller's, one at a time. Owner: the caller.
 
 #include <boost/system/error_code.hpp>
 #include <functional>
@@ -16,18 +15,18 @@ class AnyStream;
 
 namespace exchange::client {
 
-// With TLS the server's certificate is checked, against the system's authorities or those of `ca`.
+// TLS checks the server's certificate against the system's authorities, or against those of `ca`.
 struct Security {
   bool tls = false;
   std::string ca;         // a PEM file
-  bool insecure = false;  // not checked
+  bool insecure = false;  // true: the certificate is not checked
 };
 
 class Stream {
  public:
-  // `peer` is HOST:PORT: for messages, and the name that its certificate must have. With TLS the
-  // handshake is done here. Throws Unreachable, Interrupted; std::invalid_argument if
-  // `security.ca` cannot be used.
+  // `peer` is HOST:PORT: messages show it, and the server's certificate must have this name. The
+  // constructor performs the TLS handshake. Throws Unreachable, Interrupted; std::invalid_argument
+  // if `security.ca` cannot be used.
   Stream(Descriptor connected, std::string peer, double timeout_s, const StopFlag& stop,
          const Security& security = {});
   ~Stream();
@@ -36,19 +35,20 @@ class Stream {
 
   const std::string& peer() const { return peer_; }
   int socket() const;
-  // Whether the server has closed it. Call it between requests, without TLS.
+  // Returns whether the server has closed the connection. Call it between requests, without TLS.
   bool has_ended() const;
 
-  // Sends `request`, and returns what came once `is_complete` is true of it. Reads while it sends:
-  // a server may reply to the first of many requests. Throws NoReply after `timeout_s` in which
-  // nothing moved, ConnectionEnded, Interrupted; after these the stream is of no use.
+  // Sends `request`, and returns the received bytes once `is_complete` is true for them. Reads
+  // while it sends: a server may reply to the first of many requests. Throws NoReply if no byte
+  // moves for `timeout_s`, ConnectionEnded, Interrupted. After an exception the stream cannot be
+  // used.
   std::string send_and_receive(std::string_view request,
                                const std::function<bool(std::string_view)>& is_complete);
 
-  // For a protocol of the caller's own, such as WebSocket: hands over the connection …
+  // For a protocol that the caller implements, such as WebSocket: gives up the connection …
   AnyStream release();
-  // … and runs the handlers of its operations until one sets `done`. False after `wait_s`; throws
-  // Interrupted.
+  // … and runs the handlers of its operations until one sets `done`. Returns false after `wait_s`;
+  // throws Interrupted.
   bool run_until(const bool& done, double wait_s);
   [[noreturn]] void throw_timeout() const;
   [[noreturn]] void throw_ended(const boost::system::error_code& error) const;
@@ -63,11 +63,11 @@ class Stream {
   const StopFlag* stop_;
 };
 
-// Sends one document and returns that of its reply. Throws NoReply, BadReply, Interrupted.
+// Sends one document and returns the reply document. Throws NoReply, BadReply, Interrupted.
 std::string ask(Stream& stream, std::string_view document);
-// The same, and the end of the stream. What it throws quotes the request.
+// The same, then closes the stream. Exceptions quote the request.
 std::string ask_once(Stream stream, std::string_view document);
-// The same on a connection of its own. Throws Unreachable too.
+// The same on a new connection. Also throws Unreachable.
 std::string ask(const Address& address, std::string_view document, double timeout_s,
                 const StopFlag& stop);
 
