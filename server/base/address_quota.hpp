@@ -1,8 +1,9 @@
 #pragma once
-// AddressQuota limits how many of something clients have at once, in all and from one address:
-// open connections, requests under way, request batches whose keys wait to be hashed.
+// AddressQuota limits how many of something clients have at once, in all and from one address: open
+// connections, requests under way, request batches whose keys wait to be hashed.
 //   if (AddressQuota::Share share = quota.take(address)) serve(std::move(share));
-// A share counts until its destructor gives it back. Owner: the part that sets the limits; the
+// A share counts until its destructor gives it back. Owner: the part that sets the limits. The
+// quota must outlive its shares. Any thread.
 // quota outlives its shares. Any thread.
 
 #include <cstddef>
@@ -37,7 +38,7 @@ class AddressQuota {
       if (quota_ != nullptr) quota_->give_back(address_);
     }
 
-    // False: refused.
+    // Returns false if the quota refused the share.
     explicit operator bool() const { return quota_ != nullptr; }
     Refusal refusal() const { return refusal_; }
     const PeerAddress& address() const { return address_; }
@@ -51,7 +52,7 @@ class AddressQuota {
   AddressQuota(std::size_t total_max, std::size_t per_address_max)
       : total_max_(total_max), per_address_max_(per_address_max) {}
 
-  // One more for `address`, or an empty share that names the limit reached.
+  // Returns one more share for `address`, or an empty share that names the limit reached.
   Share take(const PeerAddress& address) {
     const Refusal refusal = used_.with([&](Used& used) {
       std::size_t& of_address = used.by_address[address];
@@ -70,7 +71,7 @@ class AddressQuota {
   std::size_t total() {
     return used_.with([](const Used& used) { return used.total; });
   }
-  // Addresses that have a share.
+  // Returns the number of addresses that have a share.
   std::size_t addresses() {
     return used_.with([](const Used& used) { return used.by_address.size(); });
   }
@@ -93,8 +94,8 @@ class AddressQuota {
   Guarded<Used> used_;
 };
 
-// The limit of one address. Not configured (0): three quarters of all, so that one address cannot
-// take them all.
+// Returns the limit of one address. If it is not configured (0), it is three quarters of the total,
+// so that one address cannot take everything.
 inline std::size_t per_address_max(std::size_t configured, std::size_t total_max) {
   return configured != 0 ? configured : total_max - total_max / 4;
 }

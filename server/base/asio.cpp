@@ -1,4 +1,4 @@
-// The parts of Boost.Asio and Boost.Beast that are no templates, compiled once for all targets
+// The parts of Boost.Asio and Boost.Beast that are not templates, compiled once for all targets
 // (CMake target `asio`).
 #include <boost/asio/impl/src.hpp>
 #include <boost/asio/ssl/impl/src.hpp>

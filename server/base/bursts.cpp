@@ -11,9 +11,10 @@ namespace {
 
 thread_local Bursts* of_this_thread = nullptr;
 
-// Measured: much less, and work that is late falls further behind; much more, and others wait long.
+// Measured: with a much smaller value, late work falls further behind; with a much larger one,
+// other threads wait long.
 constexpr int bursts_without_rest = 8;
-constexpr Bursts::Nanoseconds shortest(1);  // Linux makes it some 50 us
+constexpr Bursts::Nanoseconds shortest(1);  // Linux extends it to some 50 us
 
 Bursts::Nanoseconds now(clockid_t clock) {
   timespec time;
@@ -41,7 +42,8 @@ Bursts::Work::~Work() {
 
 bool Bursts::rest_if_due() { return of_this_thread != nullptr && of_this_thread->rest(); }
 
-// The clock is cheaper to read than the CPU time, which is less: the thread may have waited.
+// The monotonic clock is cheaper to read than the CPU time. The CPU time may be less, because the
+// thread may have waited.
 bool Bursts::rest() {
   const Nanoseconds clock = now(CLOCK_MONOTONIC);
   const bool rests =

@@ -1,11 +1,11 @@
 #pragma once
-// Bursts lets a background thread work in short bursts of CPU time with rests between them. If it
-// shares a CPU with threads that clients wait for, they wait for a burst at most. Linux alone lets
-// it run for up to 4 ms (a timer tick), even at a low priority: a thread that got little time is
-// owed some (https://docs.kernel.org/scheduler/sched-eevdf.html).
+// Bursts lets a background thread work in short bursts of CPU time with rests between them. If the
+// thread shares a CPU with threads that clients wait for, those wait for one burst at most. Without
+// it, Linux lets the thread run for up to 4 ms (a timer tick), even at a low priority, because it
+// credits a thread that got little time (https://docs.kernel.org/scheduler/sched-eevdf.html).
 //   Bursts::Work work(bursts, spread);
 //   Bursts::each(rows, [](const Row& row) { ... });
-// Code far below, such as the file layer of a database, may call rest_if_due() too.
+// Code that such work calls, such as the file layer of a database, may call rest_if_due() too.
 
 #include <atomic>
 #include <chrono>
@@ -16,13 +16,14 @@ class Bursts {
  public:
   using Nanoseconds = std::chrono::nanoseconds;
 
-  // `burst`: CPU time of a burst.
+  // `burst` is the CPU time of one burst.
   explicit Bursts(Nanoseconds burst = std::chrono::microseconds(50)) : burst_(burst) {}
 
-  // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
-  // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
-  // times as long as a burst. Waits for the disk come on top. After four times that time it takes
-  // no rests, but still gives way for a moment after each eight bursts.
+  // While a Work lives, this thread works in bursts. A thread has one Work at a time, and so has a
+  // Bursts. The rests are so long that work of as much CPU time as the last one takes `spread`, but
+  // a rest is at most ten times as long as a burst. Waits for the disk are added to that. After
+  // four times `spread` the thread takes no more rests, but it still gives way for a moment after
+  // each eight bursts.
   class Work {
    public:
     Work(Bursts& bursts, Nanoseconds spread);
@@ -34,10 +35,11 @@ class Bursts {
     const Nanoseconds began_;  // CPU time of the thread
   };
 
-  // No more rests for the work in progress, or else for the next one, as above. Any thread.
+  // Ends the rests of the work in progress, or of the next one if none is in progress. The thread
+  // still gives way as described above. Any thread.
   void hurry() { hurried_.store(true, std::memory_order_relaxed); }
 
-  // Rests or gives way if this thread works in bursts and one is over; returns whether it has
+  // Rests or gives way if this thread works in bursts and its burst is over. Returns true if it has
   // rested. Reads the clock: some 30 ns.
   static bool rest_if_due();
   // Calls function(one) for each of `range`, with rests.

@@ -18,7 +18,7 @@ std::vector<std::string> cgroup_values(const std::string& file, const std::strin
       group = line.substr(end + 1);
   }
   std::vector<std::string> values;
-  // In a container the mount is the group itself, and its path may lead outside.
+  // In a container the mount point is the group itself, and the path may lead outside of it.
   for (bool more = true; more;) {
     while (group.ends_with('/')) group.pop_back();
     more = !group.empty();

@@ -9,16 +9,16 @@
 
 namespace exchange {
 
-// The texts of `file`, such as "cpu.max", in the process's group and in each one around it, as far
-// as they can be read. `process`, `mount`: /proc/self/cgroup and where the groups are mounted.
-// `controller`: of version 1, which has a tree for each.
+// Returns the texts of `file`, such as "cpu.max", in the process's group and in each group around
+// it, if they can be read. `process` and `mount` are /proc/self/cgroup and the mount point of the
+// groups. `controller` selects one of version 1, which has a tree for each.
 std::vector<std::string> cgroup_values(const std::string& file,
                                        const std::string& process = "/proc/self/cgroup",
                                        const std::string& mount = "/sys/fs/cgroup",
                                        const std::string& controller = "");
 
-// Of texts of cpu.max, "QUOTA PERIOD" or "max PERIOD": the whole CPUs that the least of them
-// allows, at least one; nothing if none limits.
+// Returns the number of whole CPUs, at least one, that the lowest limit in the texts of cpu.max
+// allows. Each text is "QUOTA PERIOD" or "max PERIOD". Returns nothing if no text sets a limit.
 std::optional<unsigned> cpus_of_quota(const std::vector<std::string>& cpu_max);
 
 }  // namespace exchange

@@ -8,8 +8,8 @@
 
 namespace exchange {
 
-// Of `size` bytes, a multiple of 32, and `seed`. A change within one aligned word of 8 bytes always
-// changes it.
+// Returns a checksum of `size` bytes, a multiple of 32, and of `seed`. A change within one aligned
+// word of 8 bytes always changes it.
 std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::uint64_t seed);
 
 // CRC-32 (IEEE 802.3).

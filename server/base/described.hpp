@@ -1,6 +1,6 @@
 #pragma once
-// What Boost.Describe knows of a struct or an enumeration, in the forms that are used here: a
-// struct is described where it is defined, and all else (names, codecs, columns) follows from that.
+// Uses of what Boost.Describe knows about a struct or an enumeration. A struct is described where
+// it is defined; everything else (names, codecs, columns) follows from that.
 //   struct Point { int x, y; };
 //   BOOST_DESCRIBE_STRUCT(Point, (), (x, y))
 //   for_each_member<Point>([&](auto member) { use(member.name, point.*member.pointer); });
@@ -26,7 +26,7 @@ constexpr void for_each_member(Use use) {
   boost::mp11::mp_for_each<MembersOf<Struct>>(use);
 }
 
-// Calls use(to's, from's) for the described members of which both have one of the same name.
+// Calls use(to's, from's) for each described member name that both structs have.
 template <class To, class From, class Use>
 constexpr void for_each_shared_member(To& to, const From& from, Use use) {
   for_each_member<To>([&]<class Target>(Target) {
@@ -41,7 +41,7 @@ constexpr void copy_shared_members(const From& from, To& to) {
   for_each_shared_member(to, from, [](auto& target, const auto& source) { target = source; });
 }
 
-// How many there are; their values are 0, 1, ...
+// The number of enumerators; their values are 0, 1, ...
 template <class Enum>
 inline constexpr std::size_t enumerators = [] {
   std::size_t count = 0;
@@ -51,7 +51,7 @@ inline constexpr std::size_t enumerators = [] {
   return dense ? count : throw "an enumerator has a value of its own";
 }();
 
-// The word for programs and logs: the name of the enumerator.
+// Returns the name of the enumerator, which is the word for programs and logs.
 template <class Enum>
 constexpr std::string_view name_of(Enum value) {
   constexpr auto names = [] {

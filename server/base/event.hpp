@@ -1,7 +1,7 @@
 #pragma once
-// Event is what a coroutine waits for that another part of the same thread sets; PostedAnswer is
-// what it waits for that another thread delivers. Owner: the coroutine. Thread: that of the
-// context, but where noted.
+// A coroutine waits for an Event, which another part of the same thread sets, or for a
+// PostedAnswer, which another thread delivers. Owner: the coroutine. Thread: that of the context,
+// except where noted.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -28,7 +28,7 @@ class Event {
     timer_.cancel();
   }
   void clear() { set_ = false; }
-  // Whether it was set before `deadline`.
+  // Returns true if the event is set before `deadline`.
   boost::asio::awaitable<bool> wait_until(Clock::time_point deadline) {
     timer_.expires_at(deadline);
     while (!set_ && Clock::now() < deadline)
@@ -42,21 +42,21 @@ class Event {
   bool set_ = false;
 };
 
-// Copies are the same answer: the coroutine has one, and who answers another, since the answer may
-// come after the coroutine has given up.
+// Copies share one answer. The coroutine has one copy, and the thread that answers has another,
+// because the answer may come after the coroutine has given up.
 template <class Result>
 class PostedAnswer {
  public:
   explicit PostedAnswer(boost::asio::io_context& context)
       : context_(context), state_(std::make_shared<State>(State{Event(context)})) {}
-  // Once. Any thread.
+  // Call it once. Any thread.
   void deliver(Result result) const {
     boost::asio::post(context_, [state = state_, result = std::move(result)]() mutable {
       state->result.emplace(std::move(result));
       state->there.set();
     });
   }
-  // Nothing if it does not come before `deadline`.
+  // Returns nothing if the answer does not come before `deadline`.
   boost::asio::awaitable<std::optional<Result>> wait_until(Event::Clock::time_point deadline) {
     co_await state_->there.wait_until(deadline);
     co_return std::move(state_->result);

@@ -1,13 +1,13 @@
 #pragma once
-// Fail points: named places on the path of a batch where a test makes the server crash, hang, slow
-// down or fail, set by EXCHANGE_FAIL_POINT="name=action[@nth],...". Always compiled in, so that the
-// tested binary is the released one; an unarmed fail point costs one relaxed load. Includes nothing
-// of the project. Any thread, after arm_fail_points().
+// Fail points are named places on the path of a batch where a test makes the server crash, hang,
+// slow down or fail. EXCHANGE_FAIL_POINT="name=action[@nth],..." sets them. They are always
+// compiled in, so that the tested binary is the released one; an unarmed fail point costs one
+// relaxed load. This header includes nothing of the project. Any thread, after arm_fail_points().
 //   crash     kill -9 of this process at the nth pass: no destructor runs, no buffer is written
 //   hang      the thread stops at the nth pass for ever
 //   slow(ms)  a pause at the nth and every later pass
 //   error     the nth pass throws what the place throws when its environment fails (may_throw)
-// Without @nth: the first pass.
+// Without @nth, the action happens at the first pass.
 
 #include <array>
 #include <atomic>
@@ -23,7 +23,7 @@ struct FailPointPlace {
   bool sqlite_only;  // never passed with PostgreSQL, which does this in its own process
 };
 
-// In the order in which a server passes them.
+// The list is in the order in which a server passes them.
 inline constexpr std::array fail_points = {
     FailPointPlace{"recovery.epoch_taken", false, false},
     FailPointPlace{"recovery.loaded", false, false},
@@ -48,9 +48,10 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"checkpoint.after", false, true},
     FailPointPlace{"prune.before", true, false},
     FailPointPlace{"prune.after", true, false},
-    // a block of the journal that will be needed; open() passes here too when it makes the first
+    // the server wrote a block of the journal ahead of its use; open() passes here too when it
+    // makes the first
     FailPointPlace{"journal.block_written", false, true},
-    // the end of a day: all is stopped; and the steps of closing its store
+    // the end of a day, after everything has stopped; then the steps of closing its store
     FailPointPlace{"day.before", true, false},
     FailPointPlace{"day.begun", false, true},
     FailPointPlace{"day.amid_files", false, true},  // after each file
@@ -58,8 +59,9 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"day.after_commit", false, false},
 };
 
-// Arms the fail points of `text`, the value of EXCHANGE_FAIL_POINT; an empty text arms none. Called
-// by main before it starts threads. Throws std::invalid_argument, with the valid names or actions.
+// Arms the fail points of `text`, the value of EXCHANGE_FAIL_POINT; an empty text arms none. main
+// calls it before it starts threads. Throws std::invalid_argument, whose message lists the valid
+// names or actions.
 void arm_fail_points(const std::string& text);
 
 namespace fail_point_detail {

@@ -24,14 +24,14 @@ class Guarded {
     const std::lock_guard lock(mutex_);
     return function(data_);
   }
-  // Waits until ready(data) is true, then as with(), under the same lock.
+  // Waits until ready(data) is true. Then does the same as with(), under the same lock.
   template <class Ready, class Function>
   decltype(auto) when(Ready ready, Function function) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ready(data_); });
     return function(data_);
   }
-  // Waits until ready(data) is true or `time` is over; returns ready(data).
+  // Waits until ready(data) is true or `time` has passed. Returns ready(data).
   template <class Duration, class Ready>
   bool wait_for(Duration time, Ready ready) {
     std::unique_lock lock(mutex_);

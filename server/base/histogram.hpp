@@ -29,8 +29,8 @@ class Histogram {
   std::uint64_t sum() const { return sum_; }
   std::uint64_t max() const { return max_; }
   double mean() const { return count_ == 0 ? 0 : double(sum_) / double(count_); }
-  // The smallest value such that the share `quantile` (0 to 1) of all values is not above it,
-  // rounded up to the end of its bucket; 0 if nothing was recorded.
+  // Returns the smallest value such that the fraction `quantile` (0 to 1) of all values is not
+  // above it, rounded up to the end of its bucket; 0 if nothing was recorded.
   std::uint64_t quantile(double quantile) const {
     const double rank = quantile * double(count_);
     std::uint64_t seen = 0;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t bytes_max = 1'000;
 
-// The file's bytes, and one more than bytes_max at most. Returns -1, and errno, if it cannot be
-// read.
+// Reads the file, but at most bytes_max + 1 bytes. Returns the number of bytes, or -1 with errno
+// set if the file cannot be read.
 ssize_t read_all(int file, std::string& text) {
   text.resize(bytes_max + 1);
   std::size_t size = 0;

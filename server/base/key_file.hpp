@@ -1,5 +1,6 @@
 #pragma once
-// A key that stands in a file, so that it is in no list of processes: one line. Any thread.
+// Reads a key from a file of one line. A key in a file, unlike one in an argument, does not appear
+// in lists of processes. Any thread.
 
 #include <string>
 
@@ -9,9 +10,9 @@ struct KeyFile {
   std::string key;
   bool others_can_read = false;  // users of this machine, by the file's mode
 };
-// A mark of UTF-8 before the key and the end of its line do not count. Throws
-// std::invalid_argument, which names the file, if it cannot be read or is not one line of UTF-8
-// without blanks at its ends: HTTP would drop these, and XML refuse other bytes.
+// Ignores a UTF-8 byte order mark before the key and the end of its line. Throws
+// std::invalid_argument, which names the file, if the file cannot be read or is not one line of
+// UTF-8 without blanks at its ends: HTTP would drop these blanks, and XML would refuse other bytes.
 KeyFile read_key_file(const std::string& path);
 
 }  // namespace exchange

@@ -1,6 +1,7 @@
 #pragma once
-// The log of the server: lines for its operator. spdlog writes them; only log.cpp and main.cpp
-// include its header, which with formatting takes two seconds in each source.
+// The log of the server: lines for its operator. spdlog writes them. Only log.cpp and main.cpp
+// include its header, because it takes two seconds to compile, with formatting, in each source
+// file.
 //   log_warning("{} is missing: rebuilding it from {}", path, journal);
 // Thread: any.
 
@@ -14,7 +15,7 @@
 
 namespace exchange {
 
-// A text in which {} stands for each of the values; the compiler checks their number.
+// A text in which {} stands for each value. The compiler checks the number of values.
 template <std::size_t Values>
 struct LogFormat {
   consteval LogFormat(const char* format) : text(format) {

@@ -16,7 +16,7 @@ namespace exchange {
 
 namespace {
 
-// Of addresses, in bytes; RLIM_INFINITY if there is none.
+// Returns the limit of the address space in bytes; RLIM_INFINITY if there is no limit.
 rlim_t limit_of_space() {
   rlimit space{};
   return getrlimit(RLIMIT_AS, &space) == 0 ? space.rlim_cur : RLIM_INFINITY;
@@ -42,7 +42,7 @@ std::uint64_t usable_memory() {
       std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
   const auto apply = [&](const std::vector<std::string>& limits) {
     for (const std::string& text : limits) {
-      std::istringstream in(text);  // or "max"
+      std::istringstream in(text);  // a text may be "max"
       if (std::uint64_t limit; in >> limit) bytes = std::min(bytes, limit);
     }
   };

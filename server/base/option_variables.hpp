@@ -1,6 +1,6 @@
 #pragma once
-// Options of CLI11 that environment variables give. For programs that have such options: the server
-// and exchange-cli. No CLI11 here: its headers are slow to compile.
+// Reads options of CLI11 from environment variables, for the server and exchange-cli. Does not
+// include CLI11: its headers are slow to compile.
 
 #include <cctype>
 #include <cstdio>
@@ -11,10 +11,12 @@
 
 namespace exchange {
 
-// Options whose value came from a variable: the variable of each option, "--port": "EXCHANGE_PORT".
+// Maps each option whose value came from a variable to that variable, such as "--port" to
+// "EXCHANGE_PORT".
 using OptionVariables = std::map<std::string, std::string>;
 
-// Kubernetes and Docker set NAME_PORT=tcp://ADDRESS:PORT for a service NAME. That is not our port.
+// Kubernetes and Docker set NAME_PORT=tcp://ADDRESS:PORT for a service NAME. Such a value is not
+// our port.
 inline bool is_service_link(std::string_view variable, std::string_view value) {
   return variable.ends_with("_PORT") &&
          (value.starts_with("tcp://") || value.starts_with("udp://") ||
@@ -35,7 +37,8 @@ void ignore_service_links(const App& app) {
   }
 }
 
-// Once the app has parsed, also in vain: the options that variables gave.
+// Returns the options whose values came from variables. Call it after the app has parsed, even if
+// that failed.
 template <class App>  // CLI::App
 OptionVariables variables_used(const App& app) {
   OptionVariables used;
@@ -46,7 +49,7 @@ OptionVariables variables_used(const App& app) {
   return used;
 }
 
-// The message with variables in the place of the options that they gave.
+// Returns the message with the names of variables in place of the options that they set.
 inline std::string name_variables(std::string message, const OptionVariables& used) {
   const auto is_of_name = [&](std::size_t at) {
     return at < message.size() &&

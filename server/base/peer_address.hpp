@@ -1,7 +1,7 @@
 #pragma once
-// PeerAddress: the unit in which quotas of clients are counted, by the XML port and by HTTP: an
-// IPv4 address, or an IPv6 network of 64 bits, which is what a provider assigns to one customer. A
-// value; includes nothing of the project.
+// PeerAddress is the unit of client quotas for the XML port and HTTP: an IPv4 address, or an IPv6
+// network of 64 bits, which a provider assigns to one customer. It is a value; this header includes
+// nothing of the project.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <compare>
@@ -13,7 +13,7 @@ namespace exchange {
 
 struct PeerAddress {
   std::uint64_t network = 0;  // IPv6: the upper half
-  std::uint64_t host = 0;     // IPv4: the address, and bit 32 to tell it from "unknown"
+  std::uint64_t host = 0;     // IPv4: the address; bit 32 marks it as known
   auto operator<=>(const PeerAddress&) const = default;
 };
 
@@ -30,8 +30,8 @@ inline PeerAddress peer_address(const boost::asio::ip::address& address) {
   return peer;
 }
 
-// The address of a connected socket's peer; PeerAddress{}, which no peer has, if it has
-// disconnected.
+// Returns the address of a connected socket's peer. Returns PeerAddress{}, which is not the address
+// of any peer, if the peer has disconnected.
 inline PeerAddress peer_address(const boost::asio::ip::tcp::socket& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);

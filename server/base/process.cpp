@@ -17,7 +17,8 @@ const char* program_name = nullptr;
 void check_output() {
   const bool had_failed = std::ferror(stdout) != 0;
   errno = 0;
-  // What failed before has left no cause: another byte shows it, where it lasts.
+  // An earlier write failed, but its cause is lost. If the cause lasts, writing another byte shows
+  // it.
   if (std::fflush(stdout) == 0) {
     if (!had_failed) return;
     static_cast<void>(::write(STDOUT_FILENO, "\n", 1) < 0);

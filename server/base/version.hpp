@@ -4,6 +4,6 @@
 namespace exchange {
 
 const char* version();  // "0.5.0 (commit 1a2b3c4d5e)"
-const char* commit();   // "1a2b3c4d5e"; with "-dirty" where files were changed since
+const char* commit();   // "1a2b3c4d5e"; with "-dirty" if files were changed since
 
 }  // namespace exchange
