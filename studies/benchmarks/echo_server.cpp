@@ -1,9 +1,9 @@
-// What the exchange is compared with: a bare Boost.Asio server on one thread, or with a blocking
-// thread for each client, which answers whatever it reads with one canned reply, of the bytes that
-// the exchange answers an order with. With a journal, a thread of its own writes a record of each
-// request, syncs those of all that wait at once, and only then are they answered: what durable
-// replies cost without an exchange.
-//   echo_server [PORT [JOURNAL [threads]]]     0 or none: a free port of 127.0.0.1
+// A bare Boost.Asio server, the baseline for the exchange. It runs on one thread, or on a blocking
+// thread for each client, and answers whatever it reads with one canned reply, as many bytes as the
+// exchange's reply to an order. With a journal, a separate thread writes a record of each request
+// and syncs the records of all waiting requests at once; only then are they answered. This measures
+// the cost of durable replies without an exchange.
+//   echo_server [PORT [JOURNAL [threads]]]     PORT 0 or missing: a free port of 127.0.0.1
 //   loadgen --connect 127.0.0.1:PORT --reply-check off
 
 #include <fcntl.h>
@@ -42,8 +42,8 @@ constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view reply =
     "<results><opened sym=\"SYM1\" amount=\"10\" limit=\"100.25\" id=\"123456\"/></results>\n";
 
-// As the exchange's: one thread, a file that is written over in place, one write and one sync for
-// all that wait.
+// Works as the exchange's journal does: one thread, a file that is overwritten in place, one write
+// and one sync for all waiting requests.
 class Journal {
  public:
   explicit Journal(const char* path) : file_(::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) {
@@ -68,7 +68,7 @@ class Journal {
     });
     if (first) waiting_.notify();
   }
-  // Called on the journal's thread with all that are committed at once.
+  // Called on the journal's thread with all callbacks that were committed at once.
   std::function<void(std::vector<std::function<void()>> committed)> on_committed = call_all;
 
   static void call_all(const std::vector<std::function<void()>>& committed) {

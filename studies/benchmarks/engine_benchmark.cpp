@@ -2,11 +2,11 @@
 // 60 % limit orders round a random-walk mid, 35 % cancels of open orders, 5 % marketable orders.
 //   engine_benchmark [commands=3000000] [symbols=100] [accounts=200] [seed=1] [repeats=5]
 //                    [open=0]
-// `open` above 0 bounds the open orders: a steady book, in which a cancel replaces each order above
-// it. The stream is made beforehand; rows are handed over and closed orders released every 1,000
-// commands, as the core does. Prints the median and the spread of the repeats, in turns with the
-// engine without LookAhead, and with a plain book (std::map of lists, no accounts) that matches the
-// same stream.
+// If `open` is above 0, it bounds the open orders: the book stays steady, since a cancel replaces
+// each order above the bound. The stream is made beforehand; rows are handed over and closed orders
+// released every 1,000 commands, as the core does. Prints the median and the spread of the repeats,
+// which alternate between the engine, the engine without LookAhead, and a plain book (std::map of
+// lists, no accounts) that matches the same stream.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t batch = 1'000;
 
-// One command as the plain book takes it.
+// One command in the form that the plain book takes.
 struct PlainCommand {
   bool cancel;
   Side side;
@@ -39,7 +39,7 @@ struct Stream {
   std::vector<PlainCommand> plain;
 };
 
-// What a textbook has: a map of price levels for each side, a list of orders in each level.
+// A textbook order book: a map of price levels for each side, a list of orders in each level.
 class PlainBooks {
  public:
   explicit PlainBooks(unsigned symbols) : books_(symbols) {}
@@ -108,7 +108,7 @@ struct Counts {
 AccountId account_id(unsigned n) { return AccountId(std::to_string(n + 1)); }
 SymbolName symbol_name(unsigned n) { return SymbolName("SYM" + std::to_string(n)); }
 
-// Runs the stream through an engine of its own while making it, so that cancels name open orders.
+// Runs the stream through a separate engine while making it, so that cancels name open orders.
 Stream make_stream(unsigned commands, unsigned symbols, unsigned accounts, unsigned seed,
                    unsigned open_max) {
   std::mt19937_64 random(seed);

@@ -113,7 +113,8 @@ void Audit::shard_committed(unsigned shard, const std::vector<Executed>& batch,
   check_cash();
 }
 
-// Right at one moment between its first sending and its commit, at least.
+// A refusal must be right at one moment at least, between the first sending of the request and its
+// commit.
 void Audit::check_refusal(const Request& request) const {
   const Outcome refused = Rejected{Reason::insufficient_funds};
   for (Version at = invoked_[request.id.client]; at <= whole_.version();

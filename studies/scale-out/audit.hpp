@@ -24,7 +24,7 @@ class Audit {
                        const std::vector<Sent>& credits, const NaiveExchange& market);
   // A reply to the client's newest request has arrived.
   void replied(const Reply& reply) const;
-  // Nothing is on its way, and every node has replayed its journal.
+  // Requires: no message is in flight, and every node has replayed its journal.
   void at_rest(const std::vector<const NaiveExchange*>& markets) const;
 
   struct Counts {
@@ -32,7 +32,7 @@ class Audit {
   } counts;
 
  private:
-  // Between one ledger and one shard: all that was ever committed by its sender.
+  // What one ledger and one shard have ever committed to send to each other.
   struct Link {
     struct Reserved {
       RequestId id;

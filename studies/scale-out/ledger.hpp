@@ -1,12 +1,12 @@
 #pragma once
 // Ledger holds the free cash of its accounts. It reserves the cash of each buy and hands the order
-// to the shard of its symbol; shards send back what becomes free. It refuses a buy only after a
-// barrier: an answer of every shard, with all credits that the shard has committed.
+// to the shard of its symbol; shards send back the cash that becomes free. It refuses a buy only
+// after a barrier: every shard has answered, with all credits that the shard has committed.
 //
-// Free cash here is at most the true free cash, since credits only come late. So it accepts without
-// asking. A refusal is right at the moment at which its barrier began: then no buy of the account
-// was on its way to a shard, none was accepted until the decision, and each credit that was
-// committed at that moment has arrived. Called by World.
+// Free cash here is at most the true free cash, since credits only come late. So the ledger accepts
+// without asking the shards. A refusal is right at the moment at which its barrier began: then no
+// buy of the account was in flight to a shard, none was accepted until the decision, and each
+// credit that was committed at that moment has arrived. Called by World.
 
 #include <algorithm>
 #include <map>
@@ -21,7 +21,7 @@ class Ledger final : public Node {
  public:
   Ledger(World& world, unsigned number) : Node(world), number_(number), state_(initial()) {}
   void retransmit() override {
-    const bool is_committed = batch_.empty();  // else acknowledgements could say too much
+    const bool is_committed = batch_.empty();  // otherwise acknowledgements could report too much
     for (unsigned shard = 0; is_up() && is_committed && shard < world_.config().shards; ++shard)
       send(shard, true, is_barrier_to_send_ || answers_.contains(shard) ? 0 : barrier_);
   }
@@ -34,7 +34,7 @@ class Ledger final : public Node {
   std::uint64_t barriers() const { return barriers_; }
 
  private:
-  // What the journal leads to.
+  // The state that a replay of the journal produces.
   struct State {
     struct Decision {
       Number request = 0;
@@ -130,7 +130,7 @@ class Ledger final : public Node {
       const Number number = message.credits.first + at;
       const Number received = state_.received[message.shard];
       const bool again = world_.config().plant == Plant::credit_twice && incarnation() > 0;
-      // it is applied already, or one is missing
+      // it is already applied, or an earlier one is missing
       if (number != received + 1 && !(again && number <= received)) continue;
       charge(world_.config().costs.credit);
       record(Credited{message.shard, number, message.credits.items[at]});
@@ -169,7 +169,7 @@ class Ledger final : public Node {
       if (--of_account->second == 0) buys_in_flight_.erase(of_account);
     });
   }
-  // False: not enough free cash here.
+  // Returns false if the account has not enough free cash here.
   bool reserve(const Request& request) {
     if (state_.free.at(account_of(request)) < cost_of(order_of(request))) return false;
     charge(world_.config().costs.item);
@@ -196,7 +196,7 @@ class Ledger final : public Node {
     barrier_ = 0;
     for (const auto& [account, count] : in_barrier_) {
       std::deque<Request>& requests = waiting_.at(account);
-      // Once a buy was accepted, the barrier says nothing of those behind it.
+      // Once a buy was accepted, the barrier proves nothing about the buys behind it.
       bool was_accepted = false;
       for (std::size_t decided = 0; !requests.empty(); ++decided, requests.pop_front()) {
         if (reserve(requests.front())) {
@@ -229,7 +229,7 @@ class Ledger final : public Node {
   std::vector<LedgerRecord> batch_;
   std::vector<std::vector<LedgerRecord>> journal_;
 
-  // In memory only: after a crash clients send again what waits here.
+  // In memory only: after a crash clients send the waiting requests again.
   std::map<unsigned, std::deque<Request>> waiting_;  // short of cash, or behind one; by account
   std::map<unsigned, unsigned> buys_in_flight_;      // to their shards, by account
   std::map<unsigned, std::size_t> in_barrier_;       // requests that it decides, by account

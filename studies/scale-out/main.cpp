@@ -1,5 +1,5 @@
-// Simulates the exchange as ledgers and shards (docs/scale-out.md): the checks under faults, seed
-// by seed, or with --throughput the table of rates.
+// Simulates the exchange as ledgers and shards (docs/scale-out.md). Runs the checks under faults,
+// one seed after the other, or with --throughput prints the table of rates.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -64,7 +64,7 @@ void print_throughput(double wait_us) {
     for (const unsigned shards : {8, 16}) print_row(ledgers, shards, 10, wait_us);
 }
 
-// Whether a seed finds this fault in the design.
+// Returns whether a seed finds this fault in the design.
 bool is_found(Plant plant, std::uint64_t first, std::uint64_t count) {
   unsigned found = 0;
   std::string example;
@@ -79,7 +79,7 @@ bool is_found(Plant plant, std::uint64_t first, std::uint64_t count) {
   return found > 0;
 }
 
-// Whether the design holds in all seeds.
+// Returns whether the design holds in all seeds.
 bool holds(std::uint64_t first, std::uint64_t count) {
   unsigned failed = 0;
   std::uint64_t executed = 0, refused = 0, credits = 0, crashes = 0, barriers = 0;

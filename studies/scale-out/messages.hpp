@@ -1,6 +1,6 @@
 #pragma once
-// What the nodes of the scale-out study send each other, and what a seed or a command line chooses.
-// Owner: one World. Thread: one. Times are simulated nanoseconds.
+// The messages between the nodes of the scale-out study, and the configuration that a seed or a
+// command line chooses. Owner: one World. Thread: one. Times are simulated nanoseconds.
 
 #include <charconv>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace exchange::scale_out {
 using Nanoseconds = std::int64_t;
 using Number = std::uint64_t;  // of an item on the way from one node to another, from 1
 
-// One command of a client. A client has one request at a time and numbers them from 1; what it
-// sends again has the same number.
+// One command of a client. A client has one request at a time and numbers its requests from 1; a
+// request that it sends again keeps its number.
 struct RequestId {
   unsigned client = 0;
   Number number = 0;
@@ -44,7 +44,7 @@ struct Credit {
   Cash amount;
 };
 
-// One command that a shard executed, also if it was refused: a record of its journal.
+// One command that a shard executed or refused: a record of its journal.
 struct Executed {
   Request request;
   Timestamp time;
@@ -91,8 +91,8 @@ struct ToLedger {
 };
 using Message = std::variant<Request, Reply, ToShard, ToLedger>;
 
-// Items until the receiver has committed them; then they are deleted for ever. Part of the sender's
-// state: a replay of its journal fills it again.
+// Keeps items until the receiver has committed them; then they are deleted for ever. Part of the
+// sender's state: a replay of its journal fills it again.
 template <class Item>
 class Outbox {
  public:
@@ -103,7 +103,8 @@ class Outbox {
   bool is_empty() const { return items_.empty(); }
   bool has_unsent() const { return sent_ < committed_; }
 
-  // Committed items: those that were not sent yet, or all that the receiver has not acknowledged.
+  // Returns committed items: those that were not sent yet, or all that the receiver has not
+  // acknowledged.
   Numbered<Item> take(bool again) {
     Numbered<Item> taken{again ? first_ : std::max(first_, sent_ + 1), {}};
     for (Number n = taken.first; n <= committed_; ++n) taken.items.push_back(items_[n - first_]);
@@ -141,10 +142,10 @@ enum class Plant : std::uint8_t {
   credit_twice,           // after a crash the ledger does not look at the numbers of credits
   credit_lost,            // a ledger acknowledges credits before their commit
   refuse_at_once,         // no barrier
-  barrier_skips_a_shard,  // the last answer is not waited for
+  barrier_skips_a_shard,  // the ledger does not wait for the last answer
   barrier_over_buys,      // begins while a buy of the account is on its way to its shard
   buys_pass_barrier,      // a buy of the account is accepted during its barrier
-  stale_barrier,          // barriers have the same numbers after a crash
+  stale_barrier,          // barriers reuse the same numbers after a crash
   reply_before_commit,
   reserve_before_commit,  // the ledger sends a reservation before its commit
   reservation_twice,      // the shard does not look at the numbers of reservations
@@ -173,7 +174,8 @@ struct Config {
   bool is_load = false;                // the load whose throughput is measured, without faults
   unsigned refused_percent = 0;        // of the buys of that load
   Costs costs;
-  // Network, one way; one message in so many is slow, lost or delivered twice. 0: none.
+  // Network, one way. One message in `slow_one_in`, `lost_one_in` or `twice_one_in` is slow, lost
+  // or delivered twice; 0: none.
   Nanoseconds delay_min = 0, delay_max = 0, slow_max = 0;
   unsigned slow_one_in = 0, lost_one_in = 0, twice_one_in = 0;
   Nanoseconds crash_every = 0, down_max = 0;  // 0: no crashes
@@ -181,7 +183,7 @@ struct Config {
   Nanoseconds retry = 0, retransmit = 0;  // 0: never
 };
 
-// The promise that was broken, in words; ends the run.
+// The broken promise, in words; ends the run.
 struct Violation : std::exception {
   explicit Violation(std::string what) : what_(std::move(what)) {}
   const char* what() const noexcept override { return what_.c_str(); }

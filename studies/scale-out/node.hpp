@@ -1,5 +1,5 @@
 #pragma once
-// Node is what ledger and shard have in common: one thread that takes all messages that wait as a
+// Node is the common part of ledger and shard: one thread that takes all waiting messages as a
 // batch, applies them, commits, and only then sends. A crash loses what is not committed; recovery
 // replays the journal. Called by World; owns nothing but its inbox and its batch.
 
@@ -20,8 +20,7 @@ class Node {
     inbox_.push_back(std::move(message));
     if (!is_busy_) start_batch();
   }
-  // `is_committed`: the commit that is in progress reaches the journal, though no other node learns
-  // of it.
+  // `is_committed`: the commit in progress reaches the journal, but no other node learns of it.
   void crash(bool is_committed) {
     if (is_busy_ && is_committed) commit();
     is_up_ = is_busy_ = false;
@@ -33,7 +32,7 @@ class Node {
     replay();
     is_up_ = true;
   }
-  // Sends again what was not acknowledged.
+  // Sends again all items that were not acknowledged.
   virtual void retransmit() = 0;
 
   bool is_up() const { return is_up_; }
@@ -47,7 +46,7 @@ class Node {
   virtual void end_of_batch() = 0;
   // Makes the records of the batch durable, and reports them to the audit.
   virtual void commit() = 0;
-  // Messages that may leave now that all is committed.
+  // Sends the messages that may leave now that all is committed.
   virtual void send_committed() = 0;
   virtual void replay() = 0;
 

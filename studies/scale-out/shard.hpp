@@ -1,9 +1,9 @@
 #pragma once
 // Shard holds the books and positions of its symbols, in a naive exchange of its own. There each
-// account starts with the same large balance, so that it never refuses a buy: the ledger has
-// decided. A reservation pays for its order: the account's target drops by that cash. What the
-// account has above its target after a command is left over (proceeds, price improvement, a
-// canceled reservation), and goes to the ledger as a credit. Called by World.
+// account starts with the same large balance, so that the exchange never refuses a buy: the ledger
+// has decided. A reservation pays for its order: the account's target drops by that cash. After a
+// command, the cash of the account above its target (proceeds, price improvement, a canceled
+// reservation) goes to the ledger as a credit. Called by World.
 //
 // Without ledgers the one shard is the exchange of today: accounts have their own cash, and the
 // naive exchange refuses.
@@ -21,7 +21,7 @@ class Shard final : public Node {
  public:
   Shard(World& world, unsigned number) : Node(world), number_(number), state_(initial()) {}
   void retransmit() override {
-    const bool is_committed = batch_.empty();  // else acknowledgements could say too much
+    const bool is_committed = batch_.empty();  // otherwise acknowledgements could report too much
     for (unsigned ledger = 0; is_up() && is_committed && ledger < world_.config().ledgers; ++ledger)
       if (!state_.outbox[ledger].is_empty()) send(ledger, true, 0);
   }
@@ -42,7 +42,7 @@ class Shard final : public Node {
     Number request = 0;
     Outcome outcome;
   };
-  // What the journal leads to.
+  // The state that a replay of the journal produces.
   struct State {
     NaiveExchange market;
     std::map<std::string, std::multimap<Price, Resting>, std::less<>> sells;  // cheapest first
@@ -101,7 +101,7 @@ class Shard final : public Node {
       Number& received = state_.received[message.ledger];
       const bool is_next = number == received + 1;
       if (!is_next && !(world_.config().plant == Plant::reservation_twice && number <= received))
-        continue;  // executed, or one is missing
+        continue;  // already executed, or an earlier one is missing
       charge(world_.config().costs.apply);
       const auto& [id, order] = message.reservations.items[at];
       execute({id, number_, order});
@@ -137,7 +137,8 @@ class Shard final : public Node {
     return outcome;
   }
   // The buyer may have paid less than its limit; the sellers, whose orders are the cheapest, are
-  // paid. All that was reserved for the executed shares is left over for one of them.
+  // paid. Together their accounts have above their targets exactly the cash that was reserved for
+  // the executed shares.
   void credit_buy(const PlaceOrder& order, const Outcome& outcome) {
     const Status status = state_.market.status(std::get<Opened>(outcome).order);
     const Cash expected = cost(order.shares - status.open, order.limit);
@@ -150,7 +151,7 @@ class Shard final : public Node {
     }
     ENSURE(found == expected);
   }
-  // Returns what is left over.
+  // Sends the cash above the account's target to its ledger, and returns it.
   Cash credit(unsigned account) {
     const Cash left_over = state_.market.balance(account_id(account)) - state_.targets[account];
     if (left_over == Cash()) return left_over;
@@ -185,7 +186,7 @@ class Shard final : public Node {
   std::vector<Executed> batch_;
   std::vector<Sent> credits_;  // of the batch
   std::vector<std::vector<Executed>> journal_;
-  std::map<unsigned, Number> answer_;  // ledgers, and their barrier or 0
+  std::map<unsigned, Number> answer_;  // the ledgers to answer, each with its barrier or 0
 };
 
 }  // namespace exchange::scale_out

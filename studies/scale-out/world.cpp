@@ -50,7 +50,7 @@ Config draw(std::uint64_t seed, Plant plant) {
   config.down_max = Nanoseconds(from(50, 3'000)) * us;
   config.retry = Nanoseconds(from(500, 8'000)) * us;
   config.retransmit = Nanoseconds(from(500, 2'000)) * us;
-  if (from(0, 3) == 0) {  // messages outlive the node that sent them, and its next life too
+  if (from(0, 3) == 0) {  // messages outlive their sender, and its next life too
     config.crash_every = Nanoseconds(from(500, 1'500)) * us;
     config.down_max = 100 * us;
     config.retry = config.retransmit = Nanoseconds(from(300, 600)) * us;
@@ -119,7 +119,7 @@ void World::run() {
     work();
   }
   if (!is_at_rest()) throw Violation("a request was never answered");
-  if (!config_.is_load)  // what is not in the journals is gone
+  if (!config_.is_load)  // what is not in the journals is lost
     for (Node* const node : nodes_) {
       node->crash(false);
       node->recover();
@@ -156,7 +156,8 @@ void World::send_to_client(Message message) {
 }
 
 void World::crash_one() {
-  if (requests_ == std::uint64_t(config_.clients) * config_.requests) return;  // the end is calm
+  if (requests_ == std::uint64_t(config_.clients) * config_.requests)
+    return;  // no crashes at the end
   Node* const node = nodes_[below(nodes_.size())];
   if (node->is_up()) {
     ++figures_.crashes;
@@ -212,7 +213,7 @@ void World::send_request(unsigned number) {
 
 void World::receive_reply(const Reply& reply) {
   Client& client = clients_[reply.id.client];
-  if (!client.is_waiting || client.request.id.number != reply.id.number) return;  // a second one
+  if (!client.is_waiting || client.request.id.number != reply.id.number) return;  // a second reply
   audit_.replied(reply);
   client.is_waiting = false;
   ++replies_;

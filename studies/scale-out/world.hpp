@@ -11,9 +11,9 @@
 
 namespace exchange::scale_out {
 
-// Few clients on few accounts with little cash, and faults: what the seed draws.
+// Draws from the seed a run with few clients on few accounts with little cash, and faults.
 Config draw(std::uint64_t seed, Plant plant);
-// Many clients, no faults, measured costs.
+// A load with many clients, no faults and measured costs.
 Config load(unsigned ledgers, unsigned shards, unsigned refused_percent);
 
 class Node;
@@ -24,7 +24,7 @@ class World {
  public:
   explicit World(const Config& config);
   ~World();
-  // Until all requests are answered and nothing is on its way. Throws Violation.
+  // Runs until all requests are answered and no message is in flight. Throws Violation.
   void run();
 
   // --- for nodes and audit ---
@@ -50,7 +50,7 @@ class World {
     std::uint64_t crashes = 0, barriers = 0;
   };
   Figures figures() const;
-  // Two runs of one seed must agree on it.
+  // Two runs with the same seed must return the same value.
   std::uint64_t fingerprint() { return random_() ^ std::uint64_t(now_); }
 
  private:
@@ -103,7 +103,7 @@ class World {
   Figures figures_;
 };
 
-// Runs it. The violation in words, or nothing.
+// Runs the world. Returns the violation in words, or an empty string.
 std::string violation_of(World& world);
 
 }  // namespace exchange::scale_out

@@ -1,8 +1,8 @@
-// The engine behind the C interface of flash1-dev/matching-engine-benchmark, with all that it does
-// in the server: accounts, reservations, positions, digest, and rows handed over every
-// `commands_per_batch` commands. README.md says how to build it and what was measured.
-// The interface is declared here, as that benchmark's api/matching_engine_api.h describes it.
-// A tick is one unit of Price, and a quantity of 1 is one unit of Shares.
+// Puts the engine behind the C interface of flash1-dev/matching-engine-benchmark, with all that it
+// does in the server: accounts, reservations, positions, digest, and rows handed over every
+// `commands_per_batch` commands. README.md describes the build and the results. The interface is
+// declared here, as that benchmark's api/matching_engine_api.h describes it. A tick is one unit of
+// Price, and a quantity of 1 is one unit of Shares.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,8 +32,8 @@ struct Modify {
   std::uint32_t quantity;
   std::uint8_t side, reserved[3];
 };
-// In pairs of words, and written as such: the transport copies it at once, in loads of 16 bytes,
-// each of which would wait for two smaller stores.
+// A report consists of pairs of words and is written in pairs: the transport copies it at once, in
+// loads of 16 bytes, and each load would have to wait for two smaller stores.
 using Words = std::uint64_t __attribute__((vector_size(16)));
 struct Report {
   Words type_side_and_sequence_number, order_and_price, quantity_and_maker, taker_and_reserved;
@@ -54,10 +54,10 @@ using namespace exchange;
 
 enum Type : std::uint8_t { order_ack, trade, cancel_ack, modify_ack, cancel_reject, modify_reject };
 
-constexpr unsigned commands_per_batch = 1'000;  // as a busy core thread
+constexpr unsigned commands_per_batch = 1'000;  // like a busy core thread
 constexpr std::size_t ids_expected = 1 << 21;
 
-// As many pages as a server has ready beforehand (core/spare_pages.hpp).
+// Holds as many pages as a server has ready beforehand (core/spare_pages.hpp).
 class ReadyPages final : public PageSource {
  public:
   ReadyPages() {
@@ -205,7 +205,7 @@ class Adapter {
   CancelOrder cancel_[2];
   ReplaceOrder replace_[2];
   Located located_[2];  // the account of each side, and the symbol
-  // By the benchmark's id, and only while it is open: a table of all ids would miss the cache.
+  // By the benchmark's id, only for open orders: a table of all ids would not fit the cache.
   boost::unordered_flat_map<std::uint64_t, Open> open_;
   HugePageVector<std::uint64_t> names_;  // the benchmark's id, by the engine's
   Rows rows_;

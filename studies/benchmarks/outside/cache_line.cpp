@@ -1,5 +1,5 @@
-// How long a cache line takes to another CPU and back, in ns, ten times: whether the two CPUs that
-// a benchmark uses share a cache now. Arguments: the numbers of the CPUs.
+// Measures ten times how long a cache line takes to another CPU and back, in ns. The result shows
+// whether the two CPUs that a benchmark uses share a cache now. Arguments: the numbers of the CPUs.
 
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr int batches = 2'000, rounds_of_batch = 50;  // a batch is short beside a time slice
+constexpr int batches = 2'000, rounds_of_batch = 50;  // a batch is short compared with a time slice
 alignas(128) std::atomic<int> line = 0;
 
 void run_on(int cpu) {

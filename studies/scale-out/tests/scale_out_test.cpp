@@ -12,7 +12,7 @@ std::string run(std::uint64_t seed, Plant plant) {
   return violation_of(world);
 }
 
-constexpr std::uint64_t seeds = 500, seeds_planted = 2'000;  // rare faults need many
+constexpr std::uint64_t seeds = 500, seeds_planted = 2'000;  // rare faults need many seeds
 
 }  // namespace
 
