@@ -141,8 +141,8 @@ TEST_CASE("a day that cannot be closed says why, and one that fails changes noth
   CHECK(MemoryStore().check_day("monday").problem != "");
 }
 
-// SQLite removes the log of tables that no other program has open: this one must not take that of
-// the next day for its own.
+// SQLite removes the log of tables that no other program has open: this one must not remove the log
+// of the next day in place of its own.
 TEST_CASE("who reads a SQLite store while it is closed reads on, and leaves the next day alone") {
   SqlitePlace place;
   Store& store = place.reopen();

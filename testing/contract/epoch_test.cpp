@@ -1,4 +1,4 @@
-// Fencing: a server that was replaced can change nothing, whenever its successor takes over.
+// Fencing: a server that was replaced cannot change anything, whenever its successor takes over.
 
 #include <chrono>
 #include <thread>
@@ -15,7 +15,7 @@ TEST_CASE("a fenced SQLite server cannot change the tables") {
   fenced.open();
   run_sqlite(path, "UPDATE projection SET epoch = epoch + 1");
   CHECK_THROWS_AS(fenced.tables().project(one_account(), 1), StoreFenced);
-  CHECK(fenced.tables().load().rows.accounts.empty());  // nothing of it is written
+  CHECK(fenced.tables().load().rows.accounts.empty());  // none of its rows is written
 }
 
 TEST_CASE("a fenced PostgreSQL server can neither append, resolve, project nor confirm its epoch") {

@@ -120,7 +120,7 @@ TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
   CHECK_FALSE(other.try_open());
   run_postgres(url, "DROP TRIGGER fail ON journal");
   store.journal().append(2, "payload");
-  store.end_lease();  // the lock is free, so it was taken once
+  store.end_lease();  // after one release the lock is free, so it was taken once
   CHECK(other.try_open());
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch")
   cluster.kill();
   CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
   cluster.start();
-  // another server may have written meanwhile: this one must hold the lock again
+  // Another server may have written meanwhile: this one must take the lock again first.
   CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreUnavailable);
   CHECK_FALSE(store.journal().resolve_in_doubt(1));
   store.journal().confirm_epoch();
@@ -197,7 +197,7 @@ TEST_CASE("a SQLite store is not opened twice, though its lock file was removed"
   fenced.open();
   REQUIRE(std::remove((path + ".lock").c_str()) == 0);
   SqliteStore successor(path);
-  // The first locks the journal while it lives, so the second cannot even open it.
+  // The first server locks the journal while it lives, so the second cannot even open it.
   CHECK_THROWS_AS(successor.open(), StoreFenced);
   fenced.journal().append(1, "payload");
 }
@@ -213,7 +213,7 @@ TEST_CASE(
   fenced.open();
   fenced.journal().append(1, "payload");
   CHECK(fenced.journal().resolve_in_doubt(1));
-  // The journal is locked while it is open: a successor can only have another file in its place.
+  // The journal is locked while it is open: a successor can only put another file in its place.
   run("cp x.db.journal new");
   {
     JournalFile journal(folder / "new", JournalFile::Use::write);

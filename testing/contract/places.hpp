@@ -1,5 +1,6 @@
 #pragma once
-// Places for one store each, of every kind, and a user's own connection to those that speak SQL.
+// A Place is where one store is kept. There is one of every kind, and those that speak SQL have a
+// connection of their own for tests.
 
 #include "catch.hpp"
 #include "store/memory/memory_store.hpp"
@@ -34,7 +35,7 @@ class Place {
     return *store_;
   }
   virtual void close() { store_.reset(); }
-  // The store of one more server there, not open.
+  // Returns the store of one more server at this place, not yet open.
   virtual std::unique_ptr<Store> make() = 0;
 
  private:
@@ -43,7 +44,7 @@ class Place {
 
 class MemoryPlace : public Place {
  public:
-  void close() override {}  // it would forget everything
+  void close() override {}  // closing would lose everything
   std::unique_ptr<Store> make() override { return std::make_unique<MemoryStore>(); }
 };
 
@@ -115,14 +116,14 @@ inline std::unique_ptr<Place> make_place(StoreKind kind) {
 inline std::unique_ptr<Place> any_place() {
   return make_place(StoreKind(GENERATE(range(0, int(enumerators<StoreKind>)))));
 }
-// Where several servers can be: not in the memory of one.
+// Returns a place that several servers can use: memory belongs to one server only.
 inline std::unique_ptr<Place> any_kept_place() {
   const auto is_kept = [](int kind) { return StoreKind(kind) != StoreKind::memory; };
   return make_place(
       StoreKind(GENERATE_REF(filter(is_kept, range(0, int(enumerators<StoreKind>))))));
 }
 
-// The smallest projection: the rows of one new account.
+// Returns the smallest projection: the rows of one new account.
 inline Rows one_account() {
   Exchange exchange;
   exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});

@@ -1,5 +1,5 @@
-// PgBouncer between the exchange and PostgreSQL. One that gives a session to several clients in
-// turn would share the lock of a server with the next one.
+// PgBouncer between the exchange and PostgreSQL. A pooler that gives one session to several clients
+// in turn would share the lock of a server with the next client.
 
 #include <signal.h>
 #include <unistd.h>
@@ -19,14 +19,14 @@ namespace {
 
 constexpr const char* program = "/usr/sbin/pgbouncer";
 
-// Prints why, if the test has to be skipped.
+// Returns whether PgBouncer can be used here; if not, prints why.
 bool has_pooler() {
   if (::access(program, X_OK) == 0) return true;
   std::printf("skipped: PgBouncer is not installed (Debian: pgbouncer)\n");
   return false;
 }
 
-// PgBouncer before the shared cluster, on a socket in that one's folder.
+// PgBouncer in front of the shared cluster, on a socket in the cluster's folder.
 class Pooler {
  public:
   explicit Pooler(const std::string& mode, const std::string& more = {}) {
@@ -39,7 +39,7 @@ class Pooler {
                                << more;
     const std::string as_owner =
         ::geteuid() == 0 ? "setpriv --reuid=postgres --regid=postgres --clear-groups " : "";
-    // It refuses to run as root. It goes to the background once it listens.
+    // PgBouncer refuses to run as root. It goes to the background once it listens.
     const std::string command = as_owner + program + " --daemon --quiet " + path("ini");
     REQUIRE(std::system(command.c_str()) == 0);
     REQUIRE(wait_for([&] { return pid() > 0; }));
@@ -50,7 +50,7 @@ class Pooler {
   }
   Pooler(const Pooler&) = delete;
 
-  // The URL that leads to a database of the cluster through it.
+  // Returns the URL that leads to a database of the cluster through PgBouncer.
   static std::string url(const std::string& database_url) { return database_url + "&port=6432"; }
 
  private:
@@ -65,7 +65,7 @@ class Pooler {
 
 const std::string what_to_do = "name PostgreSQL itself in --store, or set pool_mode = session";
 
-// What the operator reads; empty if nothing is thrown.
+// Returns the message that the operator reads; empty if nothing is thrown.
 template <class Work>
 std::string refusal(Work work) {
   try {

@@ -1,5 +1,5 @@
 // Rows of a PostgreSQL store that were changed, removed or restored: the next start refuses them
-// with a reason, or they made no difference.
+// with a reason, or they make no difference.
 
 #include "contract/places.hpp"
 

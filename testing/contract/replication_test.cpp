@@ -1,5 +1,5 @@
-// PostgreSQL with synchronous replication: what was not replicated does not count, a primary that
-// was replaced is not believed, and one that hangs is left.
+// PostgreSQL with synchronous replication: data that was not replicated does not count, the answers
+// of a primary that was replaced are not used, and a primary that hangs is abandoned.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr const char* waiting =
     " FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
 
-// Cancels or terminates the wait for a standby that is under way, or will soon be.
+// Cancels or terminates the wait for a standby, now or as soon as the wait begins.
 void end_wait(const std::string& url, const std::string& how) {
   REQUIRE(
       wait_for([&] { return !run_postgres(url, std::string("SELECT pid") + waiting).empty(); }));
@@ -40,13 +40,13 @@ bool still_waits(std::future<Result>& result) {
   return result.wait_for(300ms) == std::future_status::timeout;
 }
 
-// Of its own, since synchronous_standby_names is a setting of all databases.
+// A separate cluster, since synchronous_standby_names is a setting of all databases.
 PostgresCluster& cluster_to_replicate() {
   static PostgresCluster cluster;
   return cluster;
 }
 
-// A store whose PostgreSQL waits for a standby that does not exist, once a test says so.
+// A store whose PostgreSQL, after lose_standby(), waits for a standby that does not exist.
 struct Lonely {
   PostgresCluster& cluster = cluster_to_replicate();
   std::string url = cluster.create_database();
@@ -73,7 +73,7 @@ TEST_CASE("an append whose wait for the standby is canceled is in doubt") {
     CHECK_THROWS_WITH(append.get(), contains_text("may not have replicated"));
   else
     CHECK_THROWS_AS(append.get(), StoreUnavailable);
-  // The row is there, but no standby has it: no answer.
+  // The row is there, but no standby has it, so there is no answer yet.
   auto resolve = start_async([&] { return one.store.journal().resolve_in_doubt(2); });
   CHECK(still_waits(resolve));
   SECTION("and canceled again") {
@@ -124,7 +124,7 @@ TEST_CASE("a primary without its standby does not confirm the epoch") {
   CHECK(still_waits(confirm));
   one.find_standby();
   CHECK_NOTHROW(confirm.get());
-  // It took longer than a lease, which is counted from its begin.
+  // The call below takes longer than a lease, which is counted from the beginning of the call.
   one.cluster.freeze();
   CHECK_THROWS_AS(one.store.journal().confirm_epoch(), StoreUnavailable);
   one.cluster.thaw();
@@ -211,7 +211,7 @@ TEST_CASE("of several hosts the primary with the highest timeline is used") {
   PostgresCluster standby(old);
   const std::string url = url_of_both(old_url, standby);
   PostgresStore store(url, {.answer_max = 1'000ms, .bulk_answer_max = 30'000ms});
-  store.open();  // the standby is no primary
+  store.open();  // the standby is not a primary
   store.tables().load();
   old.replicate_to("*");
   store.journal().append(1, "payload");
@@ -226,7 +226,7 @@ TEST_CASE("of several hosts the primary with the highest timeline is used") {
   CHECK_FALSE(store.journal().resolve_in_doubt(2));
   store.journal().append(2, "payload");
   SECTION("the old primary still hangs") {
-    // The connections of the other threads lead to it, and are not used any more.
+    // The connections of the other threads lead to the old primary, and are not used any more.
     CHECK_NOTHROW(store.tables().project(Rows{}, 2));
     CHECK_FALSE(store.tables().read_order(1));
     CHECK(store.tables().read_events(1, 1, 10).empty());

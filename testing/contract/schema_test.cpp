@@ -30,8 +30,8 @@ void for_each_table(Check check) {
   });
 }
 
-// The last columns, which views need: a number, a text, and what only SQLite holds as a text. It
-// cannot drop a column behind a comment.
+// Returns statements that drop a last column, which views need, from three tables: a number, a
+// text, and a value that only SQLite stores as text. SQLite cannot drop a column behind a comment.
 std::string remove_columns(const std::string& end) {
   std::string statements;
   for_each_table([&](const std::string& table, const std::string& names) {

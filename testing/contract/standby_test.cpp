@@ -60,7 +60,7 @@ struct Pair {
               if (before_take_over) before_take_over();
             }};
   }
-  // Turns of the standby, and time for it to hand out changes.
+  // Runs one turn of the standby, after the time at which it hands out changes.
   void follow(Standby& standby) {
     clock.pause(limits.projection_interval_ms);
     CHECK_FALSE(standby.follow());
@@ -94,7 +94,7 @@ TEST_CASE("a standby server follows the active one, and takes over with its stat
   CHECK(recovered.last_batch == 4);
   CHECK(state_of(recovered.exchange) == state_of(pair.exchange));
   CHECK(recovered.exchange.check_invariants().empty());
-  // Its tables come to the same as those of a server that was there all the time.
+  // Its tables end up the same as those of a server that ran all the time.
   testing::project(pair.store, recovered.exchange, recovered.last_batch);
   testing::commit(pair.store, recovered.exchange, 5, {order(Side::buy, 1, 7)});
   testing::project(pair.store, recovered.exchange, 5);
@@ -111,13 +111,13 @@ TEST_CASE("what the active server commits last is not lost to its successor") {
   Pair pair;
   Standby standby = pair.start();
   pair.commit({order(Side::buy, 1, 1)});
-  // After the standby has read the journal, and before it tries to take over.
+  // Runs after the standby has read the journal, and before it tries to take over.
   pair.before_take_over = [&] {
     if (!pair.active) return;
     pair.commit({order(Side::buy, 2, 2)});
     pair.active->end_lease();
     pair.active.reset();
-    // The standby may take over in the turn that it is in, and so without another read.
+    // The standby may take over in the current turn, and so without another read.
     CHECK(wait_for([&] { return pair.store.active_server() == ActiveServer::ended; }));
   };
   pair.clock.pause(pair.limits.projection_interval_ms);
@@ -132,8 +132,8 @@ TEST_CASE("a standby server does not take over while the active one lives") {
   Standby standby = pair.start();
   for (int turn = 0; turn < 3; ++turn) pair.follow(standby);
   pair.commit({order(Side::buy, 1, 1)});
-  // A second server that is no standby refuses to start even so: standby servers hold no lock of
-  // it.
+  // Even so, a second server that is not a standby refuses to start: standby servers do not hold
+  // the active server's lock.
   CHECK_FALSE(PostgresStore(pair.url).try_open());
 }
 

@@ -1,4 +1,4 @@
-// The work of a start follows the open orders, not the history.
+// The work of a start depends on the open orders, not on the history.
 
 #include <sqlite3.h>
 
@@ -34,8 +34,8 @@ class Steps {
   }
 };
 
-// Ten open orders, each half filled, and `filled` orders that are filled. The newest was replaced
-// so often, and kept its place each time.
+// Makes ten open orders, each half filled, and `filled` orders that are filled. The newest open
+// order was replaced `replaced` times, and kept its place each time.
 Rows market(int filled, int replaced = 0) {
   const AccountId buyer("1"), seller("2");
   const SymbolName spy("SPY");

@@ -82,8 +82,8 @@ TEST_CASE("a batch number is used once, and resolve_in_doubt returns whether it 
   Store& store = place->reopen();
   store.journal().append(1, "first");
   CHECK_THROWS_AS(store.journal().append(1, "second"), StoreUnavailable);
-  // PostgreSQL may take a moment to see that the connection with the lock has ended: the core asks
-  // again, too.
+  // PostgreSQL may take a moment to see that the connection with the lock has ended. The core
+  // repeats its call too.
   std::optional<bool> there;
   CHECK(wait_for([&] {
     try {
@@ -212,7 +212,7 @@ TEST_CASE("events of an account are read by their numbers, with the references o
   CHECK((began.kind == EventKind::began && began.batch == 1 && began.time == Timestamp{9'000'000}));
   const TablesImage image = store.tables().load();
   CHECK(image.rows.accounts[0].events == 3);
-  // numbers go on where they were
+  // new numbers continue after the stored ones
   Exchange loaded(image.rows);
   loaded.apply(PlaceShares{null_named, alice, Shares::whole(1)}, Timestamp{11'000'000});
   loaded.take_changes(rows);
@@ -230,7 +230,8 @@ TEST_CASE("pruning deletes old rows only") {
   store.journal().append(6, "payload");  // some stores prune with the next append
   std::set<BatchNumber> left;
   for (const JournalRow& row : journal_after(store, 0)) left.insert(row.batch);
-  // The journal of SQLite gives up whole blocks (journal_file_test.cpp), so that it has all here.
+  // SQLite's journal frees only whole blocks (journal_file_test.cpp), so it still has all rows
+  // here.
   if (dynamic_cast<SqliteStore*>(&store) != nullptr)
     CHECK(left == std::set<BatchNumber>{1, 2, 3, 4, 5, 6});
   else
@@ -260,7 +261,7 @@ TEST_CASE("recovery replays what the tables lack and ends in the same state") {
 }
 
 TEST_CASE("recovery refuses a journal with a gap") {
-  // No journal file can have one (journal_file.hpp), so not on SQLite.
+  // A journal file cannot have a gap (journal_file.hpp), so SQLite is not tested.
   std::unique_ptr<Place> place;
   if (GENERATE(false, true))
     place = std::make_unique<PostgresPlace>();
@@ -320,7 +321,7 @@ const KeyHash some_key = [] {
 }();
 
 using Keys = std::vector<std::pair<AccountId, KeyHash>>;
-// The newest one of each account.
+// Returns the newest key of each account.
 Keys keys_of(const Recovered& recovered) {
   Keys keys;
   for (const LoginChange& login : recovered.logins) {
@@ -453,7 +454,8 @@ TEST_CASE("references survive in the tables") {
   CHECK(recovered.batches_replayed == 0);
   remembers(std::move(recovered.exchange));
 
-  // The newest 1,024 of each account; an older one may be used again.
+  // The references of the newest 1,024 orders of each account are remembered; an older one may be
+  // used again.
   std::vector<Command> many;
   for (int i = 0; i < 1'024; ++i) many.push_back(order(1, OrderReference(std::to_string(i))));
   commit(*store, exchange, 3, many);
@@ -545,7 +547,8 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
     }
     for (const Fill& fill : expected) {
       const auto found = events.find({account, {fill.execution, fill.order}});
-      if (found == events.end()) continue;  // from before its events were recorded
+      if (found == events.end())
+        continue;  // it is older than the recording of its account's events
       const EventRow& event = found->second;
       ++compared;
       CHECK((event.symbol == fill.symbol && event.side == fill.side &&

@@ -13,7 +13,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// Stays registered as the default VFS. Its files are those of SQLite's VFS; only xWrite and xSync
+// Stays registered as the default VFS. It opens the files of SQLite's VFS; only xWrite and xSync
 // differ.
 class CountingFiles {
  public:
@@ -41,14 +41,14 @@ class CountingFiles {
   struct Counts {
     int writes = 0, syncs = 0;
   };
-  // Of files with this name so far.
+  // Returns the operations so far on files with this name.
   Counts counts(const std::string& name) {
     const std::lock_guard lock(mutex_);
     return counts_[name];
   }
 
  private:
-  // Counts an operation; returns the methods of SQLite's VFS.
+  // Counts an operation and returns the methods of SQLite's VFS.
   const sqlite3_io_methods& count(sqlite3_file* file, int Counts::*operation) {
     const std::lock_guard lock(mutex_);
     ++(counts_[names_[file]].*operation);

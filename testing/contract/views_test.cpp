@@ -1,5 +1,5 @@
-// The SQL views (db/*_views.sql): the same rows in PostgreSQL and SQLite, exact decimals, and they
-// are added to a store that was made before them.
+// The SQL views (db/*_views.sql): they show the same rows in PostgreSQL and SQLite with exact
+// decimals, and they are added to a store that was made before them.
 
 #include <fstream>
 #include <iterator>
@@ -11,7 +11,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// The databases write JSON and times differently.
+// Makes the lines comparable: the databases write JSON and times differently.
 Lines plain(Lines lines) {
   for (std::string& line : lines) {
     std::erase(line, ' ');
@@ -25,7 +25,7 @@ const AccountId alice("1"), bob("007"), carol("3");
 const SymbolName spy("SPY"), abc("ABC");
 Timestamp at(std::int64_t microseconds) { return {1'795'256'990'000'000 + microseconds}; }
 
-// Opens the store, and projects what a script of commands leads to.
+// Opens the store and projects the results of a script of commands.
 void fill(Place& place) {
   Exchange exchange;
   const auto order = [&](const AccountId& account, const SymbolName& symbol, Side side,
@@ -216,7 +216,7 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
   for (int i = 0; i < 3; ++i)  // together more shares than 2^63 of 1e-8
     REQUIRE(std::holds_alternative<Opened>(exchange.apply(
         PlaceOrder{alice, spy, Side::buy, most, parse_price("0.00000001").value}, at(1))));
-  // The most that one order can reserve; two would be more than all cash.
+  // This is the highest amount that one order can reserve; two would exceed all cash.
   REQUIRE(std::holds_alternative<Opened>(exchange.apply(
       PlaceOrder{alice, spy, Side::buy, most, parse_price("92233720367.99999999").value}, at(2))));
   project(place->reopen(), exchange, 1);
