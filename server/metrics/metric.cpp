@@ -12,8 +12,8 @@ std::string number(double value) {
   return text;
 }
 
-// Upper bounds of a histogram's buckets: each step of each decade from `first` up to `last`, and
-// `last`.
+// Returns the upper bounds of a histogram's buckets: each step of each decade from `first` up to
+// `last`, then `last`.
 std::vector<double> decades(double first, double last, std::initializer_list<double> steps) {
   std::vector<double> bounds;
   for (double decade = first; decade < last; decade *= 10)
@@ -46,7 +46,8 @@ void MetricText::histogram(const std::string& name, const std::string& labels,
   const auto& bounds = unit == Unit::nanoseconds ? bounds_ns : bounds_of_numbers;
   const double units_of_one = unit == Unit::nanoseconds ? 1e9 : 1;
   std::vector<std::uint64_t> counts(bounds.size());
-  // Counted by the lowest value of its bucket: whole numbers are exact, and no count ever moves.
+  // Each value counts as the lowest value of its bucket: whole numbers are exact, and a count never
+  // moves to another bound.
   histogram.for_each_bucket([&](std::uint64_t lowest, std::uint64_t, std::uint64_t count) {
     const auto bound = std::lower_bound(bounds.begin(), bounds.end(), double(lowest));
     if (bound != bounds.end()) counts[std::size_t(bound - bounds.begin())] += count;

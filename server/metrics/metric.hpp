@@ -1,7 +1,7 @@
 #pragma once
 // The kinds of metrics. Each metric is declared once, as a member of Metrics, with its name, help
-// and labels; it adds itself to a MetricList, from which the text of /metrics is written. Counting
-// is one relaxed atomic addition. Any thread, without locks, but where noted.
+// and labels. It adds itself to a MetricList, from which the text of /metrics is written. Counting
+// is one relaxed atomic addition. Any thread, without locks, except where noted.
 
 #include <array>
 #include <atomic>
@@ -16,15 +16,15 @@
 
 namespace exchange {
 
-// Text in the Prometheus format, version 0.0.4.
+// Builds text in the Prometheus format, version 0.0.4.
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 class MetricText {
  public:
-  // What the values of a histogram are. Times are written in seconds.
+  // The unit of a histogram's values. Times are written in seconds.
   enum class Unit { nanoseconds, number };
 
   void family(std::string_view name, std::string_view type, std::string_view help);
-  // `labels`: as in the braces, NAME="VALUE",...
+  // `labels` has the form used inside the braces: NAME="VALUE",...
   void sample(std::string_view name, const std::string& labels, double value);
   void histogram(const std::string& name, const std::string& labels, const Histogram& histogram,
                  Unit unit);
@@ -37,10 +37,10 @@ class MetricText {
 std::string metric_label(std::string_view name, std::string_view value);
 
 class Metric;
-// In the order of their declarations, which is that of the text.
+// Lists metrics in the order of their declarations, which is the order of the text.
 using MetricList = std::vector<const Metric*>;
 
-// A family of samples, which share a name. Its texts must be literals.
+// A Metric is a family of samples that share a name. Its texts must be literals.
 class Metric {
  public:
   Metric(const Metric&) = delete;
@@ -68,7 +68,7 @@ using MetricValue = std::atomic<std::uint64_t>;
 
 class SingleMetric : public Metric, public MetricValue {
  public:
-  // Set before another thread reads it.
+  // Set it before another thread reads it.
   std::string labels;
 
  protected:
@@ -83,19 +83,20 @@ class SingleMetric : public Metric, public MetricValue {
   const double units_of_one_;
 };
 
-// Only grows, and counts since the start of the process, if its help says nothing else.
-// `units_of_one`: of the value, such as nanoseconds, in one of the text, such as a second.
+// A Counter only grows. It counts from the start of the process, unless its help says otherwise.
+// `units_of_one` is the number of units of the value, such as nanoseconds, in one unit of the text,
+// such as a second.
 struct Counter : SingleMetric {
   Counter(MetricList& all, const char* name, const char* help, double units_of_one = 1)
       : SingleMetric(all, "counter", name, help, units_of_one) {}
 };
-// Is set to a present value.
+// A Gauge is set to the current value.
 struct Gauge : SingleMetric {
   Gauge(MetricList& all, const char* name, const char* help, double units_of_one = 1)
       : SingleMetric(all, "gauge", name, help, units_of_one) {}
 };
 
-// A counter for each value of a label: the enumerators of a described enumeration.
+// A counter for each value of a label. The values are the enumerators of a described enumeration.
 template <class Enum>
 class CounterBy : public Metric {
  public:
@@ -112,7 +113,7 @@ class CounterBy : public Metric {
   std::array<MetricValue, enumerators<Enum>> values_{};
 };
 
-// Of numbers, such as sizes. Takes a lock.
+// A histogram of numbers, such as sizes. It takes a lock.
 class NumberHistogram : public Metric {
  public:
   NumberHistogram(MetricList& all, const char* name, const char* help)

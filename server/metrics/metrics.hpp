@@ -1,6 +1,6 @@
 #pragma once
-// Metrics: each metric of the server, declared once, in the order of /metrics. Owner: main. Written
-// by core, transport and HTTP, read by the metrics endpoint. Any thread, without locks: each value
+// Metrics declares each metric of the server once, in the order of /metrics. Owner: main. Core,
+// transport and HTTP write it; the metrics endpoint reads it. Any thread, without locks: each value
 // is exact, but values read one after the other belong to different moments. Members end in the
 // unit of their value: _us, _ns, _bytes. Metrics only observe: decisions must not depend on them.
 
@@ -12,7 +12,7 @@
 
 namespace exchange {
 
-// The values of labels; their names are in the text.
+// The values of labels. The text has the enumerators' names.
 BOOST_DEFINE_FIXED_ENUM_CLASS(OrderKind, std::uint8_t, limit, ioc, fok, post, market)
 BOOST_DEFINE_FIXED_ENUM_CLASS(CancelCause, std::uint8_t, client, disconnect, immediate, stp)
 BOOST_DEFINE_FIXED_ENUM_CLASS(AdmissionLimit, std::uint8_t, limit, peer)
@@ -20,7 +20,8 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(EndCause, std::uint8_t, idle, stalled, evicted, me
 BOOST_DEFINE_FIXED_ENUM_CLASS(LoginResult, std::uint8_t, accepted, refused)
 BOOST_DEFINE_FIXED_ENUM_CLASS(HttpLimit, std::uint8_t, peer, memory)
 
-// By kind, the index in Command, and result: 0: executed, 1 + Reason: rejected.
+// Counts by kind, which is the index in Command, and by result: 0 is executed, 1 + Reason is
+// rejected.
 class CommandCounters : public Metric {
  public:
   static constexpr std::size_t kinds = std::variant_size_v<Command>;
@@ -171,9 +172,9 @@ struct Metrics {
   Gauge started_s{all, "process_start_time_seconds",
                   "When it started, in seconds since the Unix epoch."};
 
-  // Values that others are computed from (web/prometheus.hpp): submissions that the core has not
-  // taken yet; taken, but waiting for a later batch; when a standby had last read the whole
-  // journal, on the monotonic clock.
+  // Other values are computed from these (web/prometheus.hpp): the number of submissions that the
+  // core has not taken yet; the number that it has taken, but that wait for a later batch; the time
+  // on the monotonic clock when a standby last read the whole journal.
   MetricValue inbox_depth{0}, taken_depth{0}, journal_read_ns{0};
 
   static void add(MetricValue& counter, std::uint64_t n = 1) {

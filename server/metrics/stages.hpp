@@ -1,8 +1,8 @@
 #pragma once
-// Stage times: how long a request batch spends in each stage of the server. One request batch in
+// Stage times are how long a request batch spends in each stage of the server. One request batch in
 // thirty-one is sampled, and at least a hundred per second under low load. A connection owns one
 // StageStamps, which travels with its submission: transport and core write when each stage ended.
-// The transport then adds the durations to the StageHistograms in Metrics, from which the metrics
+// The transport then adds the durations to the StageHistograms in Metrics, which the metrics
 // endpoint reads.
 
 #include <time.h>
@@ -19,7 +19,7 @@
 
 namespace exchange {
 
-// In order; each begins where the one before it ends:
+// The stages in order. Each begins when the one before it ends:
 //   parse    bytes to commands
 //   queue    until the core takes the submission
 //   apply    the engine executes the whole batch of the core
@@ -29,31 +29,31 @@ namespace exchange {
 BOOST_DEFINE_FIXED_ENUM_CLASS(Stage, std::uint8_t, parse, queue, apply, commit, deliver, write)
 inline constexpr std::size_t stages = enumerators<Stage>;
 
-// The monotonic clock, in nanoseconds.
+// Returns the time of the monotonic clock in nanoseconds.
 inline std::int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// When each stage of one request batch ended. Owner: the connection; between submit() and
-// completion the core thread writes it. Thread: one at a time.
+// Records when each stage of one request batch ended. Owner: the connection; the core thread writes
+// it between submit() and completion. Thread: one at a time.
 class StageStamps {
  public:
-  // Called where a request batch may begin: decides whether it is sampled. The
-  // decision holds until the next request batch has ended.
+  // Called where a request batch may begin. Decides whether the batch is sampled. The decision
+  // holds until the next request batch has ended.
   void begin() {
     if (!waiting_) sampled_ = waiting_ = chosen();
     if (sampled_) begin_ns_ = monotonic_ns();
   }
   bool sampled() const { return sampled_; }
-  // `stage` ends now, or at `time_ns` (monotonic_ns()).
+  // Records that `stage` ends now, or at `time_ns` (monotonic_ns()).
   void end(Stage stage) {
     if (sampled_) end(stage, monotonic_ns());
     if (stage == Stage::write) waiting_ = false;
   }
   void end(Stage stage, std::int64_t time_ns) { end_ns_[std::size_t(stage)] = time_ns; }
-  // Nanoseconds; 0 if the clocks of two threads disagree.
+  // Returns nanoseconds; 0 if the clocks of two threads disagree.
   std::uint64_t duration(Stage stage) const {
     const std::size_t i = std::size_t(stage);
     const std::int64_t begin = i == 0 ? begin_ns_ : end_ns_[i - 1];
@@ -67,7 +67,7 @@ class StageStamps {
     // threads start at different counts, so that short-lived ones are sampled too
     thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);
     if (++count % period == 0) return true;
-    // At low load these are too few: sample one more every 10 ms.
+    // At low load this samples too few batches, so sample one more every 10 ms.
     static std::atomic<std::int64_t> last_ms{0};
     timespec now{};
     // costs a few nanoseconds, exact to some milliseconds
@@ -83,8 +83,8 @@ class StageStamps {
   std::array<std::int64_t, stages> end_ns_{};
 };
 
-// The durations of all sampled request batches since the start: two families, under one lock. Any
-// thread.
+// StageHistograms holds the durations of all sampled request batches since the start: two families,
+// under one lock. Any thread.
 class StageHistograms : public Metric {
  public:
   explicit StageHistograms(MetricList& all)
@@ -103,7 +103,7 @@ class StageHistograms : public Metric {
     });
   }
   Histogram nanoseconds(Stage stage) const { return histogram(std::size_t(stage)); }
-  // From the begin of parse to the end of write.
+  // The total lasts from the begin of parse to the end of write.
   Histogram total_nanoseconds() const { return histogram(stages); }
 
  private:
