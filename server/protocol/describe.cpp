@@ -1,10 +1,10 @@
-// describe writes what others need of the description of the protocol (description.hpp):
+// describe generates files from the description of the protocol (description.hpp):
 //   describe FILE             a description in OpenAPI or AsyncAPI, with its schemas completed
 //   describe --python         the tables of the Python client
 //   describe --dictionary     words for the fuzzer of XML
-// In FILE, an object with "x-command": "place" is a schema of the members of that message: its
-// properties follow, but for those it has already and those in "x-without". "x-codes" is replaced
-// by the codes of errors. To standard output.
+// In FILE, an object with "x-command": "place" is a schema of the members of that message:
+// describe adds its properties, except those that the object already has and those in "x-without".
+// It replaces "x-codes" by the error codes. It writes to standard output.
 
 #include <algorithm>
 #include <fstream>
@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// An attribute without the type of its command.
+// Describes an attribute without the type of its command.
 struct Described {
   std::string name, member;
   ValueType type;
@@ -46,7 +46,7 @@ std::vector<DescribedCommand> describe_all() {
   return all;
 }
 
-// "AtBand" of "at-band".
+// Returns "AtBand" for "at-band".
 std::string camel_case(const std::string& words, char between) {
   std::string name;
   bool is_first = true;
@@ -131,7 +131,7 @@ void complete(Json& json, const std::vector<DescribedCommand>& commands,
     if (part.is_structured()) complete(part, commands, schemas);
 }
 
-// A value that is valid, of what examples before it have made.
+// Returns a valid value that refers to what earlier examples have created.
 Json example_of(const Described& attribute) {
   switch (attribute.type) {
     case ValueType::account: return "1";
@@ -146,7 +146,7 @@ Json example_of(const Described& attribute) {
     default: return "10";
   }
 }
-// With the members that it needs.
+// Returns an example with the required members.
 Json example_of(const DescribedCommand& command) {
   Json example = Json::object();
   for (const Described& attribute : command.attributes)
@@ -155,7 +155,7 @@ Json example_of(const DescribedCommand& command) {
   return example;
 }
 
-// The members of outcomes that the schema of responses has not.
+// Adds the members of outcomes that the schema of responses lacks.
 void add_outcomes(Json& properties) {
   boost::mp11::mp_for_each<
       boost::mp11::mp_transform<boost::mp11::mp_identity, Outcome>>([&](auto type) {
@@ -173,7 +173,7 @@ void add_outcomes(Json& properties) {
   });
 }
 
-// The messages of the WebSocket that the description has not: {"id": 1, "MESSAGE": {…}}.
+// Adds the WebSocket messages that the description lacks: {"id": 1, "MESSAGE": {…}}.
 void add_messages(Json& api, const std::vector<DescribedCommand>& commands) {
   Json& messages = api["components"]["messages"];
   Json& schemas = api["components"]["schemas"];
@@ -238,13 +238,13 @@ std::string type_in_python(const Described& attribute) {
          : kind == "decimal" ? "Number"
                              : "str";
 }
-// In JSON, or in XML if JSON has it in another form.
+// Returns the name in JSON, or the name in XML if JSON has the attribute in another form.
 std::string keyword_in_python(const Described& attribute) {
   return attribute.member.empty() ? attribute.name : attribute.member;
 }
 
-// The optional attributes of a message, as keywords of methods, which name those of `without`
-// themselves.
+// Writes the optional attributes of a message as keywords of methods, except those in `without`,
+// which the methods declare themselves.
 void write_keywords(const DescribedCommand& command, const char* name, const char* what,
                     std::initializer_list<std::string_view> without) {
   std::string meanings, types;
@@ -259,7 +259,7 @@ void write_keywords(const DescribedCommand& command, const char* name, const cha
             << types;
 }
 
-// As black formats it.
+// Writes the tables as the formatter black would.
 void write_python() {
   const std::vector<DescribedCommand> commands = describe_all();
   std::cout

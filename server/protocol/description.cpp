@@ -30,7 +30,7 @@ Problem read_amount(std::string_view text, Order& order, std::string_view name) 
 template Problem read_amount(std::string_view, PlaceOrder&, std::string_view);
 template Problem read_amount(std::string_view, ReplaceOrder&, std::string_view);
 
-// In its owner's favour: no execution at a price that the order did not allow.
+// Rounds in the owner's favour, so that no execution has a price that the order did not allow.
 template <class Order>
 Problem read_limit(std::string_view text, Order& order, std::string_view name) {
   const bool buy = order.side == Side::buy;

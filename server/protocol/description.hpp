@@ -1,9 +1,10 @@
 #pragma once
-// The protocol of requests and replies, described once (docs/protocol.md, docs/http-api.md): for
-// each command its element in XML, its message in JSON and a table of its attributes; for each
-// outcome likewise. Readers and writers of both formats follow from it (request.cpp,
-// request_writer.cpp, reply.cpp, json/json_requests.cpp), as do the schemas of OpenAPI and AsyncAPI
-// and the tables of the Python client (describe.cpp). So an attribute is one line here. Pure.
+// This file describes the protocol of requests and replies once (docs/protocol.md,
+// docs/http-api.md). Each command has its element in XML, its message in JSON and a table of its
+// attributes; each outcome has its element and its table. The readers and writers of both formats
+// use these tables (request.cpp, request_writer.cpp, reply.cpp, json/json_requests.cpp). The
+// schemas of OpenAPI and AsyncAPI and the tables of the Python client are generated from them
+// (describe.cpp). An attribute is therefore one line here. Pure.
 
 #include "protocol/values.hpp"
 
@@ -12,19 +13,20 @@ namespace exchange {
 template <class Command>
 struct Value {
   ValueType type;
-  // Sets what `text`, a value with its references resolved, says of `command`, or returns what is
-  // wrong. Null: the readers of the element read it.
+  // Stores `text`, a value with its references resolved, in `command`, or returns the problem.
+  // Null: the reader of the element reads the attribute itself.
   Problem (*read)(std::string_view text, Command& command, std::string_view name) = nullptr;
-  // Appends the value; false: the command has none. Null: it is no part of the command.
+  // Appends the value; returns false if the command has no such value. Null: the attribute is not
+  // a part of the command.
   bool (*write)(const Command& command, std::string& text) = nullptr;
   AllowedWords words = {};
 };
 
-// Whether replies in XML repeat an attribute, as the client wrote it.
+// Says which replies in XML repeat an attribute, as the client wrote it.
 enum class Repeated : std::uint8_t {
   never,
-  in_errors,  // alone: other replies have the number of the order instead
-  before_id,  // in all; before the number of the order, where there is one
+  in_errors,  // in errors only: other replies have the number of the order instead
+  before_id,  // in all replies, before the number of the order if the reply has one
   behind_id
 };
 enum class Presence : bool { optional, required };
@@ -37,7 +39,7 @@ struct Attribute {
   std::string_view member = name;  // in JSON; empty: the readers of JSON have it in another form
   Repeated repeated = Repeated::never;
   Presence presence = Presence::optional;
-  std::string_view usual = {};    // what it is if it is left out; writers then leave it out
+  std::string_view usual = {};    // the default value; writers leave it out
   std::string_view meaning = {};  // in a few words, for schemas and help
 
   consteval Attribute required() const { return with(&Attribute::presence, Presence::required); }
@@ -77,17 +79,17 @@ template <auto pointer>
 bool from(const typename FieldOf<decltype(pointer)>::Owner& command, std::string& text) {
   return write_value(command.*pointer, text);
 }
-// A field of the command.
+// The value of an attribute that is a field of the command.
 template <auto pointer, auto read = into<pointer>>
 inline constexpr Value<typename FieldOf<decltype(pointer)>::Owner> field{
     value_type<typename FieldOf<decltype(pointer)>::Type>(), read, from<pointer>,
     list_words<typename FieldOf<decltype(pointer)>::Type>()};
 
-// What is more than a field. Before the other attributes: the type, if it is given, decides whether
-// there is a limit.
+// These attributes are more than a field. read_type() runs before the readers of the other
+// attributes: the type, if it is given, decides whether the order has a limit.
 Problem read_type(std::optional<std::string_view> text, bool has_limit);
 bool write_type(const PlaceOrder& order, std::string& text);
-// Order: PlaceOrder or ReplaceOrder. Below zero: a sell.
+// Order is PlaceOrder or ReplaceOrder. An amount below zero is a sell.
 template <class Order>
 Problem read_amount(std::string_view text, Order& order, std::string_view name);
 template <class Order>
@@ -95,7 +97,7 @@ bool write_amount(const Order& order, std::string& text) {
   if (order.side == Side::sell) text += '-';
   return write_value(order.shares, text);
 }
-template <class Order>  // after the amount, whose side it is rounded for
+template <class Order>  // runs after read_amount(): the side decides how the limit is rounded
 Problem read_limit(std::string_view text, Order& order, std::string_view name);
 template <class Order>
 bool write_limit(const Order& order, std::string& text) {
@@ -107,19 +109,19 @@ inline constexpr Value<Order> signed_shares{ValueType::positive, read_amount<Ord
 template <class Order>
 inline constexpr Value<Order> limit_price{ValueType::positive, read_limit<Order>,
                                           write_limit<Order>};
-// After the limit: a market order has none.
+// read_lifetime() and read_post() run after read_limit(): a market order has no limit.
 Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_all(std::string_view text, CancelAll& cancel, std::string_view name);
 bool write_all(const CancelAll& cancel, std::string& text);
-// Below zero: the amount is taken. Adjust: AdjustCash or AdjustShares.
+// A change below zero takes the amount. Adjust is AdjustCash or AdjustShares.
 Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name);
 Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name);
 bool write_change(const AdjustCash& adjust, std::string& text);
 bool write_change(const AdjustShares& adjust, std::string& text);
 template <class Adjust, ValueType type>
 inline constexpr Value<Adjust> change{type, read_change, write_change};
-// The number of an order, unless its reference names it.
+// Appends the number of the order, unless the command names it by its reference.
 template <class OfOrder>
 bool write_order(const OfOrder& command, std::string& text) {
   return !command.reference && write_value(command.order, text);
@@ -130,8 +132,8 @@ inline constexpr Value<OfOrder> order_number{ValueType::order, into<&OfOrder::or
 
 // --- commands ---
 
-// The table of the element that is read into this command. Problems are found in this order, and
-// attributes repeated.
+// The attribute table of the element that is read into this command. Readers report problems, and
+// replies repeat attributes, in the order of the table.
 template <class AnyCommand>
 inline constexpr std::nullptr_t attributes_of{};
 template <>
@@ -144,7 +146,7 @@ inline constexpr Attribute<CreateSymbol> attributes_of<CreateSymbol>[] = {
     attribute("sym", field<&CreateSymbol::symbol>).json("symbol").required().before_id()};
 template <>
 inline constexpr Attribute<PlaceShares> attributes_of<PlaceShares>[] = {
-    // of the <symbol> around it
+    // an attribute of the enclosing <symbol>
     attribute("sym", Value<PlaceShares>{ValueType::symbol}).json("").before_id(),
     attribute("id", field<&PlaceShares::account>).json("").required().before_id()};
 template <>
@@ -193,7 +195,7 @@ inline constexpr Attribute<ReplaceOrder> attributes_of<ReplaceOrder>[] = {
     attribute("amount", signed_shares<ReplaceOrder>).json("shares").required().behind_id(),
     attribute("limit", limit_price<ReplaceOrder>).required().behind_id()};
 
-template <>  // the server's own: no element
+template <>  // a command of the server itself: it has no element
 inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEvents>{};
 
 template <>
@@ -220,7 +222,7 @@ inline constexpr Attribute<SetInstrument> attributes_of<SetInstrument>[] = {
 
 template <>
 inline constexpr Attribute<SetKey> attributes_of<SetKey>[] = {
-    // required, but in <transactions>
+    // required, except in <transactions>
     attribute("id", field<&SetKey::account>).json("account").before_id(),
     attribute("key", Value<SetKey>{ValueType::key}),
     attribute("revoke", Value<SetKey>{ValueType::truth}).usually("false")};
@@ -269,9 +271,9 @@ enum class Root : std::uint8_t {
 struct Element {
   std::string_view name;  // in XML
   Root root = Root::none;
-  std::string_view message = {};  // in JSON: {"id": 1, "MESSAGE": {…}}; empty: it has none
+  std::string_view message = {};  // in JSON: {"id": 1, "MESSAGE": {…}}; empty: no message
 };
-// Of RecordEvents, which clients cannot send: none.
+// RecordEvents, which clients cannot send, has an empty element.
 template <class AnyCommand>
 inline constexpr Element request_element{};
 template <>
@@ -323,7 +325,7 @@ inline const Element& describe_element(CommandKind kind) {
   });
 }
 
-// Its place in the table; a name that is not there does not compile.
+// Returns the index of an attribute in the table; a name that is not in the table does not compile.
 template <class AnyCommand>
 consteval std::size_t place(std::string_view name) {
   for (std::size_t i = 0; i < std::size(attributes_of<AnyCommand>); ++i)
@@ -331,7 +333,7 @@ consteval std::size_t place(std::string_view name) {
   throw "no such attribute";
 }
 
-// Calls use(place) for each place in the table, a constant.
+// Calls use(place) for each index in the table, as a constant.
 template <class AnyCommand, class Use>
 void for_each_attribute(Use use) {
   boost::mp11::mp_for_each<boost::mp11::mp_iota_c<std::size(attributes_of<AnyCommand>)>>(use);
@@ -343,17 +345,17 @@ inline constexpr std::size_t attributes_max = []<class... Commands>(std::variant
 
 // --- outcomes ---
 
-// Of an outcome that is its attributes. Replies in XML have the number of the order among those
-// that they repeat of the request, and the others behind them. A status and a refusal are more
-// (reply.cpp).
+// Describes an attribute of an outcome that consists of attributes only. A reply in XML writes the
+// number of the order among the attributes that it repeats from the request, and the other
+// attributes of the outcome after them. A status and a refusal have more parts (reply.cpp).
 template <class AnyOutcome>
 struct OutcomeAttribute {
   std::string_view name;    // in XML; empty: XML does not have it
   std::string_view member;  // in JSON
   ValueType type;
-  // Appends the value; false: the outcome has none.
+  // Appends the value; returns false if the outcome has no such value.
   bool (*write)(const AnyOutcome& outcome, std::string& text);
-  // False: `text` is not such a value. Its data() is null if the reply has none.
+  // Returns false if `text` is not a valid value. text.data() is null if the reply lacks it.
   bool (*read)(std::string_view text, AnyOutcome& outcome) = nullptr;
 };
 bool read_outcome_value(std::string_view text, OrderId& value);
@@ -391,7 +393,7 @@ inline constexpr std::string_view reply_element<Status> = "status";
 template <>
 inline constexpr std::string_view reply_element<Canceled> = "canceled";
 template <>
-inline constexpr std::string_view reply_element<CanceledAll> = "canceled";  // several
+inline constexpr std::string_view reply_element<CanceledAll> = "canceled";  // one per order
 template <>
 inline constexpr std::string_view reply_element<Rejected> = "error";
 

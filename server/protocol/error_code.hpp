@@ -1,6 +1,7 @@
 #pragma once
-// What can be wrong with a request before the engine sees it, as a word for programs that never
-// changes. The engine's own refusals have codes too (Reason). docs/protocol.md lists all (R14).
+// Codes of the errors that the server finds in a request before the engine sees it: words for
+// programs, which never change. Refusals by the engine have codes too (Reason). docs/protocol.md
+// lists all codes (R14).
 
 #include <cstdint>
 #include <string_view>

@@ -18,7 +18,8 @@ std::size_t blank_bytes(std::string_view buffer) {
   }
 }
 
-// What a request may be that begins with this byte, which is no digit.
+// Returns a hint about what the client may have sent, if a request begins with this byte, which is
+// not a digit.
 static std::string_view hint_of(char first) {
   if (first == '<')
     return "; a document without a length line needs a server with --request-framing lenient";
@@ -44,7 +45,8 @@ Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
     too_long |= length > limits.frame_bytes_max;
     if (too_long) length = limits.frame_bytes_max;
   }
-  // Also if more bytes are here already: the error must not depend on how the bytes arrive.
+  // This check does not ask whether more bytes are here: the error must not depend on how the bytes
+  // arrive.
   if (at >= limits.length_line_bytes_max) return bad("bad framing: length line too long");
   if (at == line.size()) return frame;
   if (at == 0) {

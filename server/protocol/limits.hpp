@@ -1,5 +1,5 @@
 #pragma once
-// Limits of requests and replies. Set from the command line (options.hpp).
+// Limits of requests and replies. The command line sets them (options.hpp).
 
 #include <cstddef>
 
@@ -9,21 +9,21 @@
 namespace exchange {
 
 struct ProtocolLimits {
-  // a larger length is refused unread
+  // a request with a larger length is refused unread
   std::size_t frame_bytes_max = 1u << 20;
   // a newline must come within these bytes (docs/protocol.md, F6)
   std::size_t length_line_bytes_max = 20;
-  // elements answered in one request; bounds memory per frame byte
+  // elements in one request; bounds memory per frame byte
   std::size_t elements_max = 16'384;
-  // orders that end with one connection (some 64 bytes each); a request for more is refused
+  // orders that end with one connection (about 64 bytes each); more are refused
   std::size_t tied_orders_max = 100'000;
   std::size_t xml_depth_max = 16;  // protocol documents are 3 deep
-  // per element; keeps the search for repeated ones short
+  // per element; keeps the search for duplicate attributes short
   std::size_t xml_attributes_max = 16;
-  // of a value; replies repeat them, so this bounds how replies grow
+  // per value; replies repeat values, so this bounds the growth of replies
   std::size_t xml_attribute_bytes_max = 256;
   std::size_t read_buffer_bytes_min = 4096;  // per connection at rest: 10,000 idle ones cost 40 MB
-  std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
+  std::size_t read_buffer_bytes_max = 65'536;  // of a busy pipeline; one frame may need more
   bool keys = false;                           // accounts have keys (AuthLimits)
   bool lenient_framing = false;
   bool length_before_reply = false;

@@ -21,8 +21,8 @@ void append_id(std::string& out, OrderId order) {
   out.append(text, end);
 }
 
-// `opening`: the name, as in ` id="`. `raw` is well-formed attribute text that may have stood
-// between apostrophes.
+// `opening` is the name, as in ` id="`. `raw` is well-formed attribute text; the client may have
+// enclosed it in apostrophes.
 void append_raw_attribute(std::string& out, std::string_view opening, std::string_view raw) {
   if (raw.data() == nullptr) return;
   out += opening;
@@ -48,7 +48,7 @@ void append_sentence(std::string& out, std::string_view sentence) {
   }
 }
 
-// ` name="`, of the attribute at this place.
+// ` name="` for the attribute at this place.
 template <class AnyCommand, std::size_t place>
 constexpr auto opening_of = [] {
   constexpr std::string_view name = attributes_of<AnyCommand>[place].name;
@@ -67,7 +67,7 @@ void append_repeated(std::string& out, const RequestElement& element) {
   });
 }
 
-// `order`: its number, or 0 for a reply without one.
+// `order`: the number of the order, or 0 if the reply has none.
 void append_attributes(std::string& out, const RequestElement& element, Repeated first,
                        OrderId order) {
   if (element.kind == RequestElement::unknown) return;
@@ -80,7 +80,7 @@ void append_attributes(std::string& out, const RequestElement& element, Repeated
   });
 }
 
-// `code`: empty if the client has not asked for it.
+// `code` is empty if the client has not asked for codes.
 void append_error(std::string& out, const RequestElement& element, std::string_view code,
                   std::string_view sentence) {
   out += "<error";
@@ -122,7 +122,7 @@ void append_status(std::string& out, std::string_view element, const RequestElem
     out += "\" time=\"";
     append_number(out, execution.time.seconds());
     out += "\"/>";
-    // A long history is allocated once: doubling would take three times its memory for a moment.
+    // Allocate a long history once: doubling would take three times its memory for a moment.
     if (&execution == status.executions.data())
       out.reserve(start + status.executions.size() * (out.size() - start + 4));
   }
@@ -152,7 +152,7 @@ struct OutcomeWriter {
   void operator()(const NotInMemory&) const {
     ENSURE(false && "resolved before a reply is written");
   }
-  // What is its attributes.
+  // Writes an outcome that consists of attributes only.
   template <class AnyOutcome>
   void operator()(const AnyOutcome& outcome) const {
     out += '<';

@@ -13,7 +13,7 @@ constexpr std::size_t name_shown_max = 64;  // bytes of an unknown name repeated
 
 Problem unknown_element_problem(std::string_view name) {
   std::size_t shown = std::min(name.size(), name_shown_max);
-  // not inside a character
+  // do not cut inside a character
   while (shown < name.size() && shown > 0 && (name[shown] & 0xC0) == 0x80) --shown;
   return {unknown_element, "unknown element '" + std::string(name.substr(0, shown)) +
                                (shown < name.size() ? "…" : "") + "'"};
@@ -23,7 +23,7 @@ Problem missing_problem(std::string_view name) {
   return {missing_attribute, "missing attribute '" + std::string(name) + "'"};
 }
 
-// An element or text, in an element that is to be empty.
+// Finds an element or text in an element that must be empty.
 Problem content_problem(const pugi::xml_node& node) {
   for (auto child = node.first_child(); child; child = child.next_sibling()) {
     const bool text = child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata;
@@ -33,8 +33,8 @@ Problem content_problem(const pugi::xml_node& node) {
   return {};
 }
 
-// Whether a cancel is of all orders, or of all of a symbol. Only what is certain: neither a
-// misspelled `id` nor a forgotten one cancels everything.
+// Whether a cancel names all orders, or all orders of a symbol. The form is strict: a misspelled or
+// missing `id` does not cancel everything.
 bool is_of_all(const pugi::xml_node& cancel) {
   for (const pugi::xml_attribute& attribute : cancel.attributes())
     if (std::strcmp(attribute.name(), "all") != 0 && std::strcmp(attribute.name(), "sym") != 0)
@@ -44,7 +44,7 @@ bool is_of_all(const pugi::xml_node& cancel) {
 
 class Reader {
  public:
-  // `credentials` null: accounts have no keys.
+  // If `credentials` is null, accounts have no keys.
   Reader(const ProtocolLimits& limits, std::vector<RequestElement>& elements,
          std::vector<Command>& commands, std::vector<Credential>* credentials,
          const char* tie_problem)
@@ -68,14 +68,14 @@ class Reader {
   }
 
  private:
-  // An element that may stand in another. Reading it adds its reply elements; a problem is that of
-  // the last one.
+  // An element that may be a child of another. Its reader adds its elements to `elements_`; the
+  // problem that it returns belongs to the last of them.
   struct Child {
     std::string_view name;
     Problem (Reader::*read)(const pugi::xml_node&);
   };
 
-  // How the element of a command is read, in this root.
+  // Returns the function that reads the element of a command in this root.
   template <Root root, class AnyCommand>
   static consteval auto reader() {
     if constexpr (std::is_same_v<AnyCommand, CreateAccount>)
@@ -130,7 +130,7 @@ class Reader {
     return unknown_element_problem(name);
   }
 
-  // Adds an element with those attributes of `node` that its table has.
+  // Adds an element with the attributes of `node` that are in its table.
   template <class AnyCommand>
   RequestElement& add(const pugi::xml_node& node) {
     RequestElement& element = elements_.emplace_back();
@@ -152,7 +152,7 @@ class Reader {
         return missing_problem(attributes_of<AnyCommand>[i].name);
     return {};
   }
-  // Of the attributes from `first` to before `last`.
+  // Reads the values of the attributes from `first` to before `last`.
   template <std::size_t first = 0, std::size_t last = attributes_max, class AnyCommand>
   Problem read_values(const RequestElement& element, AnyCommand& command) {
     if constexpr (first < std::min(last, std::size(attributes_of<AnyCommand>))) {
@@ -165,7 +165,7 @@ class Reader {
     }
     return {};
   }
-  // Adds the command, with the attributes from `first` on.
+  // Reads the attributes from `first` on into the command and adds it.
   template <std::size_t first = 0, class AnyCommand>
   Problem add_command(const RequestElement& element, AnyCommand& command) {
     if (Problem problem = read_values<first>(element, command)) return problem;
@@ -173,7 +173,8 @@ class Reader {
     return {};
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
-  // The key of a login; empty if none came, or none that could be one.
+  // Returns the key of a login; empty if the request has no key, or if its form is not that of a
+  // key.
   std::string key_of(const pugi::xml_node& root) {
     std::string key(resolved(raw_attribute(root, "key")));
     if (!is_key(key)) key.clear();
@@ -231,7 +232,7 @@ class Reader {
                           ? missing_problem("sym")
                           : read_value(resolved(raw_symbol_), symbol_, "sym");
     if (has_child_elements(node)) {
-      for_each_child(node, children);  // too many elements: the caller sees it too
+      for_each_child(node, children);  // the caller also checks for too many elements
       return {};
     }
     add<CreateSymbol>(node);
@@ -248,7 +249,7 @@ class Reader {
     if (Problem problem = read_values<id_at, id_at + 1>(element, set)) return problem;
     return read_new_key(node, element, set);
   }
-  // Of the account of <transactions>.
+  // Reads a new key for the account of <transactions>.
   Problem read_own_key(const pugi::xml_node& node) {
     const RequestElement& element = add<SetKey>(node);
     if (account_problem_) return account_problem_;
@@ -274,7 +275,7 @@ class Reader {
     return {};
   }
 
-  // An element that has attributes alone, and the account of <transactions>.
+  // Reads an element that has only attributes; in <transactions> it acts for that account.
   template <class AnyCommand>
   Problem read_simple(const pugi::xml_node& node) {
     constexpr bool is_of_account = request_element<AnyCommand>.root == Root::transactions;
@@ -325,7 +326,7 @@ class Reader {
     Problem problem = for_each_child(root, children);
     (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
     if (commands_.size() == first)
-      credentials_->resize(own, Credential{});  // nothing to let through
+      credentials_->resize(own, Credential{});  // no command needs the login
     return problem;
   }
 
@@ -381,7 +382,8 @@ class Reader {
     return add_command<amount_at>(element, replace);
   }
 
-  // Of an element that names an order by its id or its reference, and is to be empty.
+  // Returns the problem of an element that names an order by its id or its reference and must be
+  // empty.
   template <class AnyCommand>
   Problem order_problem(const pugi::xml_node& node, const RequestElement& element) const {
     if (account_problem_) return account_problem_;
@@ -403,7 +405,7 @@ class Reader {
   std::vector<Credential>* const credentials_;
   const char* const tie_problem_;
   const std::size_t elements_before_;
-  std::size_t keys_ = 0;  // that are given to accounts
+  std::size_t keys_ = 0;  // keys that this request gives to accounts
   std::string scratch_;
   std::string_view raw_symbol_;  // of the <symbol> being read
   SymbolName symbol_;
@@ -433,7 +435,7 @@ Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
     request.ties_orders = reader.ties_orders();
     request.codes = reader.codes();
   }
-  if (!request.error.empty()) {  // refused as a whole: nothing of it is executed
+  if (!request.error.empty()) {  // refused as a whole: none of its commands is executed
     elements.resize(elements_before, RequestElement());
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());
     if (credentials != nullptr) credentials->resize(credentials_before, Credential{});

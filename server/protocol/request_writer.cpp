@@ -9,7 +9,7 @@
 namespace exchange {
 namespace {
 
-// Those that stand in the command; not those that it has anyway.
+// Returns the attributes that the command sets, without those that have their default value.
 template <class AnyCommand>
 AttributeTexts texts_of(const AnyCommand& command) {
   AttributeTexts texts;
@@ -71,7 +71,7 @@ std::string create_tag(std::string_view operator_key) {
   return "<create" + key_attribute(operator_key) + ">";
 }
 
-// A quote in a value is escaped, so that nothing else reads like a key.
+// Quotes in values are escaped, so no other text matches the pattern of a key.
 std::string without_keys(std::string document) {
   constexpr std::string_view start = " key=\"";
   for (std::size_t at = 0; (at = document.find(start, at)) != std::string::npos;) {

@@ -1,5 +1,5 @@
 #pragma once
-// Commands as requests in XML, and their outcomes as replies, for clients and tests
+// Writes commands as requests in XML, and their outcomes as replies, for clients and tests
 // (description.hpp). Pure.
 
 #include <span>
@@ -10,16 +10,17 @@
 
 namespace exchange {
 
-// ` key="…"`, or nothing for an empty key.
+// Returns ` key="…"`, or an empty string for an empty key.
 std::string key_attribute(std::string_view key);
-// <create>, or with the operator's key <create key="…">.
+// Returns <create>, or <create key="…"> if the operator's key is not empty.
 std::string create_tag(std::string_view operator_key);
-// A request as it may be shown: with … for each key. Its attributes are in double quotes.
+// Replaces each key by …, so that a program may show the request. Requires: its attributes are in
+// double quotes.
 std::string without_keys(std::string document);
 
-// ` NAME="VALUE"`, with references in the value where it needs them.
+// Returns ` NAME="VALUE"`, with references in the value where XML requires them.
 std::string xml_attribute(std::string_view name, std::string_view value);
-// The attributes of an element, as texts at the places of its table; empty where absent.
+// The attributes of an element, as texts at the places of its table; absent ones are empty.
 using AttributeTexts = std::array<std::optional<std::string>, attributes_max>;
 template <class AnyCommand>
 std::string write_element(const AttributeTexts& texts, std::string_view content = {}) {
@@ -31,19 +32,20 @@ std::string write_element(const AttributeTexts& texts, std::string_view content 
   return text + (content.empty() ? "/>" : ">" + std::string(content) + "</" + name + ">");
 }
 
-// The element of a command. An order is named by its reference if there is one, else by its id.
-// `key`: of a new account; empty if the exchange requires none. Of a SetKey, which is the
-// operator's: the new key; empty to revoke it.
+// Returns the element of a command. It names an order by its reference if the command has one,
+// otherwise by its id. `key` is the key of a new account; empty if the exchange requires none. For
+// a SetKey of the operator, `key` is the new key; an empty one revokes the old key.
 std::string write_element(const Command& command, std::string_view key = {});
 std::string write_creations(std::string_view elements, std::string_view operator_key = {});
 std::string write_transactions(std::string_view account, std::string_view elements,
                                std::string_view key = {});
-// Whether the command stands in <create>.
+// Whether the element of the command belongs in <create>.
 bool is_creation(const Command& command);
-// A request of commands that all create, or all trade for this account.
+// Returns a request with these commands, which must all belong in <create>, or all in
+// <transactions> of this account.
 std::string write_request(std::span<const Command> commands, const AccountId& account);
 
-// The reply element to the element of this command.
+// Returns the reply element for the element of this command.
 std::string write_reply(const Command& asked, const Outcome& outcome);
 
 }  // namespace exchange

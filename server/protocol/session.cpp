@@ -11,17 +11,17 @@
 namespace exchange {
 namespace {
 
-// Parsing needs a document only for a moment: one per thread keeps its memory warm, and idle
-// connections small.
+// Parsing needs a document only for a short time. One document per thread keeps its memory in the
+// caches, and keeps idle connections small.
 XmlDocument& thread_document() {
   thread_local XmlDocument document;
   return document;
 }
 
 constexpr std::size_t large_bytes = 16'384;
-// A document takes up to sixteen times its size while it is read: so few at once, however many
-// threads there are. A thread may serve one client that is silent for long, so it keeps no
-// document.
+// A document takes up to sixteen times its size in memory while the server reads it. Therefore at
+// most 8 large documents are read at a time, regardless of the number of threads. The thread then
+// releases the document, because it may serve one client that is silent for a long time.
 std::counting_semaphore<> large_documents{8};
 struct LargeDocument {
   LargeDocument() { large_documents.acquire(); }
@@ -35,7 +35,7 @@ std::string_view without_blank_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(frame_blanks) + 1);
 }
 
-// Whether a document may end here: then it is worth parsing.
+// Whether a document may end here. If it cannot, parsing it is a waste of time.
 bool may_be_complete(std::string_view text) {
   constexpr std::size_t empty_root_bytes_max = 4'096;
   if (text.ends_with("</create>") || text.ends_with("</transactions>")) return true;
@@ -50,12 +50,12 @@ struct PartialParse {
   std::string length_hint;  // XmlDocument::length_hint()
 };
 
-// Leaves the text as it is.
+// Parses a copy; the text stays as it is.
 PartialParse parse_partial(std::string_view text, const ProtocolLimits& limits) {
   std::optional<LargeDocument> large;
   if (text.size() > large_bytes) large.emplace();
   std::string copy(text);
-  copy += '\0';  // the byte behind it
+  copy += '\0';  // parse() needs a byte after the text
   XmlDocument& document = thread_document();
   if (document.parse(copy.data(), text.size(), limits).empty()) return {true, {}};
   return {false, document.length_hint()};
@@ -64,7 +64,7 @@ PartialParse parse_partial(std::string_view text, const ProtocolLimits& limits) 
 }  // namespace
 
 std::span<char> Session::read_space() {
-  // sent by now
+  // The caller has sent the output before it reads.
   if (output_.capacity() >
       (read_was_small_ ? limits_.read_buffer_bytes_min : limits_.read_buffer_bytes_max))
     std::string().swap(output_);
@@ -72,7 +72,7 @@ std::span<char> Session::read_space() {
   const std::size_t held = end_ - begin_;
   std::size_t size = std::max(space(), limits_.read_buffer_bytes_min);
   if (read_was_full_ && size < limits_.read_buffer_bytes_max) size *= 2;
-  // A large frame's space grows with the bytes that came, not with the length that was claimed.
+  // The space for a large frame grows with the received bytes, not with the announced length.
   if (bytes_wanted_ > size && held * 2 > size) size = std::min(bytes_wanted_, size * 2);
   if (size > space()) {
     std::vector<char> larger(size + 1);
@@ -104,7 +104,7 @@ bool Session::take_requests(const char* tie_problem) {
     if (limits_.lenient_framing) find_lenient_end(frame);
     if (frame.state == Frame::State::complete) {
       read_frame(frame, tie_problem);
-      // A key counts once it is committed, so a login in the next request waits for this batch.
+      // A key is valid once it is committed, so a login in the next request waits for this batch.
       if (!credentials_.empty() && (credentials_.back().use != Credential::Use::login ||
                                     credentials_.size() >= keys_per_batch_max))
         break;
@@ -128,7 +128,7 @@ bool Session::take_requests(const char* tie_problem) {
   return !requests_.empty();
 }
 
-// F24, F25. begin_ is behind frame.skip.
+// Implements F24 and F25. begin_ is already after the skipped bytes (frame.skip).
 void Session::find_lenient_end(Frame& frame) {
   const std::string_view all(buffer_.data() + begin_, end_ - begin_);
   if (all.starts_with('<')) {
@@ -259,7 +259,7 @@ void Session::reply(std::span<const Outcome> outcomes, const Note& note) {
   shrink();
 }
 
-// After something large, back to the size of a connection at rest.
+// Releases memory after a large request, down to the size of an idle connection.
 void Session::shrink() {
   constexpr std::size_t elements_kept_max = 64;
   if (elements_.capacity() > elements_kept_max || requests_.capacity() > elements_kept_max) {
@@ -270,7 +270,7 @@ void Session::shrink() {
   if (credentials_.capacity() > elements_kept_max) credentials_.shrink_to_fit();
   if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max ||
                          (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
-    std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, of strings too
+    std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, as it does for strings
     begin_ = end_ = 0;
     read_was_full_ = false;
   }

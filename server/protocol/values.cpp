@@ -13,7 +13,7 @@ Problem take(const std::optional<Parsed>& parsed, Value& value, ErrorCode code,
   return {};
 }
 
-// A number of at least 0.
+// Stores a number of at least 0, or returns the problem.
 template <class Number>
 Problem take(const Parsed<Number>& parsed, Number& value, std::string_view name,
              std::string_view (*describe)(NumberError)) {

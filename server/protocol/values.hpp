@@ -1,6 +1,7 @@
 #pragma once
-// The values of attributes: their types, read from text and written as text (docs/protocol.md, N1
-// to N8). A new type has its line in ValueType, a read_value() and a write_value(). Pure.
+// The types of attribute values, and how they are read from text and written as text
+// (docs/protocol.md, N1 to N8). A new type needs a line in ValueType, a read_value() and a
+// write_value(). Pure.
 
 #include <array>
 #include <span>
@@ -12,14 +13,14 @@
 
 namespace exchange {
 
-// An error: its code, and its sentence, which is empty if there is none.
+// An error with its code and its sentence. The sentence is empty if there is no error.
 struct Problem {
   ErrorCode code{};
   std::string sentence;
   explicit operator bool() const { return !sentence.empty(); }
 };
 
-// What a value is; how it is written in JSON, and its schema, follow from it.
+// The type of a value. It determines the form of the value in JSON and its schema.
 enum class ValueType : std::uint8_t {
   account,
   symbol,
@@ -49,7 +50,7 @@ constexpr bool is_count(ValueType type) {
 constexpr bool is_number(ValueType type) { return is_decimal(type) || is_count(type); }
 
 using AllowedWords = std::span<const std::string_view>;
-// Why `name` is not such a number.
+// Returns the problem of `name`, which is not a valid number; `why` is the text of the error.
 Problem number_problem(NumberError error, std::string_view name, std::string_view why);
 Problem read_value(std::string_view text, AccountId& value, std::string_view name);
 Problem read_value(std::string_view text, SymbolName& value, std::string_view name);
@@ -87,7 +88,7 @@ Problem read_value(std::string_view text, OptionalNumber<Number>& value, std::st
   return read_value(text, value.emplace(), name);
 }
 
-// Appends the value as XML and JSON have it; false: there is none.
+// Appends the value in the form of XML and JSON; returns false if there is no value.
 inline bool write_value(std::uint64_t value, std::string& text) {
   return text += std::to_string(value), true;
 }
@@ -116,7 +117,7 @@ inline constexpr auto word_list = [] {
   return list;
 }();
 
-// The type of the values of a field.
+// Returns the type of the values of a field.
 template <class Field>
 consteval ValueType value_type() {
   if constexpr (requires(Field field) { *field; })

@@ -1,6 +1,6 @@
 #pragma once
-// The words of attribute values (docs/protocol.md), and what they mean: reading, errors and clients
-// take them from here.
+// The words of attribute values (docs/protocol.md) and their meanings. Readers, error messages and
+// clients use these tables.
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,7 @@ std::string_view word_of(Value value) {
                       [&](const auto& one) { return one.value == value; })
       ->word;
 }
-// All of them in a sentence: "gtc, ioc or fok".
+// Returns all words as part of a sentence: "gtc, ioc or fok".
 template <class Value>
 std::string all_words() {
   constexpr auto& all = words<Value>;

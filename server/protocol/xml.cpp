@@ -15,7 +15,7 @@ bool is_xml_char(std::uint32_t c) {
          (c >= 0xE000 && c <= 0xFFFD) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-// XML 1.0, productions 4 and 4a, beyond ASCII; pugixml has checked what is within it.
+// XML 1.0, productions 4 and 4a, beyond ASCII; pugixml has checked the ASCII characters.
 bool is_name_char(std::uint32_t c, bool first) {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (c < 0x80 || (in(0xC0, 0x2FF) && c != 0xD7 && c != 0xF7) || in(0x370, 0x37D) ||
@@ -25,7 +25,7 @@ bool is_name_char(std::uint32_t c, bool first) {
   return !first && (c == 0xB7 || in(0x300, 0x36F) || in(0x203F, 0x2040));
 }
 
-// The code point of the well-formed sequence of `length` bytes at `at`.
+// Returns the code point of the well-formed sequence of `length` bytes at `at`.
 std::uint32_t decode_utf8(const unsigned char* at, std::size_t length) {
   if (length == 1) return at[0];
   std::uint32_t c = at[0] & (0x7Fu >> length);
@@ -33,7 +33,8 @@ std::uint32_t decode_utf8(const unsigned char* at, std::size_t length) {
   return c;
 }
 
-// Bytes of the UTF-8 sequence at `at` when it is a well-formed one of an XML Char; else 0.
+// Returns the length in bytes of the UTF-8 sequence at `at` if it is well-formed and encodes an XML
+// Char, otherwise 0.
 std::size_t utf8_char(const unsigned char* at, std::size_t left) {
   const std::size_t length = at[0] < 0x80   ? 1
                              : at[0] < 0xC0 ? 0
@@ -64,8 +65,8 @@ bool all_xml_chars(const char* text, std::size_t size) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
   constexpr std::uint64_t blanks = 0x2020202020202020, high_bits = 0x8080808080808080;
   for (std::size_t i = 0; i < size;) {
-    // Eight bytes from 0x20 to 0x7F, as nearly all are: the subtraction sets the high bit of the
-    // lowest byte below 0x20.
+    // Nearly all bytes are from 0x20 to 0x7F, so check eight at once: the subtraction sets the high
+    // bit of the lowest byte below 0x20.
     if (std::uint64_t word; size - i >= sizeof word) {
       std::memcpy(&word, bytes + i, sizeof word);
       if (((word | (word - blanks)) & high_bits) == 0) {
@@ -98,7 +99,7 @@ void append_utf8(std::string& out, std::uint32_t c) {
   }
 }
 
-// The character that `name` in "&name;" stands for; 0 where there is none.
+// Returns the character that `name` in "&name;" stands for; 0 if the name is not valid.
 std::uint32_t reference_char(std::string_view name) {
   if (name == "lt") return '<';
   if (name == "gt") return '>';
@@ -115,7 +116,7 @@ std::uint32_t reference_char(std::string_view name) {
   return c;
 }
 
-// Calls on_text and on_char for the parts of `raw`; false where a reference is bad.
+// Calls on_text and on_char for the parts of `raw`; returns false if a reference is not valid.
 template <class OnText, class OnChar>
 bool scan_references(std::string_view raw, OnText on_text, OnChar on_char) {
   while (true) {
@@ -187,8 +188,8 @@ const char* content_problem(const pugi::xml_node& element, std::size_t depth,
   return nullptr;
 }
 
-// Whether this is one of the names, which have small letters and hyphens, in any case and with
-// underscores for hyphens.
+// Whether `name` is one of `names`, which have lower-case letters and hyphens. Ignores the case and
+// accepts underscores for hyphens.
 bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
   const auto equal = [](char c, char known) {
     return (c >= 'A' && c <= 'Z' ? c + 32 : c == '_' ? '-' : c) == known;
@@ -199,14 +200,15 @@ bool is_any_of(std::string_view name, std::initializer_list<std::string_view> na
 }
 
 bool is_utf8(std::string_view encoding) { return is_any_of(encoding, {"utf-8", "utf8"}); }
-// The last is what Python writes in the locale "C".
+// Python writes the last name in the locale "C".
 bool is_us_ascii(std::string_view encoding) {
   return is_any_of(encoding, {"us-ascii", "ascii", "ansi-x3.4-1968"});
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-// Takes the next ` name = "value"` off `text`; false where it is none.
+// Removes the next ` name = "value"` from the front of `rest`; returns false if it does not begin
+// with one.
 bool take_pseudo_attribute(std::string_view& rest, std::string_view& name,
                            std::string_view& value) {
   std::string_view text = rest;
@@ -235,8 +237,8 @@ bool is_ascii(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
 }
 
-// What stands between "<?xml" and "?>" (XML 1.0, production 23), of this document. pugixml would
-// let nearly anything pass.
+// Checks `text`, which stands between "<?xml" and "?>" of this document (XML 1.0, production 23).
+// pugixml would accept nearly anything there.
 const char* declaration_problem(std::string_view text, std::string_view document) {
   std::string_view name, value;
   bool more = take_pseudo_attribute(text, name, value);
@@ -274,7 +276,7 @@ const char* document_problem(const pugi::xml_document& document, const ProtocolL
   return root_seen ? nullptr : "no root element";
 }
 
-// Whether it is digits, alone in their line, and white space before them.
+// Whether the node is text with digits alone in their line and only white space before them.
 bool is_length_line(const pugi::xml_node& node) {
   if (node.type() != pugi::node_pcdata) return false;
   const std::string_view text = node.value();
@@ -283,7 +285,7 @@ bool is_length_line(const pugi::xml_node& node) {
   return digits < end && text.substr(end).find_first_not_of("\r\n") == std::string_view::npos;
 }
 
-// Of a document that is not well-formed and whose text begins at `begin`.
+// Returns the length hint for a document that is not well-formed; its text begins at `begin`.
 std::string length_hint_of(const pugi::xml_document& document, const char* begin) {
   if (is_length_line(document.first_child()) && document.first_child().next_sibling())
     return "; a second length line stands before the document";
@@ -319,19 +321,19 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
       return malformed(problem);
     text += close + 2;
   }
-  // pugixml would skip it.
+  // pugixml would skip a byte order mark here.
   if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark))
     return malformed("a byte order mark not at the start");
-  // pugixml would not see it, behind the root element and white space
+  // pugixml would not see a '<' after the root element and white space.
   if (all.ends_with('<')) return malformed("ends with '<'");
 
-  // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and
-  // values can be repeated to the client as it wrote them. White space alone is kept: "1<!-- -->
-  // <!-- -->0" is not 10.
+  // References stay unresolved: "&foo;" and "&amp;foo;" remain different, and replies can repeat
+  // values as the client wrote them. Text of white space only is kept: "1<!-- --> <!-- -->0" is not
+  // 10.
   constexpr unsigned flags = pugi::parse_cdata | pugi::parse_comments | pugi::parse_pi |
                              pugi::parse_declaration | pugi::parse_doctype | pugi::parse_fragment |
                              pugi::parse_ws_pcdata;
-  // pugixml ends its text by overwriting the last character, and may forget what that was: give it
+  // pugixml ends its text by overwriting the last character and may lose that character, so append
   // a blank.
   const char behind = std::exchange(*end, ' ');
   const auto result =
