@@ -17,8 +17,9 @@ std::tm local_time(std::int64_t seconds) {
   return local;
 }
 
-// When a clock shows this time on the local day that is `days_after` days after `day`. It goes by
-// offsets from UTC alone: which of two is "summer time" differs (Europe/Dublin, Africa/Casablanca).
+// Returns when a clock shows `time` on the local day that is `days_after` days after `day`. Uses
+// only offsets from UTC, because zones differ in which of two offsets is "summer time"
+// (Europe/Dublin, Africa/Casablanca).
 Timestamp instant(const std::tm& day, int days_after, std::chrono::seconds time) {
   constexpr std::int64_t day_s = 86'400;
   std::tm shown{};
@@ -38,7 +39,7 @@ Timestamp instant(const std::tm& day, int days_after, std::chrono::seconds time)
 }
 
 struct Instants {
-  Timestamp newest, next;  // up to now, and later
+  Timestamp newest, next;  // the last one up to now, the first one later
 };
 Instants instants_of(const TimetableStep& step, std::uint8_t days, const std::tm& today,
                      Timestamp now) {
@@ -52,7 +53,7 @@ Instants instants_of(const TimetableStep& step, std::uint8_t days, const std::tm
           first(0, 1, [&](Timestamp at) { return at > now; })};
 }
 
-// Ordered by time, then by place in the timetable.
+// Times of steps. They are ordered by time, then by place in the timetable.
 struct Newest {
   Timestamp at{std::numeric_limits<std::int64_t>::min()};
   const TimetableStep* step = nullptr;
@@ -64,7 +65,7 @@ struct Newest {
 Due due(const Timetable& timetable, std::span<const SymbolState> symbols, Timestamp now) {
   const std::time_t seconds = now.seconds();
   std::tm today{};
-  ::tzset();  // which localtime_r need not do
+  ::tzset();  // localtime_r need not do this
   ::localtime_r(&seconds, &today);
 
   Due due;

@@ -10,15 +10,15 @@
 namespace exchange {
 namespace {
 
-// A clock that was set, and a symbol that is new, are noticed so soon.
+// The longest time until a clock that was set, or a new symbol, is noticed.
 constexpr std::chrono::microseconds look_interval = std::chrono::seconds(1);
-// Submitted at once, so that orders need not wait long.
+// The limit of changes submitted together, so that orders need not wait long.
 constexpr std::size_t changes_at_once_max = 4'000;
 
 SymbolState state_of(const SymbolRow& row) { return {row.name, row.trading, row.trading_since}; }
 
-// One line for each step, and for each change that was refused. `outcomes` are those of the
-// commands of each change, in order.
+// Logs one line for each step, and one for each change that was refused. `outcomes` are those of
+// the commands of each change, in order.
 void log(std::span<const DueChange> changes, std::span<const Outcome> outcomes) {
   constexpr std::size_t named_max = 5;
   std::map<std::string, std::vector<std::string>> symbols_of;  // by step
@@ -63,7 +63,7 @@ Scheduler::Scheduler(std::string path, Clock& clock, Metrics& metrics, const OnF
       on_fatal_(on_fatal),
       state_(State{std::make_shared<const Timetable>(read_timetable(path_)), {}}) {}
 
-// Rows of the tables may be older than what turn() has submitted since.
+// Ignores rows of the tables that are older than what turn() has submitted since.
 void Scheduler::apply(std::span<const SymbolRow> rows) {
   if (rows.empty()) return;
   state_.with([&](State& state) {
@@ -160,8 +160,9 @@ void Scheduler::submit(std::span<const DueChange> changes, Service& core) {
   log(changes, submission.outcomes);
 }
 
-// As changed when it was due, though the commit may be later: steps that became due meanwhile are
-// not done by that. If another command has changed it since, that one counts.
+// Records the change at the time when it was due, even if it was committed later, so that steps
+// that became due meanwhile still happen. If another command has changed the symbol since, that
+// command counts.
 void Scheduler::note(const DueChange& change, State& state) {
   state.changed = true;
   SymbolState& symbol = state.symbols[change.symbol];

@@ -1,9 +1,9 @@
 #pragma once
-// Scheduler follows the file of --timetable (docs/trading-days.md): it submits each change of
+// Scheduler follows the file of --timetable (docs/trading-days.md). It submits each change of
 // trading that is due to the core, as a command of the journal like any other, and waits until it
 // is committed. Its own thread looks at the clock once a second, and when a step is due. It knows
-// how the symbols trade as load() had them, and as the tables have them since.
-// Owner: Server. Thread: that of main, but where noted.
+// the trading of each symbol from load(), and later from the tables.
+// Owner: Server. Thread: that of main, except where noted.
 
 #include <memory>
 #include <string>
@@ -21,25 +21,25 @@ namespace exchange {
 
 class Scheduler final : CompletionSink {
  public:
-  // Reads the file. Throws as read_timetable(). All references must outlive it.
+  // Reads the file. Throws the same as read_timetable(). All references must outlive the scheduler.
   Scheduler(std::string path, Clock& clock, Metrics& metrics, const OnFatal& on_fatal);
   ~Scheduler() { stop(); }
   Scheduler(const Scheduler&) = delete;
 
-  // Rows of all symbols, one for each, before start(); later those that changed, on the projector's
-  // thread.
+  // Takes rows of symbols: before start() one row for each symbol, later those that changed. Later
+  // calls come on the projector's thread.
   void apply(std::span<const SymbolRow> rows);
-  // From now on submits to `core`, which begins with the symbols as apply() had them, and must
+  // Begins to submit to `core`, which must have the symbols as apply() received them, and must
   // outlive stop().
   void start(Service& core);
-  // Reads the file again. Throws as read_timetable(), and then nothing changes.
+  // Reads the file again. Throws the same as read_timetable(); then nothing changes.
   void reload();
-  // Submits nothing more, and waits until what was submitted is committed. Further calls do
+  // Stops submitting, and waits until everything that was submitted is committed. Further calls do
   // nothing.
   void stop();
 
-  // Submits what is due, if anything can be, and waits until it is committed. Returns when to call
-  // it again. The thread's; tests call it instead of start().
+  // Submits what is due, and waits until it is committed. Returns when to call it again. The
+  // scheduler's thread calls it; tests call it instead of start().
   Timestamp turn(Service& core);
 
  private:
@@ -47,8 +47,8 @@ class Scheduler final : CompletionSink {
   struct State {
     SharedTimetable timetable;
     std::vector<SymbolState> symbols;  // by number
-    bool changed = true;               // one of both, since due() was called
-    bool completed = false;            // what was submitted
+    bool changed = true;               // timetable or symbols, since due() was called
+    bool completed = false;            // the submission of submit()
     bool stopping = false;
   };
 
@@ -63,7 +63,8 @@ class Scheduler final : CompletionSink {
   Metrics& metrics_;
   const OnFatal& on_fatal_;
   Guarded<State> state_;
-  // In between, due() returned nothing but what turn() has submitted. Thread: that of turn().
+  // Between these times due() returned nothing but what turn() has submitted. Thread: that of
+  // turn().
   Timestamp looked_at_, next_;
   Thread thread_;
 };

@@ -9,7 +9,8 @@
 namespace exchange {
 namespace {
 
-// A name of the time zone database, or a path to a file of its form (man 3 tzset, tzfile(5)).
+// Returns true for a name in the time zone database, or a path to a file of its format (man 3
+// tzset, tzfile(5)).
 bool is_file_of_zone(const std::string& name) {
   const char* const folder = std::getenv("TZDIR");
   const std::string path =
@@ -19,7 +20,7 @@ bool is_file_of_zone(const std::string& name) {
   return std::ifstream(path, std::ios::binary).read(magic.data(), 4) && magic == "TZif";
 }
 
-// POSIX's form, such as CET-1CEST,M3.5.0,M10.5.0/3.
+// Returns true for a rule in POSIX's form, such as CET-1CEST,M3.5.0,M10.5.0/3.
 bool is_rule(const std::string& text) {
   static const std::string name = "([A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)",
                            time = "[0-9]{1,3}(:[0-5]?[0-9]){0,2}",

@@ -1,10 +1,10 @@
 #pragma once
-// The time zone of the process: TZ, or that of the machine.
+// Checks the time zone of the process: TZ, or that of the machine.
 
 namespace exchange {
 
-// Throws std::invalid_argument if TZ is set to something that names no time zone: the C library
-// then takes UTC without a word. Before other threads.
+// Throws std::invalid_argument if TZ does not name a time zone: the C library would then silently
+// use UTC. Call it before other threads start.
 void require_time_zone();
 
 }  // namespace exchange

@@ -43,7 +43,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
   return number;
 }
 
-// HH:MM or HH:MM:SS.
+// Parses HH:MM or HH:MM:SS.
 std::optional<std::chrono::seconds> parse_time(std::string_view text) {
   if (text.size() != 5 && text.size() != 8) return {};
   std::uint32_t seconds = 0;
@@ -94,7 +94,7 @@ class Parser {
     throw std::invalid_argument(problem);
   }
 
-  // They look like a blank or a hyphen, and are neither.
+  // Refuses such characters, because they look like a blank or a hyphen but are neither.
   static void check_characters(std::string_view line) {
     const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
     line = line.substr(0, line.find('#'));
@@ -125,7 +125,8 @@ class Parser {
     timetable_.steps.push_back(std::move(step));
   }
 
-  // A step for every symbol would hide one of the same time before it.
+  // Refuses a step for every symbol at the time of the step before it, because it would hide that
+  // step.
   static void check_order(const TimetableStep& before, const TimetableStep& step) {
     if (step.time < before.time)
       fail("expected a time from " + text_of(before.time) + " on, that of the step before");

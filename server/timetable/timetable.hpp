@@ -1,6 +1,6 @@
 #pragma once
-// Timetable is what the file of --timetable says: at which times of a day trading changes, and of
-// which symbols (docs/trading-days.md). A value; any thread.
+// Timetable holds the content of the file of --timetable: at which times of a day trading changes,
+// and for which symbols (docs/trading-days.md). A value; any thread.
 
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(StepKind, std::uint8_t, open, auction,
                               close,   // ends an auction, then halts
                               uncross  // ends an auction, and begins the next one
 )
-// What trading becomes, one after the other, with no other command between.
+// Returns the values that trading takes, one after the other, with no other command between them.
 inline std::vector<Trading> trading_of(StepKind kind) {
   switch (kind) {
     case StepKind::open: return {Trading::open};
@@ -35,7 +35,7 @@ inline std::vector<Trading> trading_of(StepKind kind) {
 struct TimetableStep {
   std::chrono::seconds time;  // since midnight, local time
   StepKind kind;
-  std::vector<SymbolName> symbols;  // none: every symbol
+  std::vector<SymbolName> symbols;  // empty: every symbol
   bool operator==(const TimetableStep&) const = default;
 };
 std::string describe(const TimetableStep& step);  // "10:40 auction", for logs
@@ -44,15 +44,15 @@ struct Timetable {
   static constexpr std::uint8_t every_day = 0b111'1111;
   std::vector<TimetableStep> steps;  // times do not descend; of equal ones the later step counts
   std::uint8_t days = every_day;     // bit 0: Sunday, as tm_wday; at least one
-  // How long an auction lasts that an order began (Trading::volatility).
+  // How long an auction lasts that an order started (Trading::volatility).
   std::optional<std::chrono::seconds> volatility;
   bool operator==(const Timetable&) const = default;
 };
 
-// `name` is that of the file. Throws std::invalid_argument, which names file and line, and says
-// what is expected there.
+// `name` is the name of the file. Throws std::invalid_argument, whose message gives the file, the
+// line and what is expected there.
 Timetable parse_timetable(std::string_view text, const std::string& name);
-// Throws the same if the file cannot be read.
+// Throws the same, also if the file cannot be read.
 Timetable read_timetable(const std::string& path);
 
 }  // namespace exchange
