@@ -23,7 +23,7 @@
 namespace exchange {
 namespace {
 
-const AccountId no_account("");  // no account has this id: the engine answers that it is unknown
+const AccountId no_account("");  // no account has this id: the engine answers "unknown account"
 
 enum class Peer { live, half_closed, gone };
 
@@ -40,7 +40,7 @@ void wipe(std::string& key) {
   key.clear();
 }
 
-// The commands that depend on a refused login are for no account.
+// Redirects the commands that depend on a refused login to no_account.
 void reject(std::span<Command> commands, const Credential& credential) {
   for (Command& command : commands.subspan(credential.first_command, credential.commands))
     std::visit(
@@ -53,20 +53,20 @@ void reject(std::span<Command> commands, const Credential& credential) {
         command);
 }
 
-// The check may be gone, or in use again, before the call returns.
+// `check` may be destroyed, or in use again, before the call returns.
 void finish(KeyCheck& check) {
   const auto on_done = std::move(check.on_done);
   on_done();
 }
 
-// They end the batch, and none of their keys is hashed.
+// Refuses the creations, which end the batch. None of their keys is hashed.
 void refuse_creations(KeyCheck& check) {
   check.creations_refused = check.credentials[check.checked].commands;
   for (Credential& credential : check.credentials.subspan(check.checked)) wipe(credential.key);
   check.checked = check.credentials.size();
 }
 
-// Nothing of the batch is executed.
+// Refuses the whole batch: none of it is executed.
 void refuse(KeyCheck& check) {
   for (Credential& credential : check.credentials) wipe(credential.key);
   check.refused = true;
@@ -88,7 +88,7 @@ Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& m
   for (unsigned i = 0; i < limits.threads; ++i)
     threads_.emplace_back([this, i] {
       pthread_setname_np(pthread_self(), "keys");
-      // of this thread alone, on Linux
+      // on Linux this sets the priority of this thread only
       if (i > 0) setpriority(PRIO_PROCESS, id_t(::gettid()), limits_.nice_of_others);
       run();
     });
@@ -114,7 +114,7 @@ bool Authenticator::is_checked(KeyCheck& check) {
   return true;
 }
 
-// Goes past the next key if it is that of a login that the connection has.
+// Skips the next key if the connection already has its login.
 bool Authenticator::has_login(KeyCheck& check) const {
   Credential& credential = check.credentials[check.checked];
   if (credential.use == Credential::Use::create) return false;
@@ -129,7 +129,7 @@ bool Authenticator::has_login(KeyCheck& check) const {
   return true;
 }
 
-// Checks the next key if that takes no slow hash. `lookup`: when a known key may be used.
+// Checks the next key if that needs no slow hash. `lookup` decides when a known key may be used.
 bool Authenticator::check_without_hash(KeyCheck& check, Lookup lookup) {
   Credential& credential = check.credentials[check.checked];
   const bool creates = credential.use == Credential::Use::create;
@@ -162,7 +162,7 @@ void Authenticator::check(KeyCheck& check) {
   if (job.share ? !enqueue(job) : !displace(job)) refuse(check);
 }
 
-// False, and the job is left as it is, if the authenticator stops.
+// Returns false, and leaves the job as it is, if the authenticator stops.
 bool Authenticator::enqueue(Job& job) {
   const bool accepted = queue_.with([&](Queue& queue) {
     if (queue.stopping) return false;
@@ -174,8 +174,9 @@ bool Authenticator::enqueue(Job& job) {
   return accepted;
 }
 
-// The address has as many jobs as it may have: one of a client that has closed its side gives way,
-// else the newest of the account that has most. False: there is none.
+// Called if the address already has its maximum of jobs. Refuses one of them in favour of `job`:
+// the newest of a client that has closed its side, or else the newest of the account that has most.
+// Returns false if it cannot refuse any.
 bool Authenticator::displace(Job& job) {
   std::optional<Job> displaced = queue_.with([&](Queue& queue) -> std::optional<Job> {
     const PeerAddress& address = job.check->address;
@@ -211,7 +212,7 @@ void Authenticator::Queue::push(Job job) {
 }
 
 Authenticator::Job Authenticator::Queue::pop() {
-  constexpr std::size_t half_closed_in = 8;  // a turn for those, at the least
+  constexpr std::size_t half_closed_in = 8;  // they get at least each 8th turn
   if (!creations.empty()) return creations.pop();
   const bool is_their_turn = ++turn % half_closed_in == 0 && !half_closed.empty();
   return live.empty() || is_their_turn ? half_closed.pop() : live.pop();
@@ -242,7 +243,7 @@ void Authenticator::run() {
   }
 }
 
-// One hash, and then the next job in turn.
+// Computes one hash, then lets the next job have its turn.
 void Authenticator::work(Job job) {
   KeyCheck& check = *job.check;
   const AccountId account = check.credentials[check.checked].account;
@@ -255,15 +256,15 @@ void Authenticator::work(Job job) {
   } catch (const std::exception& error) {  // no memory
     log_error("a key could not be checked: {}", error.what());
   }
-  job.share = {};  // first: the connection may check its next keys at once
+  job.share = {};  // before the reply: the connection may check its next keys at once
   if (done)
     finish(check);
   else
     refuse(check);
 }
 
-// Checks the next key, unless its client is to wait behind those that are connected. False: the
-// client is gone.
+// Checks the next key, unless the client must first wait behind those that are connected. Returns
+// false if the client has disconnected, or the hash failed, such as for lack of memory.
 bool Authenticator::hash_one(Job& job) try {
   KeyCheck& check = *job.check;
   const Peer peer = peer_of(check.socket);
@@ -307,14 +308,15 @@ void Authenticator::check_next(KeyCheck& check) {
   ++check.checked;
 }
 
-// The next key is a login's, and right or not. `version`: of its account, when it was compared.
+// Records whether the next key, which is a login's, is right. `version` is that of its account when
+// the key was compared.
 void Authenticator::decide(KeyCheck& check, bool right, std::uint64_t version) {
   Credential& credential = check.credentials[check.checked];
   const bool operates = credential.use == Credential::Use::operate;
   right = right && (!operates || may_operate(credential.account));
   auto& logins = operates ? metrics_.operator_logins : metrics_.logins;
   Metrics::add(logins[right ? LoginResult::accepted : LoginResult::refused]);
-  // a request without a key, which its account may not make, changes no login
+  // a request without a key that its account may not make changes no login
   if (!credential.key.empty())
     std::erase_if(check.logins,
                   [&](const auto& login) { return login.account == credential.account; });
@@ -330,7 +332,7 @@ void Authenticator::decide(KeyCheck& check, bool right, std::uint64_t version) {
   ++check.checked;
 }
 
-// Nothing for an account that does not exist, or has no key.
+// Returns nothing for an account that does not exist or has no key.
 std::optional<KeyHash> Authenticator::stored_hash(const Credential& credential) {
   if (credential.hash == nullptr) return keys_.find(credential.account);
   return credential.hash->has_key() ? std::optional(*credential.hash) : std::nullopt;
@@ -339,8 +341,8 @@ std::optional<KeyHash> Authenticator::stored_hash(const Credential& credential) 
 bool Authenticator::is_key_of(const Credential& credential) {
   if (credential.key.empty()) return false;
   const std::optional<KeyHash> hash = stored_hash(credential);
-  // A quick one is not that of this key: that was looked at before. A generated key may have a slow
-  // hash, of a version that knew no other.
+  // A quick hash cannot be that of this key: check_without_hash() has compared them. A generated
+  // key may have a slow hash from an older version, which had no quick hashes.
   const bool is_possible = hash && !is_quick(*hash);
   const bool same = timed([&] { return is_hash_of(credential.key, is_possible ? *hash : dummy_); });
   const bool right = is_possible & same;

@@ -1,19 +1,19 @@
 #pragma once
 // Authenticator checks the keys of request batches before they are submitted (--auth). The core
-// sees commands only: a creation carries the hash of its key, and what came without the right key
-// is for an account that cannot exist, so that the refusal is the engine's own, after the same
-// commit. A wrong key costs one hash, whether the account exists or has a key or not. Creations
+// sees commands only. A creation carries the hash of its key. A command that came without the right
+// key names an account that cannot exist, so that the engine itself refuses it, after the same
+// commit. A wrong key costs one hash, whether or not the account exists or has a key. Creations
 // without the operator's key do not reach the core at all.
 //
-// No slow hash is needed for a key that the connection has proven, that was right or wrong before
-// on any connection (KnownKeys), or for the right one if it is generated (generated_key.hpp). The
-// rest waits for the threads that hash, in this order: what an operator creates; then each address
-// in turn, each account of it in turn, one key at a time; and behind them clients that have closed
-// their side. The check of a connection that is gone ends. So that a known key does not let a
-// client guess faster than hashes go, no key of an account is looked up while another one of the
-// same account waits.
+// Three kinds of keys need no slow hash: a key that the connection has proven, a key that was right
+// or wrong before on any connection (KnownKeys), and the right key of an account if it is generated
+// (generated_key.hpp). The others wait for the threads that hash, in this order: first what an
+// operator creates; then each address in turn, each account of it in turn, one key at a time; last
+// the clients that have closed their side. The check of a connection that is closed ends. A known
+// key is not looked up while another key of the same account waits; otherwise it would let a client
+// guess faster than hashes are computed.
 //
-// Called by conversations and by HTTP. Owner: Server; it outlives its callers.
+// Conversations and HTTP call it. Owner: Server. It outlives its callers.
 
 #include <cstddef>
 #include <map>
@@ -39,26 +39,26 @@ class Authenticator {
   Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& metrics);
   ~Authenticator();
 
-  // Checks keys as long as they need no hash. True: every key of the batch is checked, and
-  // check.accepted() may be executed. Any thread.
+  // Checks keys as long as they need no hash. Returns true if every key of the batch is checked;
+  // then check.accepted() may be executed. Any thread.
   bool is_checked(KeyCheck& check);
-  // Checks the rest of the keys and calls check.on_done, from a thread of its own or at once.
-  // check.refused then: the authenticator stops, the address has too many checks waiting, there is
-  // no memory, or the connection is gone. Any thread.
+  // Checks the rest of the keys and calls check.on_done, from a thread of the authenticator or at
+  // once. Sets check.refused if the authenticator stops, the address has too many checks waiting,
+  // there is no memory, or the connection is closed. Any thread.
   void check(KeyCheck& check);
-  // What check.accepted() was is committed with these outcomes: adds those of refused creations,
-  // and the accounts that the batch created can be logged in to. Call it before the client gets the
-  // reply, never before the commit. Any thread.
+  // Call it after the commands of check.accepted() are committed with these outcomes. Adds the
+  // outcomes of refused creations, and makes the new keys and roles of the batch valid for logins.
+  // Call it before the client gets the reply, never before the commit. Any thread.
   void complete(const KeyCheck& check, std::vector<Outcome>& outcomes);
 
-  // Against which it checks.
+  // Returns the keys against which it checks.
   KeyRing& keys() const { return keys_; }
 
-  // Refuses all checks that wait, and from now on every check().
+  // Refuses all checks that wait, and every later check().
   void stop();
 
  private:
-  // A check that waits for a hash, and counts for its address until it is done.
+  // A check that waits for a hash. It counts for its address until it is done.
   struct Job {
     KeyCheck* check;
     AddressQuota::Share share;
@@ -67,7 +67,7 @@ class Authenticator {
   struct Queue {
     Fifo<Job> creations;  // of operators
     FairQueue<Job> live, half_closed;
-    // by account, with those that are being hashed
+    // number of waiting jobs by account, including those that are being hashed
     std::map<std::string, std::size_t, std::less<>> waiting;
     std::size_t turn = 0;
     bool stopping = false;
@@ -75,7 +75,7 @@ class Authenticator {
     std::size_t size() const { return creations.size() + live.size() + half_closed.size(); }
     void push(Job job);
     Job pop();
-    void forget(const AccountId& account);  // one of its jobs waits no more
+    void forget(const AccountId& account);  // removes one waiting job of the account
   };
   enum class Lookup { if_alone, always };
 
@@ -98,7 +98,8 @@ class Authenticator {
   const AuthLimits& limits_;
   KeyRing& keys_;
   Metrics& metrics_;
-  // hashed against if an account has no key, or one that was generated and is not the one that came
+  // the hash to compute if an account has no key, or a generated key that differs from the received
+  // one
   KeyHash dummy_;
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_

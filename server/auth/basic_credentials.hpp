@@ -1,5 +1,5 @@
 #pragma once
-// The account and key of an HTTP request: Authorization: Basic base64(account:key). Pure.
+// Reads the account and key of an HTTP request: Authorization: Basic base64(account:key). Pure.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ struct BasicCredentials {
   AccountId account;
   std::string key;
 };
-// Of the header's value; nothing where it is absent or is something else.
+// Parses the value of the header. Returns nothing if it is absent or has another form.
 std::optional<BasicCredentials> read_basic_credentials(std::string_view authorization);
 
 }  // namespace exchange

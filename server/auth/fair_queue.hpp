@@ -1,6 +1,6 @@
 #pragma once
 // FairQueue serves addresses in turn, within one address its accounts in turn, and within one
-// account first come first served: many jobs of one address or account delay the others by one job
+// account first come, first served. Many jobs of one address or account delay the others by one job
 // in each turn. Thread: one at a time.
 
 #include <algorithm>
@@ -15,11 +15,12 @@
 
 namespace exchange {
 
-// Queues by key, served in turn; one is here only while it has jobs.
+// Holds one queue for each key and serves the queues in turn. A queue exists only while it has
+// jobs.
 template <class Key, class Queue>
 class InTurn {
  public:
-  // The arguments after the key go to the push() of its queue.
+  // Passes the arguments after the key to the push() of its queue.
   template <class... Arguments>
   void push(const Key& key, Arguments&&... arguments) {
     std::list<Key> turn;
@@ -33,7 +34,7 @@ class InTurn {
     }
     turns_.splice(turns_.end(), turn);
   }
-  // Requires: it is not empty.
+  // Requires: not empty.
   auto pop() {
     const auto entry = queues_.find(turns_.front());
     auto job = entry->second.pop();
@@ -45,7 +46,7 @@ class InTurn {
     }
     return job;
   }
-  // The newest job of the longest queue below `key`. Requires: there is one.
+  // Returns the newest job of the longest queue below `key`. Requires: `key` has jobs.
   auto pop_newest_of_longest(const Key& key) {
     const auto entry = queues_.find(key);
     auto job = entry->second.pop_newest_of_longest();
@@ -97,12 +98,13 @@ class FairQueue {
     jobs_.push(address, std::string(account), std::move(job));
     ++size_;
   }
-  // Requires: it is not empty.
+  // Requires: not empty.
   Job pop() {
     --size_;
     return jobs_.pop();
   }
-  // The newest job of that account of the address that has most. Requires: the address has jobs.
+  // Returns the newest job of the account that has most jobs of this address. Requires: the address
+  // has jobs.
   Job pop_newest_of_longest(const PeerAddress& address) {
     --size_;
     return jobs_.pop_newest_of_longest(address);

@@ -1,8 +1,8 @@
 #pragma once
 // A generated key has the form that `openssl rand -hex 24` prints and that our clients make: 48
-// hexadecimal digits in lower case, 192 random bits. Such a key cannot be guessed, so that a slow
-// hash of it would protect nothing (NIST SP 800-63B, look-up secrets of at least 112 bits): the
-// server hashes it with the least cost. Pure functions.
+// hexadecimal digits in lower case, 192 random bits. Such a key cannot be guessed, so a slow hash
+// would not protect it better (NIST SP 800-63B, look-up secrets of at least 112 bits): the server
+// hashes it with the least cost. Pure functions.
 
 #include <bitset>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace exchange {
 
 inline constexpr std::size_t generated_key_bytes = 48;
 
-// A text of few different digits is not random, whatever its form: of random ones, one in 10^13 has
-// fewer.
+// A text with few different digits is not random, even if it has the form: one random key in 10^13
+// has fewer than `different_min`.
 inline bool is_generated_key(std::string_view key) {
   constexpr std::string_view digits = "0123456789abcdef";
   constexpr std::size_t different_min = 8;

@@ -1,8 +1,9 @@
 #pragma once
-// KeyRing knows the hash of each account's key, and of the operator's, for logging in, and which
-// accounts are operators. Filled at recovery, and when changes are committed: never before, or a
-// client could log in to what a crash takes back. That of a standby server is filled when it has
-// read them; they open nothing there but the dashboard. Owner: main. Any thread.
+// KeyRing knows the hash of each account's key and of the operator's, for logging in, and which
+// accounts are operators. It is filled at recovery, and when changes are committed: never before,
+// or a client could log in to an account that a crash removes. The key ring of a standby server is
+// filled when the standby has read the keys; there they give access only to the dashboard. Owner:
+// main. Any thread.
 
 #include <atomic>
 #include <map>
@@ -17,7 +18,8 @@ namespace exchange {
 
 class KeyRing {
  public:
-  // One without a hash ends all logins.
+  // Sets the hash of an account's key. If the account had a key, its logins end. An empty hash
+  // allows no login.
   void set_key(const AccountId& account, const KeyHash& key) {
     logins_.with([&](Logins& logins) {
       Login& login = logins[std::string(account.view())];
@@ -32,7 +34,7 @@ class KeyRing {
     if (change.key) set_key(change.account, *change.key);
     if (change.role) set_role(change.account, *change.role);
   }
-  // Nothing for an account that does not exist, or has no key.
+  // Returns nothing for an account that does not exist or has no key.
   std::optional<KeyHash> find(const AccountId& account) {
     return logins_.with([&](Logins& logins) -> std::optional<KeyHash> {
       const auto found = logins.find(account.view());
@@ -46,9 +48,10 @@ class KeyRing {
       return found != logins.end() && found->second.role == Role::market_operator;
     });
   }
-  // Results of checks of these keys.
+  // Results of earlier checks of these keys.
   KnownKeys& known() { return known_; }
-  // Another one once a login that was good may be so no more: of any account, or of this one.
+  // The version changes when a login that was good may no longer be good: of any account, or of
+  // this one.
   std::uint64_t version() const { return version_; }
   std::uint64_t version(const AccountId& account) {
     return logins_.with([&](Logins& logins) {

@@ -18,29 +18,30 @@
 
 namespace exchange {
 
-// HMAC-SHA-256 with a secret that this process has made: it says nothing without the process.
+// HMAC-SHA-256 with a secret that this process has made: a proof reveals nothing without the
+// process.
 using KeyProof = std::array<std::uint8_t, 32>;
 // Throws std::runtime_error if there are no random bytes, or no memory.
 KeyProof make_proof(const AccountId& account, const KeyHash& hash, std::string_view key);
-// Of the key alone.
+// Makes a proof of the key alone.
 KeyProof make_proof(std::string_view key);
 bool is_same(const KeyProof& a, const KeyProof& b);  // in constant time
 
 class KnownKeys {
  public:
-  // Whether the key was right; nothing if that is not known (any more).
+  // Returns whether the key was right; nothing if that is not known, or no longer known.
   std::optional<bool> find(const KeyProof& proof);
   void add(const KeyProof& proof, bool right);
 
  private:
-  // The oldest goes first.
+  // A set that drops its oldest proof first.
   struct Newest {
     std::set<KeyProof> proofs;
     std::deque<KeyProof> order;
     void add(const KeyProof& proof);
   };
   struct Known {
-    Newest right, wrong;  // apart: wrong keys displace no right one
+    Newest right, wrong;  // separate: wrong keys do not displace right ones
   };
   Guarded<Known> known_;
 };

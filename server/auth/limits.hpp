@@ -1,5 +1,5 @@
 #pragma once
-// Limits of keys and their hashing. Set from the command line (options.hpp).
+// Limits of keys and their hashing. The command line sets them (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +12,20 @@ namespace exchange {
 struct AuthLimits {
   bool required = false;
   std::string operator_key_file;
-  // that hash keys: each needs the memory of scrypt_log2_n. The server has one for each CPU, at
-  // most threads_max
+  // number of threads that hash keys; each needs the memory of scrypt_log2_n. The server has one
+  // for each CPU, at most threads_max
   unsigned threads = 1;
   static constexpr unsigned threads_max = 4;
-  // of all but the first: after a takeover all clients log in at once, and CPUs are idle until they
-  // have. The first has its share of a busy host, so that a login takes milliseconds there too.
+  // nice value of all hashing threads but the first. After a takeover all clients log in at once,
+  // and CPUs are idle until they have. The first thread has its share of a busy host, so that a
+  // login takes milliseconds there too.
   int nice_of_others = 19;
   // accounts that one connection stays logged in to; the oldest goes first
   std::size_t session_logins_max = 16;
   // request batches of one address whose keys wait to be hashed; more are refused
   std::size_t checks_per_address_max = 1'024;
-  // with r = 8 16 MiB and some 50 ms a hash; stored with each, so it may be raised
+  // log2 of the cost of scrypt. With r = 8, a hash takes 16 MiB and some 50 ms. It is stored with
+  // each hash, so it may be raised
   std::uint8_t scrypt_log2_n = 14;
 };
 template <class Add>

@@ -12,8 +12,8 @@ namespace exchange {
 namespace {
 
 constexpr std::uint8_t block_size = 8, parallel = 1;
-constexpr std::uint8_t quick_log2_n = 1;  // the least that scrypt has
-constexpr unsigned log2_n_max = 24;       // 16 GiB: more is damage, not a parameter
+constexpr std::uint8_t quick_log2_n = 1;  // the least cost that scrypt has
+constexpr unsigned log2_n_max = 24;       // 16 GiB: a larger value is damage, not a parameter
 
 std::array<std::uint8_t, KeyHash{}.digest.size()> digest_of(std::string_view key,
                                                             const KeyHash& cost) {
