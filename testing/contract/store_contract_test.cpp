@@ -547,8 +547,7 @@ TEST_CASE("fills of an account are its parts of all executions, as its events ha
     }
     for (const Fill& fill : expected) {
       const auto found = events.find({account, {fill.execution, fill.order}});
-      if (found == events.end())
-        continue;  // it is older than the recording of its account's events
+      if (found == events.end()) continue;  // older than the recording of its account's events
       const EventRow& event = found->second;
       ++compared;
       CHECK((event.symbol == fill.symbol && event.side == fill.side &&

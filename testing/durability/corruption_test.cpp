@@ -33,7 +33,7 @@ struct Everything {
   Rows rows;
   std::vector<StoredOrder> orders;
   std::vector<ExecutionRow> newest_executions;
-  // But for the journal, whose rows in the tables may be there or pruned.
+  // Ignores the journal, whose rows in the tables may be there or pruned.
   bool operator==(const Everything& other) const {
     return last_batch == other.last_batch && rows == other.rows && orders == other.orders &&
            newest_executions == other.newest_executions;
@@ -74,7 +74,7 @@ class Specimen {
     for (BatchNumber batch = 1; batch <= batches; ++batch) {
       const Timestamp now = commands.next_time();
       writer.begin(now);
-      // also where the symbols are halted for long
+      // keeps drawing if the symbols are halted for long
       for (int i = 0; i < 5 || writer.empty() || opened < batch / 2; ++i) {
         const Command command = commands.next(exchange.totals().orders);
         const Outcome outcome = exchange.apply(command, now);
@@ -104,7 +104,7 @@ class Specimen {
   ~Specimen() { spdlog::set_level(spdlog::level::info); }
 
   const Files& files() const { return files_; }
-  // Copies that were made at some earlier times, while the store was closed.
+  // Copies of the files that were made earlier, while the store was closed.
   const std::vector<Files>& backups() const { return backups_; }
   const Everything& stored() const { return stored_; }
   std::string path() const { return folder_ / "x.db"; }
@@ -116,7 +116,8 @@ class Specimen {
 
   BatchNumber batches() const { return batches_; }
   static constexpr BatchNumber usual_batches = 160;
-  static constexpr std::uint32_t journal_block_bytes = 8'192;  // so that there are some
+  static constexpr std::uint32_t journal_block_bytes =
+      8'192;  // small, so that the file has several blocks
 
  private:
   const BatchNumber batches_;
@@ -133,7 +134,7 @@ struct Counts {
   std::map<std::string, std::uint64_t> reasons;
 };
 
-// A message without names and numbers.
+// Returns the message without names and numbers.
 std::string reason(std::string text) {
   if (const auto at = text.find(": "); text.starts_with("/") && at != std::string::npos)
     text.erase(0, at + 2);
@@ -153,9 +154,10 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
       ++counts.exact;
       return;
     }
-    // As a crash before the last commits would have left it. A log that has kept its length shows
-    // all but the last: those in a page of the journal; of the tables' log two if the mark of a
-    // commit itself is gone, three if the last frame was swapped with one near it.
+    // The store may also read as a crash before the last commits would have left it. A log that has
+    // kept its length shows all commits but the last ones: at most the records in one page of the
+    // journal; at most two in the log of the tables if the mark of a commit itself is gone, three
+    // if the last frame was swapped with a nearby one.
     const bool shorter = std::any_of(files.begin(), files.end(), [&](const auto& file) {
       return file.second.size() < specimen.files().at(file.first).size();
     });
@@ -187,7 +189,7 @@ void print(const char* what, const Counts& counts) {
     std::cout << "  " << count << " " << reason << "\n";
 }
 
-// The n-th page of a database file or frame of a log.
+// Returns the n-th page of a database file or the n-th frame of a log.
 std::pair<std::size_t, std::size_t> unit(const std::string& name, std::size_t number) {
   if (name.ends_with("-wal")) return {log_header_bytes + number * frame_bytes, frame_bytes};
   return {number * page_bytes, page_bytes};
@@ -208,7 +210,7 @@ void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
       change(files[name]);
       attempt(specimen, files, with_mark, short_name + ": " + what, counts);
     };
-    // Bits: all bytes of the headers in full runs, else a sample.
+    // Single bits: in every byte of the headers in full runs, otherwise in a sample.
     const std::size_t flips = nightly() ? bytes.size() : 100;
     for (std::size_t i = 0; i < flips; ++i) {
       const std::size_t at = nightly() ? i
@@ -276,11 +278,11 @@ TEST_CASE("a damaged file of a store that was killed is refused, or reads exactl
   CHECK(damage_of("killed", End::killed, true).cut_short == 0);
 }
 
-// After a power cut the mark in the lock file may be older, here missing. The end of a log is then
-// like that of a crash.
+// After a power cut the mark in the lock file may be older; here it is missing. The server then
+// reads the end of a log as after a crash.
 TEST_CASE(
     "without the mark of the newest batch, damage to a log may cost its end, never anything else") {
-  // Few of the places that are damaged are in the last record: another store has others.
+  // Few of the damaged places are in the last record, so other seeds are tried too.
   std::uint64_t seed = test_seed();
   while (damage_of("killed, no mark", End::killed, false, seed).cut_short == 0)
     REQUIRE(++seed < test_seed() + 20);

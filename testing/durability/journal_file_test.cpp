@@ -1,5 +1,5 @@
 // The journal file by itself, on a simulated disk: records in one block and in many, blocks that
-// are used again, and what is taken for its end.
+// are reused, and what the reader takes for the end of the journal.
 
 #include "journal/journal_file.hpp"
 
@@ -29,13 +29,13 @@ struct JournalOnDisk {
     for (BatchNumber batch = first; batch <= last; ++batch)
       journal.append(batch, payload(batch, bytes));
   }
-  // As a server that opens the journal, appends and closes it.
+  // Opens the journal, appends and closes it, as a server does.
   void write(BatchNumber first, BatchNumber last, std::size_t bytes = 20) {
     JournalFile journal(path, Use::write);
     journal.take_epoch();
     append(journal, first, last, bytes);
   }
-  // Batches that have the payload of their number; stops at any other.
+  // Returns the batches after `after` in the file, and checks each payload against its number.
   static std::vector<BatchNumber> batches(JournalFile& journal, BatchNumber after = 0,
                                           std::size_t bytes = 20) {
     std::vector<BatchNumber> found;
@@ -46,7 +46,7 @@ struct JournalOnDisk {
     });
     return found;
   }
-  // The newest batch, or the message.
+  // Returns the newest batch, or the message.
   std::string open() {
     try {
       return std::to_string(JournalFile(path, Use::write).newest_batch());
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(JournalOnDisk,
     journal.append(6, payload(6, size));
   }
   const auto after = disk.files();
-  // Each sector, here of 32 bytes, is old or new.
+  // Each sector, here of 32 bytes, is either old or new.
   std::vector<std::size_t> changed;
   for (std::size_t at = 0; at < after.at(path).size(); at += 32) {
     const auto part = [&](const SimulatedDisk::Bytes& bytes) {
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(JournalOnDisk,
       copy.resize(after.at(path).size());
       return std::vector(copy.begin() + std::ptrdiff_t(at), copy.begin() + std::ptrdiff_t(at) + 32);
     };
-    // blocks have their headers before
+    // the block headers are written before
     if (part(before.at(path)) != part(after.at(path)) && part(after.at(path))[0] != 'E')
       changed.push_back(at);
   }
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a bad record with later batches behind it is da
     disk.set_files(changed);
     INFO("byte " << at);
     const std::string found = open();
-    if (found == "12") {  // the mark shows that
+    if (found == "12") {  // the mark reports the loss
       ++cut;
     } else if (found != "13") {
       CHECK_THAT(found, contains_text("; restore"));
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(JournalOnDisk, "a journal that is complete to who opens it stay
       disk.plan(0, Fault::none);
       if (!JournalFile::is_complete(path)) continue;
       ++complete;
-      JournalFile(path, Use::write);  // its header may be in the page cache alone
+      JournalFile(path, Use::write);  // the file's header may be in the page cache only
       disk.stop(Fault::power_cut);
       disk.restart();
       CHECK(JournalFile::is_complete(path));

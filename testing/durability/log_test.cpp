@@ -1,4 +1,4 @@
-// What may be in a write-ahead log behind its end, and where the log may be.
+// What a write-ahead log may contain behind its end, and where the log may be.
 
 #include "catch.hpp"
 
@@ -25,7 +25,7 @@ struct LoggedDatabase {
     put(database, rows);
     database.run("COMMIT");
   }
-  // What the next connection to `files` finds, after `damage` to the log.
+  // Opens `files` after `damage` to the log, and returns what it finds there.
   template <class Damage>
   std::string reopened(Damage damage) {
     auto damaged = files;
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(
     database.run("CREATE TABLE t (x)");
     put(database, 2);
     end = log().size();
-    put_at_once(database, 8);  // in progress when the crash comes
+    put_at_once(database, 8);  // in progress at the crash
     files = disk.files();
   }
   files.at(path + "-wal")[end + page_at] ^= 1;
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(
     files = disk.files();
   }
   CHECK(reopened([&](auto&) {}) == "5 rows");
-  // in the next crash
+  // the damage of the next crash
   CHECK(reopened([&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
 }
 
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(LoggedDatabase,
     REQUIRE(failed);
     try {
       database.run("COMMIT");
-    } catch (const StoreUnavailable&) {  // SQLite rolled it back
+    } catch (const StoreUnavailable&) {  // SQLite rolled the transaction back
       rows = 0;
     }
     files = disk.files();

@@ -17,7 +17,7 @@ namespace exchange::testing {
 
 inline const AccountId alice("1");
 
-// Appends batches to a journal: an account, then symbols. Projects up to `projected`.
+// Appends batches to a journal: first an account, then symbols. Projects up to `projected`.
 inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected,
                  std::int64_t cash = 9) {
   Exchange exchange = recover(store).exchange;
@@ -31,7 +31,7 @@ inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchN
   }
 }
 
-// Runs in a child process, which ends without cleaning up, as by kill -9.
+// Runs the work in a child process, which ends without cleanup, as after kill -9.
 inline void run_and_kill(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -66,7 +66,7 @@ struct Place {
       fill(*store, first, last, projected);
     });
   }
-  // The last batch of a server that starts here, or its message.
+  // Starts a server here; returns its last batch, or its message.
   std::string start(const std::string& name = "x") const {
     return testing::start(SqliteStore(db(name)));
   }

@@ -1,6 +1,6 @@
-// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at
-// every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS sets
-// their number.
+// What remains of a SQLite store after a power cut, a kill or a disk failure, with seeded random
+// cuts at every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS
+// sets their number.
 
 #include "catch.hpp"
 
@@ -37,7 +37,7 @@ struct Counts {
   }
 };
 
-// For many seeds: a server that is restarted several times, each time with the faults of
+// Runs many seeds: each is a server that is restarted several times, each time with the faults of
 // `plan(disk, random)`.
 template <class Plan>
 Counts many(std::uint64_t runs, int lives, Plan plan) {
@@ -67,12 +67,12 @@ Counts many(std::uint64_t runs, int lives, Plan plan) {
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
   const auto counts = many(seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
-    // Often early: the first operations create and recover the files.
+    // Cuts come early in a third of the runs: the first operations create and recover the files.
     const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
     disk.plan(disk.operations() + 1 + random() % within,
               random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
   });
-  if (counts.starts < 500) return;  // a replay
+  if (counts.starts < 500) return;  // a single seed is replayed
   CHECK(counts.cuts > counts.starts / 3);
   CHECK(counts.kept_in_flight > 0);
   CHECK(counts.batches > counts.cuts);
@@ -83,7 +83,7 @@ TEST_CASE("nothing is acknowledged on a disk that is full or fails to write or t
     const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
     disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
   });
-  if (counts.starts < 300) return;  // a replay
+  if (counts.starts < 300) return;  // a single seed is replayed
   CHECK(counts.faults > counts.starts / 3);
   CHECK(counts.sync_stops > 0);
   CHECK(counts.batches > counts.faults);

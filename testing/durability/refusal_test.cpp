@@ -1,5 +1,5 @@
-// Files that are missing, swapped, empty, of another program or without permission. Every refusal
-// names the file, the problem and what to do, and changes nothing.
+// Files that are missing, swapped, empty, written by another program or not permitted. Every
+// refusal names the file, the problem and the remedy, and changes nothing.
 
 #include "catch.hpp"
 
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(Place, "tables of a backup under a newer log are refused, and s
   const bool checkpointed = GENERATE(true, false);
   make("x", false);
   fs::copy_file(db(), db("backup"));
-  if (checkpointed) {  // what it moves into the file, the log has no more
+  if (checkpointed) {  // the log no longer contains what it moves into the file
     SqliteStore store(db());
     store.open();
     fill(store, 10, 12, 12);
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(Place, "tables of a backup under a newer log are refused, and s
   fill_and_be_killed("x", checkpointed ? 13 : 10, 15, 14);
   fs::copy_file(db("backup"), db(), fs::copy_options::overwrite_existing);
   const std::string tables = contents(db()), log = contents(db() + "-wal");
-  if (!checkpointed) {  // the log goes on where the backup ends
+  if (!checkpointed) {  // the log continues where the backup ends
     CHECK(start() == "batch 15");
     return;
   }
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(Place, "a missing folder and files without permission are repor
   SECTION("rights") {
     make("x", false);
     if (::geteuid() != 0) fs::permissions(db(), fs::perms::owner_read);
-    // Root has all permissions: act as another user for a moment.
+    // Root has all permissions, so the test acts as another user for a moment.
     constexpr uid_t other_user = 65'534;
     if (::geteuid() == 0) {
       fs::permissions(folder.path(),

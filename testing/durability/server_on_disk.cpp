@@ -7,9 +7,9 @@
 #include "catch.hpp"
 
 namespace exchange::testing {
-// The real store; records the batch in flight, and ends the wait for a disk that stays unavailable.
+// The real store. Records the batch in flight, and stops waiting for a disk that stays unavailable.
 struct ServerOnDisk::Recorder final : Journal {
-  // Records in one block, and in many.
+  // The block size is drawn so that records lie in one block or in many.
   Recorder(ServerOnDisk& owner, const std::string& path)
       : store(path, 256u << owner.random_() % 8), server(owner) {}
   void read(BatchNumber after, const Visit& visit) override { store.journal().read(after, visit); }
@@ -33,7 +33,7 @@ ServerOnDisk::ServerOnDisk(std::uint64_t seed)
     : disk(seed), random_(seed + 1), commands_(seed + 2, false), rests_(seed % 2 == 0) {
   spdlog::set_level(
       spdlog::level::off);  // thousands of stores become unavailable and available again
-  // The kernel writes the lock file to the disk at some time or never.
+  // The kernel may write the lock file to the disk at any operation, or never.
   disk.on_operation = [this] {
     if (random_() % 16 == 0) lock_on_disk_ = lock_file();
   };
@@ -58,7 +58,7 @@ void ServerOnDisk::run(int batches) {
     if (!disk.stopped()) {
       if (disk.faults_met() == 0 || !(sync_failed || starting_)) throw;
       ++(sync_failed ? stops_for_failed_sync_ : refused_starts_);
-      // as the server does: at once, without closing anything
+      // as the server does: immediately, without closing anything
       disk.stop(SimulatedDisk::Fault::process_end);
     }
   }
@@ -97,7 +97,7 @@ void ServerOnDisk::start() {
 }
 
 void ServerOnDisk::compare(BatchNumber projected_before) {
-  // The journal: the newest rows, byte for byte, at least from the tables' batch on.
+  // Compares the journal: the newest rows, byte for byte, at least from the tables' batch on.
   BatchNumber next = 0;
   store_->read(0, [&](const JournalRow& row) {
     if (next == 0) REQUIRE(row.batch <= projected_before + 1);
@@ -108,7 +108,7 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
   });
   REQUIRE((payloads_.empty() ? next == 0 : next == payloads_.size() + 1));
 
-  // An exchange that never stopped, and its tables.
+  // Builds an exchange that never stopped, and its tables.
   Exchange promised;
   ModelTables model;
   Rows rows;
@@ -121,7 +121,7 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
   REQUIRE(committer_->exchange().totals() == promised.totals());
   REQUIRE(committer_->exchange().check_invariants() == "");
 
-  // The tables once the replay is projected, open orders and closed ones.
+  // Compares the tables once the replay is projected: open orders and closed ones.
   project();
   const TablesImage image = store_->store.tables().load();
   REQUIRE(image.projected_batch == payloads_.size());
@@ -157,7 +157,7 @@ void ServerOnDisk::step() {
     try {
       if (projected_ > kept)
         store_->prune(std::min(projected_ - kept, store_->store.tables().secure()));
-    } catch (const StoreUnavailable&) {  // deleted the next time
+    } catch (const StoreUnavailable&) {  // deleted by the next prune
       if (disk.stopped()) throw;
     }
   }
@@ -171,7 +171,7 @@ void ServerOnDisk::project() {
     try {
       store_->store.tables().project(rows, committer_->last_batch());
       break;
-    } catch (const StoreUnavailable&) {  // doing it twice does no harm
+    } catch (const StoreUnavailable&) {  // repeating a projection does no harm
       if (disk.stopped()) throw;
     }
   }

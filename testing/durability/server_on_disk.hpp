@@ -1,9 +1,9 @@
 #pragma once
 // A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and
 // Committer, with projections and prunes in between, and the batches that were acknowledged. After
-// a power cut it starts again and everything is compared with what must be there: every batch whose
-// commit returned, in order, and nothing else but possibly the one in flight; and tables equal to
-// those of an independent model.
+// a power cut it starts again and compares everything with what must be there: every batch whose
+// commit returned, in order, and nothing else except possibly the batch in flight; and tables equal
+// to those of an independent model.
 
 #include <memory>
 #include <optional>
@@ -30,9 +30,10 @@ class ServerOnDisk {
   ~ServerOnDisk();
 
   // Opens, recovers, compares, commits `batches` batches and closes. Ends earlier if the disk
-  // stops, or fails so that the server must stop. restart() comes next in every case.
+  // stops, or fails so that the server must stop. In every case the caller must call restart()
+  // next.
   void run(int batches);
-  // The next start finds what survived.
+  // The next start finds what survived on the disk.
   void restart();
 
   SimulatedDisk disk;
@@ -61,7 +62,7 @@ class ServerOnDisk {
   std::unique_ptr<Recorder> store_;
   std::unique_ptr<Committer> committer_;
   BatchNumber projected_ = 0;
-  // Half of the servers rest, and therefore sync, at each write of a projection.
+  // Half of the servers rest, and so sync, at each write of a projection.
   Bursts bursts_{std::chrono::nanoseconds(1)};
   const bool rests_;
 

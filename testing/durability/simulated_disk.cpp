@@ -332,7 +332,7 @@ void SimulatedDisk::survive(Node& node) {
       if (kept) change_bytes(node.on_disk, change);
       continue;
     }
-    // Each sector of the write on its own.
+    // Each sector of the write survives or not, independently.
     for (std::size_t from = 0; from < change.bytes.size();) {
       const std::size_t to =
           std::min(change.bytes.size(),
@@ -376,7 +376,7 @@ void SimulatedDisk::restart() {
   if (stopped_by_ == Fault::power_cut) {
     auto survivors = folder_on_disk_;
     for (const auto& [name, node] : folder_)
-      // no difference where the entry is on the disk
+      // no difference if the entry is on the disk
       if (below(2) == 0) survivors.insert_or_assign(name, node);
     for (const auto& [name, node] : folder_on_disk_)
       if (!folder_.contains(name) && below(2) == 0) survivors.erase(name);

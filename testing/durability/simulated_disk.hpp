@@ -1,10 +1,10 @@
 #pragma once
-// A disk in memory, as SQLite's default VFS while it lives: it knows what was synced and what was
-// only written, and at a power cut keeps of the latter what a real disk might: nothing, all, a
-// prefix, any writes, torn sectors; of files that were made or removed without a sync of their
-// folder, any. It fails operations as planned. A sector of 512 bytes is written whole or not at
-// all, as disks promise. A failed sync is as on Linux: some of what was written is lost, and the
-// next sync succeeds. Everything comes from the seed. One thread, one process.
+// A disk in memory that is SQLite's default VFS while it lives. It knows what was synced and what
+// was only written. At a power cut it keeps of the unsynced writes what a real disk might: nothing,
+// all, a prefix, any writes, torn sectors; of files that were made or removed without a sync of
+// their folder, it keeps any. It fails operations as planned. A sector of 512 bytes is written
+// whole or not at all, as disks promise. A failed sync is as on Linux: some of the written bytes
+// are lost, and the next sync succeeds. All choices come from the seed. One thread, one process.
 
 #include <sqlite3.h>
 
@@ -27,31 +27,31 @@ class SimulatedDisk {
   ~SimulatedDisk();
   SimulatedDisk(const SimulatedDisk&) = delete;
 
-  // Operations that change something: writes, truncations, syncs, new and removed files.
+  // Counts operations that change something: writes, truncations, syncs, new and removed files.
   std::uint64_t operations() const { return operations_; }
-  // From the operation of that number on, `count` operations of the kind that the fault hits fail.
-  // After a power cut or the end of the process everything fails until restart().
+  // From the operation with that number on, the next `count` operations of the kind that the fault
+  // affects fail. After a power cut or the end of the process everything fails until restart().
   void plan(std::uint64_t operation, Fault fault, std::uint64_t count = 1);
   bool stopped() const { return stopped_; }
   Fault stopped_by() const { return stopped_by_; }
-  // A power cut or the end of the process, now.
+  // Stops the disk now, by a power cut or the end of the process.
   void stop(Fault how);
-  // Faults that were met since the plan was made.
+  // Counts faults that were met since the plan was made.
   std::uint64_t faults_met() const { return faults_met_; }
-  // Once nothing has a file open: what survives is what the files hold now.
+  // Requires: no file is open. The files then hold only what survived.
   void restart();
-  // The files by name. Setting them needs that nothing has one open.
+  // The files by name. set_files() requires that no file is open.
   std::map<std::string, Bytes> files() const;
   void set_files(const std::map<std::string, Bytes>& files);
-  // Of a file that may be open: what the next reader of it gets.
+  // The bytes of a file, which may be open: the next reader of it gets them.
   Bytes& bytes_of(const std::string& name);
-  // Whether a write that would bring a file (no name: a temporary one) to so many bytes finds the
-  // disk full.
+  // Returns whether the disk is full for a write that would make a file (an empty name: a temporary
+  // file) `bytes` long; empty function: never.
   std::function<bool(const std::string& name, std::uint64_t bytes)> full;
   std::uint64_t used() const;  // bytes of all files that have a name
-  // Whether reading a file from `at` to `end` fails; empty: never.
+  // Returns whether reading a file from `at` to `end` fails; empty function: never.
   std::function<bool(const std::string& name, std::uint64_t at, std::uint64_t end)> unreadable;
-  // Before every operation.
+  // Called before every operation that changes something.
   std::function<void()> on_operation;
 
   struct Change {
@@ -65,7 +65,7 @@ class SimulatedDisk {
  private:
   friend struct SimulatedDiskMethods;
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
-  // Counts; the code with which the operation fails.
+  // Counts the operation; returns the code with which it fails.
   int begin(Fault kind);
   void survive(Node& node);
 
