@@ -116,8 +116,7 @@ class Specimen {
 
   BatchNumber batches() const { return batches_; }
   static constexpr BatchNumber usual_batches = 160;
-  static constexpr std::uint32_t journal_block_bytes =
-      8'192;  // small, so that the file has several blocks
+  static constexpr std::uint32_t journal_block_bytes = 8'192;  // for several blocks
 
  private:
   const BatchNumber batches_;
