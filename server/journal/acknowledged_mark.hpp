@@ -1,10 +1,11 @@
 #pragma once
 // The acknowledged mark in PATH.lock of a SQLite store: the number of the newest batch whose append
-// has returned, and the id of the store. It makes visible that the end of a journal was lost (a log
-// that was deleted, or cut at a commit): a journal that ends before the mark has lost acknowledged
-// batches, while the journal alone looks like that of a server that crashed before those commits.
-// Written by SqliteJournal after each append, read by its check_mark() and by JournalFileReader.
-// The mark is never synced: a crash of the process keeps it, a power cut may put it back to an
+// has returned, and the id of the store. It detects that the end of a journal was lost (a log that
+// was deleted, or cut at a commit). A journal that ends before the mark has lost acknowledged
+// batches; without the mark, it would look like the journal of a server that crashed before those
+// commits. SqliteJournal writes the mark after each append; its check_mark() and JournalFileReader
+// read it. The mark is never synced: it survives a crash of the process, but a power cut may set it
+// back to an older batch, never to a newer one. Thread: core thread.
 // older batch, never to a newer one. Thread: core thread.
 //
 // One line of 96 bytes, overwritten in place:
@@ -32,9 +33,9 @@ struct AcknowledgedMark {
   BatchNumber batch = 0;
 };
 
-// `file`: descriptor of PATH.lock. Returns nothing if there is no mark, or it is damaged.
+// `file` is the descriptor of PATH.lock. Returns nothing if there is no mark, or if it is damaged.
 std::optional<AcknowledgedMark> read_mark(int file);
-// Best effort, so errors are ignored: without a mark less damage is detected, but nothing is lost.
+// Ignores errors: without a mark less damage is detected, but no data is lost.
 void write_mark(int file, std::string_view store, BatchNumber batch);
 
 }  // namespace exchange

@@ -1,7 +1,7 @@
 #pragma once
-// Journal is the truth of an exchange: one row for each committed batch, in order. An interface
-// because it can be on different media (SQLite's journal file, PostgreSQL, memory); what follows
-// from it is in the Tables. testing/contract runs the same tests on each.
+// Journal is the truth of an exchange: one row for each committed batch, in order. It is an
+// interface because a journal can be on different media (SQLite's journal file, PostgreSQL,
+// memory). The Tables hold what follows from it. testing/contract runs the same tests on each.
 //
 // Life of a batch: append() makes it durable. If append() throws StoreUnavailable, the outcome is
 // unknown ("in doubt"): the row may be committed or not. The core calls resolve_in_doubt() until it
@@ -16,9 +16,9 @@
 // 3. A row whose append() or resolve_in_doubt() reported it durable is returned by every read()
 //    until it is pruned.
 //
-// Owner: Store. Threads: read() before any other thread, or a standby's; append(),
-// resolve_in_doubt(), confirm_epoch() the core's; prepare(), prune() the projector's. These may
-// call at the same time.
+// Owner: Store. Threads: main calls read() before other threads start, or a standby calls it; the
+// core thread calls append(), resolve_in_doubt() and confirm_epoch(); the projector calls prepare()
+// and prune(). Core and projector may call at the same time.
 
 #include <cstdint>
 #include <functional>
@@ -39,8 +39,8 @@ class Journal {
   virtual void read(BatchNumber after, const Visit& visit) = 0;
 
   // Commits one row; returns once it is durable. `batch` is the last one + 1, `payload` a journal
-  // record. Throws StoreUnavailable: the row is in doubt, call resolve_in_doubt(); StoreFenced: it
-  // is not committed and never will be; StoreCorrupt: the disk failed to sync.
+  // record. Throws StoreUnavailable: the row is in doubt, call resolve_in_doubt(); StoreFenced: the
+  // row is not committed and never will be; StoreCorrupt: the disk failed to sync.
   virtual void append(BatchNumber batch, std::string_view payload) = 0;
   // After a failed append: connects again and returns whether this server's row `batch` is durable.
   // If false, the row is not there and cannot appear any more: append() may be called again with
@@ -48,19 +48,20 @@ class Journal {
   // StoreCorrupt: the store has lost batches that it had committed.
   virtual bool resolve_in_doubt(BatchNumber batch) = 0;
   // Returns if no other server can have served since this one's last commit, so that the state in
-  // memory is the newest there is; called before replies to queries, which append nothing. Throws
+  // memory is the newest. The core calls it before replies to queries, which append nothing. Throws
   // StoreUnavailable: resolve_in_doubt() connects again; StoreFenced.
   virtual void confirm_epoch() = 0;
-  // Until then, on the monotonic clock, no other server can have served (lease.hpp); always, if
-  // there cannot be one. Any thread.
+  // Returns a time on the monotonic clock until which no other server can have served (lease.hpp);
+  // INT64_MAX if there cannot be another server. Any thread.
   virtual std::int64_t lease_end_ns() const { return INT64_MAX; }
 
-  // Does now what a later append would have to do. Throws nothing.
+  // Does work in advance that a later append would have to do. Does not throw.
   virtual void prepare() {}
-  // Permits to delete rows up to and including `through`, now or later. Throws StoreUnavailable.
+  // Permits the journal to delete rows up to and including `through`, now or later. Throws
+  // StoreUnavailable.
   virtual void prune(BatchNumber through) = 0;
-  // Of a standby: from now on the active server keeps the rows from `batch` on, as long as this
-  // store stays connected and is not hopelessly behind; until Store::try_open() succeeds.
+  // Called by a standby. From now on the active server keeps the rows from `batch` on, as long as
+  // this store stays connected and is not hopelessly behind. Ends when Store::try_open() succeeds.
   virtual void keep_from(BatchNumber) {}
 };
 

@@ -56,7 +56,7 @@ std::uint32_t padded(std::size_t bytes) {
   return std::uint32_t((bytes + align_bytes - 1) / align_bytes * align_bytes);
 }
 
-// Before 1.0 a journal was a SQLite database for a time; at byte 60 it has its format.
+// For a time before 1.0 a journal was a SQLite database, which has its format at byte 60.
 void refuse_database(const std::string& path, const std::string& header) {
   if (header.starts_with("SQLite format 3"))
     require_readable_format(
@@ -77,11 +77,11 @@ class JournalFile::Reader {
   Reader(JournalFile& journal, const std::deque<Block>& chain, std::size_t block)
       : journal_(journal), chain_(chain) {
     enter(block);
-    // the rest of a record that began before
+    // skip the rest of a record that began before
     for (auto fragment = here(); fragment && !fragment->is_first; fragment = here())
       if (!pass(*fragment)) break;
   }
-  // Returns false where no complete record is: position() is the end then.
+  // Returns false if no complete record follows; then position() is the end.
   bool next(JournalRow& row, bool& takes_epoch) {
     const Position start = at_;
     const std::size_t start_block = block_;
@@ -138,7 +138,7 @@ void JournalFile::create(const std::string& path, const std::string& id, BatchNu
   {
     RawFile file(file_path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_SUPER_JOURNAL);
     file.cut(0);
-    file.sync();  // else a power cut may mix what was there with the header
+    file.sync();  // otherwise a power cut may mix the old content with the header
     file.write(file_header(unfinished_magic, id, block_bytes), 0);
     file.sync();
   }
@@ -180,7 +180,7 @@ void JournalFile::prepare_one(Blocks& blocks) {
               .sequence = before.empty() ? 1 : before.back().sequence + 1};
   const bool may_be_used_again =
       blocks.used.size() > 1 && blocks.used[1].batch_before <= blocks.pruned;
-  // An attempt that failed may have written the header.
+  // A failed attempt may have written the header, so the next one makes the same choice.
   const bool again = blocks.makes_again.value_or(may_be_used_again);
   if (again)
     block.number = blocks.used.front().number;
@@ -210,7 +210,7 @@ JournalFile::JournalFile(const std::string& path, Use use)
   find_end(use, is_complete);
 }
 
-// Another program that reads, such as an audit, has it locked for moments.
+// Waits, because another program that reads, such as an audit, locks the file for moments.
 void JournalFile::lock(Use use) {
   if (use == Use::read_unlocked || use == Use::read_beside) return;
   constexpr int wait_us = 5'000'000, step_us = 10'000;
@@ -221,7 +221,7 @@ void JournalFile::lock(Use use) {
                         "that program, or give this server another --store");
 }
 
-// Returns whether create() is done.
+// Reads the header. Returns true if create() is done.
 bool JournalFile::read_header() {
   std::string header(header_bytes, '\0');
   file_.read(header.data(), header.size(), 0);
@@ -243,7 +243,7 @@ bool JournalFile::read_header() {
   return magic == complete_magic;
 }
 
-// The blocks by their sequence.
+// Returns the blocks, ordered by sequence.
 std::deque<JournalFile::Block> JournalFile::find_blocks(std::uint64_t in_file) {
   std::deque<Block> blocks;
   for (Block block; block.number < in_file; ++block.number) {
@@ -273,7 +273,7 @@ void JournalFile::find_end(Use use, bool is_complete) {
   Blocks blocks;
   blocks.in_file =
       std::uint64_t(std::max<sqlite3_int64>(file_.size() - header_bytes, 0)) / block_bytes_;
-  // The last block may be short: the rest of it counts as zeros.
+  // The last block may be short: its missing part counts as zeros.
   Block last{.number = blocks.in_file};
   std::string header(block_header_bytes, '\0');
   file_.read(header.data(), header.size(), start_of(last));
@@ -287,7 +287,7 @@ void JournalFile::find_end(Use use, bool is_complete) {
     return;
   }
 
-  // The newest block that has all of a record.
+  // Find the newest block that has a whole record.
   JournalRow row{};
   bool takes_epoch = false;
   std::size_t from = chain.size() - 1;
@@ -323,7 +323,7 @@ void JournalFile::find_end(Use use, bool is_complete) {
   blocks_.with([&](Blocks& mine) { std::swap(mine, blocks); });
 }
 
-// From the first fragment of a block. Returns nothing if that is not sound.
+// Reads it from the first fragment of a block. Returns nothing if that fragment is not sound.
 std::optional<BatchNumber> JournalFile::find_batch_before(const Block& block) {
   std::string bytes(block_header_bytes + fragment_header_bytes, '\0');
   file_.read(bytes.data(), bytes.size(), start_of(block));
@@ -337,8 +337,8 @@ std::optional<BatchNumber> JournalFile::find_batch_before(const Block& block) {
   return fragment->is_first && !fragment->takes_epoch ? fragment->batch - 1 : fragment->batch;
 }
 
-// A crash leaves one append unfinished at most, so that a bad record with a later batch behind it
-// is damage.
+// Throws if a later batch follows the end. A crash leaves at most one append unfinished, so a bad
+// record with a later batch after it is damage.
 void JournalFile::require_no_later_batch(const std::deque<Block>& chain, std::size_t from) {
   for (std::size_t i = from; i < chain.size(); ++i) {
     const std::string bytes = read_block(chain[i]);
@@ -353,8 +353,8 @@ void JournalFile::require_no_later_batch(const std::deque<Block>& chain, std::si
   }
 }
 
-// If a sync failed before, the page cache may hold bytes that never reached the disk, and that a
-// sync would not write again: so they are written again first.
+// If a sync failed before, the page cache may hold bytes that never reached the disk and that a
+// sync would not write again. So this writes them again first.
 void JournalFile::write_again(const std::deque<Block>& chain, std::size_t from) {
   std::string header(header_bytes, '\0');
   file_.read(header.data(), header.size(), 0);
@@ -380,9 +380,9 @@ std::string JournalFile::read_block(const Block& block) {
   return bytes;
 }
 
-// Reads `bytes` from `first` on; `start` is where its beginning stands in the file.
+// Reads `bytes` from index `first` on; `start` is the position of their beginning in the file.
 void JournalFile::read_bytes(std::string& bytes, std::size_t first, sqlite3_int64 start) {
-  constexpr std::size_t at_once = 64 * 1024;  // as RawFile::write()
+  constexpr std::size_t at_once = 64 * 1024;  // as in RawFile::write()
   for (std::size_t at = first; at < bytes.size(); at += at_once)
     file_.read(bytes.data() + at, std::min(at_once, bytes.size() - at), start + sqlite3_int64(at));
 }
@@ -499,7 +499,7 @@ void JournalFile::read(BatchNumber after, const std::function<bool(const Journal
 }
 
 bool JournalFile::is_current() {
-  return blocks_.with([&](const Blocks&) {  // so that none is used again meanwhile
+  return blocks_.with([&](const Blocks&) {  // so that no block is used again meanwhile
     const JournalFile found(file_path_, Use::read_unlocked);
     return found.id_ == id_ && found.epoch_ == epoch_ && found.newest_ >= newest_;
   });

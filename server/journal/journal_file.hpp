@@ -56,65 +56,67 @@ namespace exchange {
 
 class JournalFile {
  public:
-  // read_unlocked: beside a writer in this process, which makes no block meanwhile.
-  // read_beside: beside a writer in another process. What it appends meanwhile is not seen, and if
-  // it uses a block again, all calls may throw StoreCorrupt: try again with a new object. A damaged
-  // record at the end looks like that end, so the caller compares it with the acknowledged mark.
+  // read_unlocked: beside a writer in this process, which must not make a block meanwhile.
+  // read_beside: beside a writer in another process. The reader does not see what the writer
+  // appends meanwhile. If the writer uses a block again, all calls may throw StoreCorrupt: try
+  // again with a new object. A damaged record at the end looks like the end, so the caller compares
+  // the end with the acknowledged mark.
   enum class Use { write, read, read_unlocked, read_beside };
-  // As large as what a second of full load writes. Up to that much of what was pruned stays on the
-  // disk.
+  // A block is as large as what one second of full load writes. Up to one block of pruned batches
+  // stays on the disk.
   static constexpr std::uint32_t usual_block_bytes = 1 << 20;
 
-  // Makes a file whose first batch is `newest` + 1, over an unfinished one if need be. `fill` may
-  // call import(); the file is complete, with this epoch, once create() returns.
+  // Makes a file whose first batch is `newest` + 1, and replaces an unfinished one. `fill` may call
+  // import(). The file is complete, with this epoch, once create() returns.
   static void create(const std::string& path, const std::string& id, BatchNumber newest,
                      Epoch epoch, std::uint32_t block_bytes,
                      const std::function<void(JournalFile&)>& fill = {});
-  // Appends what another server has committed. Throws StoreCorrupt if it does not follow.
+  // Appends a row that another server has committed. Throws StoreCorrupt if the row does not
+  // follow.
   void import(const JournalRow& row);
-  // False if the file does not exist, is empty or unfinished. Throws StoreCorrupt if it is no
-  // journal.
+  // Returns false if the file does not exist, is empty or unfinished. Throws StoreCorrupt if it is
+  // not a journal.
   static bool is_complete(const std::string& path);
 
-  // Opens a complete file and finds its end: reads the last blocks, and of the others the
-  // beginning. For writing it also syncs the end once more. Locks it until the destructor; throws
-  // StoreFenced if another program has it locked.
+  // Opens a complete file and finds its end: reads the last blocks completely, and the beginnings
+  // of the others. For writing it also syncs the end once more. Locks the file until the destructor
+  // runs. Throws StoreFenced if another program has locked it.
   JournalFile(const std::string& path, Use use);
 
   const std::string& id() const { return id_; }
   Epoch epoch() const { return epoch_; }                // the newest; 0: none was taken
   BatchNumber newest_batch() const { return newest_; }  // 0: none was appended
-  // The newest batch that it has no more, after it was pruned. When it was opened; 0: none.
+  // Returns the newest batch that was pruned from the file, as of opening; 0: none.
   BatchNumber begins_after() const { return begins_after_; }
 
-  // Appends, and returns once the disk has it. After StoreUnavailable nothing of it counts, and it
-  // may be repeated.
+  // Appends a batch; returns once the disk has it. After StoreUnavailable no part of the batch
+  // counts, and the call may be repeated.
   void append(BatchNumber batch, std::string_view payload);
-  // Likewise: from now on, epoch() is one more.
+  // Writes and syncs a record that increases epoch() by one. Fails as append().
   void take_epoch();
   // Calls `visit` for each batch above `after`, in order, until it returns false.
   void read(BatchNumber after, const std::function<bool(const JournalRow&)>& visit);
 
-  // Whether the file of this name has the same epoch, and all batches of this one.
+  // Returns true if the file of this name has the same epoch and all batches of this object.
   bool is_current();
 
-  // Permits to use blocks again whose batches are all `through` or below.
+  // Permits the journal to reuse blocks whose batches are all `through` or below.
   void prune(BatchNumber through);
-  // Makes a block that append() will need, so that it need not.
+  // Makes a block that append() will need, so that append() need not make it.
   void prepare();
 
  private:
   struct Block {
     std::uint64_t number = 0, sequence = 0;
-    BatchNumber batch_before = 0;  // the newest batch that began before this block; if it is used
+    BatchNumber batch_before = 0;  // the newest batch that began before this block; if used
   };
   struct Blocks {
-    std::deque<Block> used;      // by sequence; the last one has the end
-    std::deque<Block> prepared;  // those that follow
+    std::deque<Block> used;      // by sequence; the last one contains the end
+    std::deque<Block> prepared;  // the blocks that follow
     std::uint64_t in_file = 0;
     BatchNumber pruned = 0;
-    std::optional<bool> makes_again;  // whether the block that is being made was used before
-    std::unique_ptr<RawFile> file;    // of its own: SQLite's VFS moves the position in a file
+    std::optional<bool> makes_again;  // whether the block being made is a reused one
+    std::unique_ptr<RawFile> file;    // its own, because SQLite's VFS moves the position in a file
   };
   struct Position {
     Block block;

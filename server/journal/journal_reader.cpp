@@ -20,7 +20,7 @@ void LocalJournalReader::check_epoch(Epoch found) const {
     throw StoreFenced(file() + ": a server has opened the store meanwhile");
 }
 
-// What was read before a damaged place is returned; the next call meets it.
+// Returns what was read before a damaged place. The next call throws for the damage.
 std::vector<JournalRow> JournalFileReader::read(BatchNumber after, std::size_t rows_max) {
   constexpr std::size_t bytes_at_once = 4 << 20;
   std::vector<JournalRow> rows;

@@ -36,7 +36,7 @@ void put(std::string& out, Cash cash) {
 template <class Enum>
 requires std::is_enum_v<Enum>
 void put(std::string& out, Enum value) { put_byte(out, std::uint8_t(value)); }
-void put(std::string&, bool) {}  // written where it is true
+void put(std::string&, bool) {}  // only the presence bit is written
 void put(std::string& out, const KeyHash& key) {
   for (const std::uint8_t cost : {key.log2_n, key.r, key.p}) put_byte(out, cost);
   out.append(key.salt.begin(), key.salt.end());
@@ -58,7 +58,7 @@ void put(std::string& out, const OptionalNumber<Number>& number) {
 
 // --- reading ---
 
-// The checksum is right, so this is no damage.
+// Throws because the record has an unknown value. Its checksum is right, so this is not damage.
 [[noreturn]] void throw_unknown(const char* name) {
   throw StoreOtherVersion(std::string("journal record has an unknown ") + name +
                           ": a newer version of the server wrote it; start that version");
@@ -165,7 +165,8 @@ constexpr bool always_written =
     boost::mp11::mp_contains<boost::mp11::mp_list<AccountId, SymbolName, OrderReference, Shares>,
                              Field>::value;
 
-// Calls use(field, bit) for each field of the command; bit 0: it is always written.
+// Calls use(field, bit) for each field of the command. Bit 0 means that the field is always
+// written.
 template <class AnyCommand, class Use>
 void for_each_field(AnyCommand& command, Use use) {
   std::uint64_t next = 1;
@@ -182,7 +183,7 @@ bool is_empty(const Field& field) {
   return field == Field{};
 }
 
-// What holds for every command that changed state, beside the range of each field.
+// Checks what holds for every command that changed state, in addition to the range of each field.
 template <class AnyCommand>
 bool is_whole(const AnyCommand& command) {
   if constexpr (requires { command.is_whole(); }) return command.is_whole();

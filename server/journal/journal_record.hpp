@@ -1,8 +1,8 @@
 #pragma once
 // The payload of a journal row: the commands of one batch that changed state, their time, and the
-// totals after them, which a replay must reproduce. Written by the core (one JournalWriter for all
-// batches), read by recovery and by the audit. No state beside the writer's buffers; one thread at
-// a time. A row's batch number and epoch are columns of their own, not part of the payload.
+// totals after them, which a replay must reproduce. The core writes it (one JournalWriter for all
+// batches); recovery and the audit read it. It has no state except the writer's buffers; one thread
+// at a time. A row's batch number and epoch are columns of their own, not part of the payload.
 //
 //   record  := format:u8        store_format, engine/rows.hpp
 //              time:varint      microseconds since the Unix epoch, of all commands
@@ -40,15 +40,16 @@
 
 namespace exchange {
 
-// Builds one payload at a time: begin(), add() for each command that changed state, finish().
-// Reused from batch to batch to keep its buffers.
+// Builds one payload at a time: begin(), add() for each command that changed state, finish(). The
+// core uses one writer for all batches to keep its buffers.
 class JournalWriter {
  public:
   void begin(Timestamp now);
   // `command` must not be a query.
   void add(const Command& command);
   bool empty() const { return count_ == 0; }
-  // Returns the payload, valid until begin(). `after`: the exchange's totals after the commands.
+  // Returns the payload, which is valid until begin(). `after` holds the exchange's totals after
+  // the commands.
   std::string_view finish(const Totals& after);
 
  private:
@@ -65,9 +66,9 @@ struct JournalRecord {
   std::uint64_t digest;
 };
 
-// Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: what
-// is decoded encodes to the same bytes again. StoreOtherVersion if the checksum is right and the
-// format or a value unknown.
+// Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: a
+// decoded record encodes to the same bytes again. Throws StoreOtherVersion if the checksum is right
+// and the format or a value is unknown.
 JournalRecord decode_journal_record(std::string_view payload);
 
 }  // namespace exchange

@@ -1,5 +1,5 @@
 #pragma once
-// A row of the journal, in whatever store it stands.
+// A row of the journal, for every kind of store.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace exchange {
 
 using Epoch = std::uint64_t;  // number of times that a server has opened the store
 
-inline constexpr std::size_t store_id_bytes = 32;  // each store has a random one
+inline constexpr std::size_t store_id_bytes = 32;  // random for each store
 
 struct JournalRow {
   BatchNumber batch;

@@ -4,11 +4,12 @@
 // own (Gray and Cheriton, "Leases: An Efficient Fault-Tolerant Mechanism for Distributed File Cache
 // Consistency", SOSP 1989).
 //
-// A commit that checks the epoch begins before the commit of the next epoch ends. So a lease that
-// is counted from the begin of the one has ended before a wait that is counted from the end of the
-// other. Counts on monotonic clocks: system clocks may jump, but the monotonic clocks of two
-// machines must run at the same rate within a third, and a machine must not stop its clock while it
-// is paused. All times are monotonic nanoseconds. Threads: one renews it, any reads it.
+// A commit that checks the epoch begins before the commit of the next epoch ends. The lease counts
+// from the begin of the first commit, the wait from the end of the second one, so the lease has
+// ended before the wait ends. Both count on monotonic clocks, because system clocks may jump. The
+// monotonic clocks of two machines must run at the same rate within a third, and a machine must not
+// stop its clock while it is paused. All times are monotonic nanoseconds. Threads: one renews the
+// lease, any thread reads it.
 
 #include <atomic>
 #include <cstdint>
@@ -18,10 +19,10 @@ namespace exchange {
 class Lease {
  public:
   static constexpr std::int64_t length_ns = 100'000'000;
-  // What a new server waits after it has committed its epoch.
+  // How long a new server waits after it has committed its epoch.
   static constexpr std::int64_t wait_ns = 150'000'000;
 
-  // A commit that checked the epoch has succeeded; it began at this time.
+  // Call it after a commit that checked the epoch has succeeded. `began_ns` is when it began.
   void renew(std::int64_t began_ns) {
     end_ns_.store(began_ns + length_ns, std::memory_order_release);
   }

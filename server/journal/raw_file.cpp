@@ -41,7 +41,7 @@ RawFile::RawFile(const std::string& path, int flags) : path_(path) {
   int found_flags = 0;
   // after a failed xOpen there is nothing to close
   const bool opened = vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) == SQLITE_OK;
-  // SQLite opens a file that this user may not write for reading only.
+  // SQLite opens a file read-only if this user may not write it.
   const bool cannot_write =
       (flags & SQLITE_OPEN_READWRITE) != 0 && (found_flags & SQLITE_OPEN_READONLY) != 0;
   if (opened && cannot_write) file()->pMethods->xClose(file());

@@ -1,7 +1,7 @@
 #pragma once
-// A file, opened through SQLite's default VFS but not as a database: the tests that simulate a disk
-// see these files too. Positions and sizes are in bytes. Errors are StoreUnavailable. Owner: the
-// object that holds it, on one thread at a time.
+// RawFile opens a file through SQLite's default VFS, but not as a database. So the tests that
+// simulate a disk see these files too. Positions and sizes are in bytes. Errors are
+// StoreUnavailable. Owner: the object that holds it, on one thread at a time.
 
 #include <sqlite3.h>
 
@@ -14,31 +14,32 @@
 
 namespace exchange {
 
-// Whether a file exists and is not empty, as SQLite sees it.
+// Returns true if a file exists and is not empty, as SQLite sees it.
 bool file_has_content(const std::string& path);
-// Whether a file begins as a SQLite database does. Throws StoreUnavailable if it cannot be read.
+// Returns true if a file begins as a SQLite database does. Throws StoreUnavailable if it cannot be
+// read.
 bool begins_as_database(const std::string& path);
-// The file that `path` leads to: a VFS opens paths without symbolic links only.
+// Returns the file that `path` leads to: a VFS opens only paths without symbolic links.
 std::string behind_links(const std::string& path);
-// Removes a file, durably. One that does not exist is no error.
+// Removes a file, durably. It is not an error if the file does not exist.
 void remove_file(const std::string& path);
 
 class RawFile {
  public:
-  // `flags`: SQLITE_OPEN_... With SQLITE_OPEN_SUPER_JOURNAL, the first sync makes a new file's name
-  // durable.
+  // `flags` are SQLITE_OPEN_... values. With SQLITE_OPEN_SUPER_JOURNAL, the first sync makes a new
+  // file's name durable.
   RawFile(const std::string& path, int flags);
   ~RawFile() { file()->pMethods->xClose(file()); }
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  // When it was opened.
+  // Returns the size that the file had when it was opened.
   sqlite3_int64 size() const { return size_; }
   // Returns false at the end of the file. A read that fails throws: it must not look like the end.
   bool read(void* into, std::size_t bytes, sqlite3_int64 offset);
   void write(std::string_view bytes, sqlite3_int64 offset);
   void cut(sqlite3_int64 size) { require_written(file()->pMethods->xTruncate(file(), size)); }
-  // Throws StoreCorrupt if it fails: what the disk holds is unknown then.
+  // Throws StoreCorrupt if the sync fails: then the content of the disk is unknown.
   void sync();
   // Locks the file for one writer, or for readers; needs SQLITE_OPEN_MAIN_DB. Returns false if
   // another process, or another RawFile, has it locked.

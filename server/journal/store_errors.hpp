@@ -1,5 +1,5 @@
 #pragma once
-// The errors of stores and of their files. Every other exception from a store is an error of ours.
+// The errors of stores and of their files. Every other exception from a store is a bug of ours.
 
 #include <cstdint>
 #include <stdexcept>
@@ -22,12 +22,12 @@ struct StoreFenced : std::runtime_error {
 struct StoreCorrupt : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// Another version of the server wrote it: this one cannot read it, and it is not damaged.
+// Another version of the server wrote the data. This version cannot read it; it is not damaged.
 struct StoreOtherVersion : StoreCorrupt {
   using StoreCorrupt::StoreCorrupt;
 };
-// Throws it if this server cannot read a store of this format (engine/rows.hpp). `what`: the file
-// or the database.
+// Throws StoreOtherVersion if this server cannot read a store of this format (engine/rows.hpp).
+// `what` is the file or the database.
 void require_readable_format(const std::string& what, std::int64_t format);
 
 // Ends of error messages: what the operator can do.
