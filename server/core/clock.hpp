@@ -1,5 +1,6 @@
 #pragma once
-// Time for the core. Passed as an argument, so that the simulation supplies virtual time.
+// Clock gives the core its time. It is passed as an argument, so that the simulation can supply
+// virtual time.
 
 #include "engine/ids.hpp"
 
@@ -8,7 +9,7 @@ namespace exchange {
 class Clock {
  public:
   virtual Timestamp now() = 0;
-  // Never set back; for durations.
+  // This clock is never set back; it is for durations.
   virtual std::int64_t monotonic_ns() = 0;
   virtual void pause(std::uint32_t milliseconds) = 0;
 

@@ -24,10 +24,10 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   return submissions.size();
 }
 
-// The system clock may be set back; the time of the exchange never decreases. So it stands still
-// after a clock that was ahead, which its operator has to know.
+// The system clock may be set back, but the time of the exchange never decreases. So it stands
+// still until a clock that was ahead is passed; the operator has to know that.
 Timestamp Committer::next_time() {
-  constexpr std::int64_t second_us = 1'000'000;  // less is usual: clocks are corrected
+  constexpr std::int64_t second_us = 1'000'000;  // a smaller step is usual: clocks are corrected
   const Timestamp now = clock_.now(), last = exchange_.totals().last_time;
   const std::int64_t behind_us = std::max<std::int64_t>(last.microseconds - now.microseconds, 0);
   const bool is_behind = behind_us >= second_us;
@@ -131,7 +131,8 @@ void Committer::commit_until_certain(std::string_view payload) {
         log_error("the store is unavailable; replies wait until it is available again: {}",
                   error.what());
       if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);
-      // The first retry does not pause: a standby server takes over from one that stays away.
+      // The first retry does not pause: a standby takes over if the active server stays
+      // disconnected.
       if (in_doubt) clock_.pause(limits_.store_retry_ms);
       in_doubt = true;
     }

@@ -34,14 +34,14 @@ class Committer {
         limits_(limits),
         metrics_(metrics) {}
 
-  // Fills in the outcomes of the first submissions and returns their number: all, unless their
-  // outcomes hold more than executions_held_max executions. While the store is unavailable, it
-  // retries and does not return. Throws StoreFenced; then no outcome of this batch may be sent.
+  // Fills in the outcomes of the first submissions and returns their number: all of them, unless
+  // their outcomes hold more than executions_held_max executions. While the store is unavailable,
+  // it retries and does not return. Throws StoreFenced; then no outcome of this batch may be sent.
   std::size_t commit(std::span<Submission* const> submissions);
-  // What an idle server does now and then: sees that it is still the active one, and that its store
-  // is there. Returns and throws as commit().
+  // An idle server calls it periodically. It checks that this server is still the active one and
+  // that its store is available. Returns and throws as commit().
   void confirm();
-  // Number of executions in outcomes that are not in a reply yet.
+  // The number of executions in outcomes that are not in a reply yet.
   const std::shared_ptr<ExecutionsHeld::Counter>& executions_held() const {
     return executions_held_;
   }
@@ -71,7 +71,7 @@ class Committer {
   const std::shared_ptr<Health> health_ = std::make_shared<Health>();
   JournalWriter writer_;
   std::vector<const Command*> commands_;
-  bool clock_is_behind_ = false;  // and that was logged
+  bool clock_is_behind_ = false;  // and the log says so
 };
 
 }  // namespace exchange

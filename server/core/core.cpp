@@ -145,8 +145,8 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     batch = batch.first(committer_.commit(batch));
     note_unprojected();  // before a client can know of it
     complete(batch);
-    // On a shared CPU the transport sends these replies now, and what it receives meanwhile joins
-    // the next batch: fewer commits and fewer switches between threads.
+    // On a shared CPU the transport now sends these replies. What it receives meanwhile joins the
+    // next batch: fewer commits and fewer switches between threads.
     yield_cpu();
     if (committer_.exchange().has_new_events()) projector_.note_events();
     first += batch.size();
@@ -156,14 +156,14 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
       wait_for_projector();
       offer_projection(limits_.orders_at_once);
     } else if (unprojected > limits_.unprojected_rows_max / 2) {
-      projector_.hurry();  // so that there is seldom a need to slow down
+      projector_.hurry();  // so that slow_down() is seldom needed
       if (unprojected > limits_.unprojected_rows_max / 4 * 3) slow_down(unprojected - rows_before);
     }
   }
   return commands_of_all;
 }
 
-// The only place, with OrderReader, that releases outcomes to connections.
+// Only this function and OrderReader release outcomes to connections.
 void Core::complete(std::span<Submission* const> submissions) {
   fail_point("reply.before_completion");
   for (Submission* submission : submissions) {
@@ -215,13 +215,14 @@ void Core::offer_projection(std::size_t orders_max) {
   }
   if (!exchange.continue_hand_over(rows_, orders_max)) return;
   projector_.offer(rows_, hand_over_->batch, hand_over_->closed);
-  if (exchange.has_new_events()) projector_.note_events();  // since the hand-over began
+  if (exchange.has_new_events()) projector_.note_events();  // those since the hand-over began
   hand_over_.reset();
 }
 
-// Back-pressure, in small pieces and the same for all clients: each batch, which changed `rows`
-// rows, waits for its part of the time that the projector needs, so that it is ready before there
-// is no room for more rows. While it has none to write, the core prepares the next ones faster.
+// Applies back-pressure in small steps, the same for all clients. Each batch, which changed `rows`
+// rows, waits for its share of the time that the projector needs, so that the projector is ready
+// before there is no room for more rows. If the projector is idle, the core instead prepares the
+// next rows for it faster.
 void Core::slow_down(std::size_t rows) {
   Metrics::add(metrics_.slowed_batches);
   if (projector_.idle()) return offer_projection(8 * limits_.orders_at_once);
@@ -235,7 +236,7 @@ void Core::slow_down(std::size_t rows) {
 // The tables lag too far behind, so no batch starts until one projection has ended.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
-  // to /readyz and the stall metrics this wait is part of a batch
+  // /readyz and the stall metrics count this wait as part of a batch
   health_->begin_batch(clock_.monotonic_ns());
   if (hand_over_) offer_projection(all);
   projector_.hurry();
@@ -246,7 +247,7 @@ void Core::wait_for_projector() {
   health_->end_store_call();
   beat();
   health_->end_batch();
-  inbox_.with([](Inbox& inbox) { inbox.projector_idle = false; });  // of what ended before
+  inbox_.with([](Inbox& inbox) { inbox.projector_idle = false; });  // set by an earlier one
 }
 
 void Core::project_rest() {

@@ -1,10 +1,9 @@
 #pragma once
 // Core is the only thread that changes or reads the state of the exchange. It takes all waiting
 // submissions, commits them as one batch (Committer) and completes them in order. While a commit is
-// in progress, the next batch collects in the inbox, so batches form without a timer. Replies are
-// held until their commit in run_batches(); completion sinks are called only here and in
-// OrderReader.
-// Owner: Server. Thread: its own core thread runs what is private; the rest as noted.
+// in progress, the next batch collects in the inbox, so batches form without a timer. run_batches()
+// holds replies until their commit; only Core and OrderReader call completion sinks.
+// Owner: Server. Thread: private functions run on the core thread; public ones as noted.
 
 #include <deque>
 #include <functional>
@@ -24,14 +23,15 @@ namespace exchange {
 
 class Core final : public Service {
  public:
-  // Starts the core, projector and order reader threads. `store` is open and `recovered` came from
-  // it. `on_fatal` is called once, from one of these threads, if the server can acknowledge nothing
-  // any more (fenced, corrupt store, a bug); the process must end. All references must outlive it.
+  // Starts the core, projector and order reader threads. `store` is open, and `recovered` came from
+  // it. One of these threads calls `on_fatal` once if the server cannot acknowledge anything any
+  // more (fenced, corrupt store, a bug); then the process must end. All references must outlive the
+  // core.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
        OnFatal on_fatal, OnProjected on_projected = {});
   // Completes every submission, projects every journaled batch, and joins the threads.
   ~Core();
-  // The destructor leaves what is not projected yet to the server that takes over. Any thread.
+  // Makes the destructor skip the projection; the server that takes over does it. Any thread.
   void leave_projection();
 
   void submit(std::span<Submission* const> submissions) override;
@@ -40,23 +40,24 @@ class Core final : public Service {
                std::size_t waiting_max) {
     return order_reader_.look_up(order, range, std::move(found), waiting_max);
   }
-  // OrderReader::read_events. Any thread.
+  // Calls OrderReader::read_events(). Any thread.
   void read_events(std::vector<EventRange> ranges, OrderReader::OnEvents on_read) {
     order_reader_.read_events(std::move(ranges), std::move(on_read));
   }
-  // OrderReader::read_fills. Any thread.
+  // Calls OrderReader::read_fills(). Any thread.
   bool read_fills(const FillRange& range, OrderReader::OnFills on_read, std::size_t waiting_max) {
     return order_reader_.read_fills(range, std::move(on_read), waiting_max);
   }
-  // A reader waits for rows of a committed batch: the next projection begins as soon as after
-  // events. Any thread.
+  // Call it if a reader waits for rows of a committed batch: the next projection then begins as
+  // soon as after events. Any thread.
   void await_projection() { projector_.await_rows(); }
-  // Whether clients wait for events of accounts. Any thread.
+  // Sets whether clients wait for events of accounts. Any thread.
   void expect_events(bool expected) { projector_.expect_events(expected); }
   // Calls `confirmed` on the core thread once the store has confirmed that this server is still the
-  // active one; not while the store is unavailable, and not if the core ends first. Any thread.
+  // active one. Does not call it while the store is unavailable, or if the core ends first. Any
+  // thread.
   void confirm(std::function<void()> confirmed);
-  // What decisions read of this core's state. Outlives it.
+  // Returns the state of this core that decisions read. It outlives the core.
   std::shared_ptr<const Health> health() const { return health_; }
 
  private:
@@ -67,7 +68,7 @@ class Core final : public Service {
     bool stopping = false, leaves_projection = false;
   };
 
-  // What is handed to the projector once all of it is copied into rows_.
+  // The rows that the projector gets once all of them are copied into rows_.
   struct HandOver {
     BatchNumber batch;
     ClosedMark closed;
@@ -78,7 +79,7 @@ class Core final : public Service {
   void defer_large(std::vector<Submission*>& submissions);
   void take_large(std::vector<Submission*>& submissions);
   void wait_for_reply_memory();
-  std::size_t run_batches(std::vector<Submission*>& submissions);  // returns their commands
+  std::size_t run_batches(std::vector<Submission*>& submissions);  // returns the number of commands
   void complete(std::span<Submission* const> submissions);
   void show_state();
   void note_unprojected();
@@ -91,7 +92,7 @@ class Core final : public Service {
   const CoreLimits& limits_;
   Metrics& metrics_;
   Clock& clock_;
-  const bool has_standbys_;  // may have
+  const bool has_standbys_;  // whether there may be standbys
   const OnFatal on_fatal_;
   Committer committer_;
   const std::shared_ptr<Health> health_;
@@ -99,7 +100,7 @@ class Core final : public Service {
   std::deque<Submission*> large_;      // taken from the inbox, deferred behind small ones
   Rows rows_;                          // swapped with the projector's, so that memory is reused
   std::optional<HandOver> hand_over_;  // in progress
-  bool all_released_ = true;           // of the closed orders that are in the tables
+  bool all_released_ = true;           // of the closed orders that the tables have
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;

@@ -1,5 +1,5 @@
 #pragma once
-// Limits of batches, projection and the journal. Set from the command line (options.hpp).
+// Limits of batches, projection and the journal. The command line sets them (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,21 +10,22 @@ namespace exchange {
 
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;
-  // executions that the replies to one request batch list or skip; further queries are refused, and
-  // cancels of one order list none. Bounds memory and time.
+  // executions that the replies to one request batch may list or skip; beyond it, queries are
+  // refused, and cancels of one order do not list any. Bounds memory and time.
   std::size_t reply_executions_max = 100'000;
-  // rows the tables may lag behind before the core waits for them
+  // rows by which the tables may lag before the core waits for them
   std::size_t unprojected_rows_max = 400'000;
-  // Orders that the core copies for the projector, and that it frees, in a turn, beside some for
-  // each command of the turn. Requests wait for it.
+  // orders that the core copies for the projector, and that it frees, in each turn, in addition to
+  // some for each command of the turn. Requests wait meanwhile.
   std::size_t orders_at_once = 512;
-  // least time from the begin of a projection to the next: rows that change often are written once
+  // minimum time from the begin of a projection to the next one: rows that change often are written
+  // once
   std::uint32_t projection_interval_ms = 200;
-  // the same after rows with events of accounts that clients wait for
+  // the same minimum after rows with events of accounts that clients wait for
   std::uint32_t events_interval_ms = 10;
   std::uint64_t journal_batches_kept = 1'000;
-  std::uint64_t journal_prune_step = 1'000;  // least number of rows deleted together
-  // executions in outcomes that are not in a reply yet (24 bytes each), before the core waits
+  std::uint64_t journal_prune_step = 1'000;  // minimum number of rows deleted together
+  // executions (24 bytes each) in outcomes that are not in a reply yet; beyond it, the core waits
   std::size_t executions_held_max = 1'000'000;
   // a request batch of at most this number of commands overtakes larger ones
   std::size_t small_commands_max = 64;

@@ -27,7 +27,7 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
       stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at, {}};
   const std::uint64_t total = stored->executions_total;
   status.skipped = std::min(query->from - 1, total);
-  // near its end, the range begins with executions that the query skips
+  // near the end of the order's executions, the range begins with some that the query skips
   const std::uint64_t first = status.skipped - executions_to_read(command).begin(total);
   status.executions.assign(stored->executions.begin() + std::ptrdiff_t(first),
                            stored->executions.end());
@@ -106,19 +106,20 @@ void OrderReader::run() {
   }
 }
 
-// run() returns false if the reader must stop.
+// Each run() returns false if the reader must stop.
 
 bool OrderReader::run(Submission* submission) {
   const Progress progress = resolve_some(*submission);
   if (progress == Progress::done) submission->sink->completed({&submission, 1});
-  // A long request goes to the end of the queue, so that others need not wait for all of it.
+  // A long request goes to the end of the queue, so that other requests need not wait for all of
+  // it.
   if (progress == Progress::more) resolve(*submission);
   return progress != Progress::stopped;
 }
 
 bool OrderReader::run(const Lookup& lookup) {
   try {
-    // For HTTP: requests of the XML port go first.
+    // Lookups serve HTTP: requests of the XML port have priority.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt
                                                          : read_order(lookup.order, lookup.range));
@@ -156,7 +157,7 @@ bool OrderReader::run(const FillsLookup& lookup) {
 
 OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr int reads_at_once = 64;
-  // With more executions than this in memory, the submission is resolved to its end at once.
+  // If a submission has more executions than this in memory, it is resolved to its end at once.
   constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;
   std::size_t executions = 0;

@@ -1,8 +1,8 @@
 #pragma once
 // OrderReader answers queries and cancels of orders that the engine has released from memory. It
-// reads them from the tables, on its own thread. Such orders are closed and cannot change, so no
-// lock and no ordering with the core is needed. CoreClient reads single orders, and events of
-// accounts and their fills, through it.
+// reads them from the tables, on its own thread. Such orders are closed and cannot change, so it
+// needs no lock and no ordering with the core. CoreClient uses it to read single orders, events of
+// accounts, and their fills.
 
 #include <deque>
 #include <functional>
@@ -24,8 +24,8 @@ namespace exchange {
 
 class OrderReader {
  public:
-  // `executions_held` counts the executions in outcomes (service.hpp). `on_fatal` is called if the
-  // store fails in a way that is not retryable.
+  // `executions_held` counts the executions in outcomes (service.hpp). The reader calls `on_fatal`
+  // if the store fails with an error that is not retryable.
   OrderReader(Tables& tables, Clock& clock, const CoreLimits& limits, Metrics& metrics,
               Health& health, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
               OnFatal on_fatal);
@@ -35,17 +35,17 @@ class OrderReader {
   // Core thread. Replaces the NotInMemory outcomes of a committed submission, then completes it.
   void resolve(Submission& submission);
 
-  // Any thread. Calls `found` on the reader's thread with the order, and the executions of `range`,
-  // as the tables have it, or nothing if there is none; while the store is unavailable, the call
-  // waits. Returns false, and does not call, if `waiting_max` lookups are queued. A reader that
-  // stops drops queued lookups.
+  // Any thread. Calls `found` on the reader's thread with the order as the tables have it and the
+  // executions of `range`, or with nothing if the order does not exist. While the store is
+  // unavailable, that waits. Returns false, and never calls `found`, if `waiting_max` lookups are
+  // queued. A reader that stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, const ExecutionRange& range, OnFound found, std::size_t waiting_max);
-  // Likewise, with the fills of a range; it counts as a lookup.
+  // Does the same with the fills of a range. It counts as a lookup.
   using OnFills = std::function<void(Fills)>;
   bool read_fills(const FillRange& range, OnFills on_read, std::size_t waiting_max);
-  // Likewise, with the events of each range, as far as the tables have them. The caller limits how
-  // many of these calls wait: one for each connection.
+  // Does the same with the events of each range that the tables have. The caller limits how many of
+  // these calls wait: one for each connection.
   using Events = std::vector<std::vector<EventRow>>;
   using OnEvents = std::function<void(Events)>;
   void read_events(std::vector<EventRange> ranges, OnEvents on_read);
@@ -96,9 +96,10 @@ class OrderReader {
   Thread thread_;
 };
 
-// The executions that the outcome of the command needs; it needs their total too if any.
+// Returns the executions that the outcome of the command needs. If it needs any, it needs their
+// total too.
 ExecutionRange executions_to_read(const Command& command);
-// The outcome of a query, cancel or replace by `account`, from the stored order with these
+// Returns the outcome of a query, cancel or replace by `account`, from the stored order with these
 // executions.
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
                             const std::optional<StoredOrder>& stored, DoorPolicy policy = {});

@@ -10,7 +10,8 @@
 namespace exchange {
 namespace {
 
-// The projection intervals that much work takes: fewer projections, with fewer rows in all.
+// Projections with much work take this number of intervals: fewer projections, with fewer rows in
+// all.
 constexpr double spread_intervals = 2.5;
 
 }  // namespace
@@ -120,17 +121,17 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
     prune(batch);
   }
   slot_.with([&](Slot& slot) {
-    constexpr std::size_t rows_least = 10'000;  // of few rows, the commit is most of it
+    constexpr std::size_t rows_least = 10'000;  // below, the commit takes most of the time
     constexpr std::chrono::nanoseconds slowest =
-        std::chrono::microseconds(20);  // else it was an outage
+        std::chrono::microseconds(20);  // a longer time was an outage
     if (slot.hurry)
       slot.per_row =
           std::min((now() - slot.began) / std::int64_t(std::max(slot.size, rows_least)), slowest);
   });
   const std::chrono::nanoseconds taken = now() - began;
   const std::chrono::nanoseconds pause = interval - taken;
-  // Events and readers end the pause, but not before it took as long as the projection: rows that
-  // change often are written less often.
+  // Events and readers end the pause, but not before it has lasted as long as the projection: rows
+  // that change often are written less often.
   const auto least = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
   const auto ended = [](const Slot& slot) { return slot.hurry || slot.stopping; };
   slot_.wait_for(least, ended);
@@ -158,7 +159,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
 
 void Projector::prune(BatchNumber batch) {
   if (limits_.keep_journal || batch < limits_.journal_batches_kept) return;
-  // The row of the batch that the tables are at stays: recovery compares both.
+  // The row of the tables' newest batch stays: recovery compares the two.
   const BatchNumber through = batch - std::max<BatchNumber>(limits_.journal_batches_kept, 1);
   if (through < pruned_ + limits_.journal_prune_step) return;
   try {

@@ -3,9 +3,9 @@
 // bursts. Meanwhile further changes collect in the exchange, where a row that changes several times
 // is written once.
 // Invariants:
-// 1. It gets rows of committed batches only, so that the tables are never ahead of the journal.
-// 2. Hand-overs are written in order, each in one transaction, and again until it succeeds.
-// 3. Journal rows are pruned only up to what the tables have secured.
+// 1. It gets only rows of committed batches, so the tables are never ahead of the journal.
+// 2. It writes hand-overs in order, each in one transaction, which it repeats until it succeeds.
+// 3. It prunes journal rows only up to what the tables have secured.
 // Owner: Core.
 
 #include <atomic>
@@ -25,36 +25,37 @@
 
 namespace exchange {
 
-// Called on the projector's thread with the rows that were just written. Must not wait for the
+// Called on the projector's thread with the rows that were just written. It must not wait for the
 // core.
 using OnProjected = std::function<void(const Rows& rows, BatchNumber batch)>;
 
 class Projector {
  public:
-  // `on_idle` is called when a hand-over has ended; `on_fatal` if the store fails in a way that is
-  // not retryable.
+  // The projector calls `on_idle` when a hand-over has ended, and `on_fatal` if the store fails
+  // with an error that is not retryable.
   Projector(Tables& tables, Journal& journal, Clock& clock, const CoreLimits& limits,
             Metrics& metrics, Health& health, OnProjected on_projected,
             std::function<void()> on_idle, OnFatal on_fatal);
   // Finishes the current hand-over, then stops; waits while the store is unavailable.
   ~Projector();
 
-  // Core thread. Whether offer() may be called.
+  // Core thread. Returns true if offer() may be called.
   bool idle();
   // Core thread; requires idle(). Takes the rows and returns an empty set whose memory is reused.
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
-  // Core thread. Orders that closed up to this mark are in the tables.
+  // Core thread. Returns the mark up to which closed orders are in the tables.
   ClosedMark projected_closed();
-  // Core thread. How long the current hand-over will take from now on, as it seems; 0 if idle().
+  // Core thread. Estimates how long the current hand-over will still take; 0 if idle().
   std::chrono::nanoseconds time_left();
-  // Skips what is left of the current projection's rests and of the pause after it. Any thread.
+  // Skips the remaining rests of the current projection and the pause after it. Any thread.
   void hurry();
-  // Whether clients wait for events of accounts: rows with any are projected soon, and without
-  // rests. Any thread.
+  // Sets whether clients wait for events of accounts. If they do, rows with events are projected
+  // soon, and without rests. Any thread.
   void expect_events(bool expected) { events_expected_ = expected; }
-  // Core thread. There are some that were not offered yet.
+  // Core thread. Call it if there are events that were not offered yet.
   void note_events();
-  // A reader waits for rows that were not offered yet: shortens the pause as events do. Any thread.
+  // Call it if a reader waits for rows that were not offered yet. Shortens the pause as events do.
+  // Any thread.
   void await_rows();
 
  private:
@@ -63,9 +64,9 @@ class Projector {
     Rows rows;
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;
-    std::size_t size = 0;  // of the rows
+    std::size_t size = 0;  // number of rows
     std::chrono::nanoseconds began{0};
-    std::chrono::nanoseconds per_row = std::chrono::microseconds(1);  // when hurried last
+    std::chrono::nanoseconds per_row = std::chrono::microseconds(1);  // in the last hurried one
   };
 
   void run();

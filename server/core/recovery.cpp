@@ -74,7 +74,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   for (const AccountRulesRow& row : image.rows.account_rules)
     recovered.logins.push_back({image.rows.accounts[row.account].id, {}, row.role});
   fail_point("recovery.loaded");
-  // Starts with the batch that the tables are at: its record holds the totals that they must have.
+  // Begin with the newest batch of the tables: its record holds the totals that they must have.
   const BatchNumber projected = image.projected_batch;
   bool reaches_tables = projected == 0;
   store.journal().read(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {

@@ -11,15 +11,15 @@ namespace exchange {
 struct Recovered {
   Exchange exchange;
   BatchNumber last_batch = 0;          // newest in the journal
-  std::uint64_t batches_replayed = 0;  // those not in the tables yet
-  Rows tables;                         // as they were loaded, before the replay
+  std::uint64_t batches_replayed = 0;  // batches not in the tables yet
+  Rows tables;                         // as loaded, before the replay
   std::vector<LoginChange> logins;     // in order
 };
 
-// Applies the next row of the journal. Throws StoreCorrupt if it does not lead to the state that
-// its record names.
+// Applies the next row of the journal. Throws StoreCorrupt if the result is not the state that its
+// record gives.
 void replay(Recovered& recovered, const JournalRow& row);
-// Whether the row is the one that led to the recovered state.
+// Returns true if the row is the one that led to the recovered state.
 bool is_newest(const Recovered& recovered, const JournalRow& row);
 
 // Loads the tables of an open store and replays the journal after them. Throws StoreCorrupt if the

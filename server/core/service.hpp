@@ -1,7 +1,7 @@
 #pragma once
 // The interface between connections and the core. A connection submits commands; the core calls its
-// sink when their outcomes are committed. Server owns the service, a door its sinks. Threads: as
-// noted.
+// sink when their outcomes are committed. Server owns the service; a door owns its sinks. Threads:
+// as noted.
 
 #include <atomic>
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace exchange {
 
 struct Submission;
 
-// Implemented by the transports, CoreClient and Scheduler.
+// The transports, CoreClient and Scheduler implement it.
 class CompletionSink {
  public:
   // Called once per batch with all completed submissions of this sink, on the core thread or the
-  // order reader's. Must hand over quickly and never block.
+  // order reader's. It must hand them over quickly and never block.
   virtual void completed(std::span<Submission* const> submissions) = 0;
 
  protected:
@@ -64,7 +64,7 @@ struct Submission {
   StageStamps stamps;
   ExecutionsHeld executions_held;  // by the outcomes
 
-  // Completes it without the core: every command is rejected.
+  // Completes the submission without the core: every command is rejected.
   void refuse(Reason reason) {
     outcomes.assign(commands.size(), Rejected{reason});
     for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit}) stamps.end(stage);
@@ -78,7 +78,8 @@ struct Submission {
   }
 };
 
-// How much memory and reply an outcome takes: its executions, and each order of a CanceledAll.
+// Returns how much memory and reply an outcome takes: its executions, and each order of a
+// CanceledAll.
 inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
@@ -91,8 +92,9 @@ inline std::size_t execution_count(const Outcome& outcome) {
   return 0;
 }
 
-// What the reply to a request batch has cost so far, of at most CoreLimits::reply_executions_max
-// (R13). An execution that a query skips costs the time of one that it lists.
+// Counts the cost of the reply to a request batch so far, of at most
+// CoreLimits::reply_executions_max (R13). An execution that a query skips costs the same time as
+// one that it lists.
 class ReplyLength {
  public:
   explicit ReplyLength(std::size_t executions_max) : max_(executions_max) {}
@@ -108,7 +110,7 @@ class ReplyLength {
   std::size_t count_ = 0;
 };
 
-// Of a cancel of one order, which no length of a reply refuses (R13).
+// Applies to a cancel of one order, which is never refused for the length of a reply (R13).
 inline void list_no_executions(Outcome& outcome) {
   auto* const canceled = std::get_if<Canceled>(&outcome);
   if (canceled == nullptr || canceled->status.executions.empty()) return;
@@ -119,8 +121,8 @@ inline void list_no_executions(Outcome& outcome) {
 class Service {
  public:
   // Queues the submissions in this order, but small ones overtake large ones
-  // (CoreLimits::small_commands_max). Any thread. Each completes when the batch that its outcomes
-  // depend on is committed; while the store is unavailable, nothing completes.
+  // (CoreLimits::small_commands_max). Each completes when the batch that its outcomes depend on is
+  // committed. While the store is unavailable, no submission completes. Any thread.
   virtual void submit(std::span<Submission* const> submissions) = 0;
 
  protected:

@@ -18,7 +18,8 @@ SparePages::~SparePages() {
   thread_.join();
 }
 
-// Maps here, which is quick: the thread would do it under a lock of the address space.
+// Maps new pages on the caller's thread, which is quick. The spare thread would map them under a
+// lock of the address space.
 MappedPages SparePages::take_page() {
   MappedPages page;
   for (Slot& slot : slots_) {
@@ -56,7 +57,7 @@ void SparePages::run() {
   }
 }
 
-// All of it, also if the kernel gives small pages.
+// Accesses the whole page, in case the kernel provides small pages.
 void SparePages::access(char* page) const {
   constexpr std::size_t small_page = 4'096;
   for (std::size_t at = 0; at < huge_page && !stopping_; at += small_page)

@@ -1,7 +1,7 @@
 #pragma once
 // SparePages has a thread that accesses huge pages before the engine or the market view needs them.
-// That thread runs only while a CPU is idle, so no other thread waits for it: there is no lock but
-// those of the kernel, and a caller that gets no page makes one itself. Owner: Server.
+// That thread runs only while a CPU is idle, so other threads must not wait for it: it uses no
+// locks except the kernel's, and a caller that gets no page makes one itself. Owner: Server.
 
 #include <atomic>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace exchange {
 
 class SparePages final : public PageSource {
  public:
-  // From the first take_page() on, it keeps `pages` pages ready.
+  // Keeps `pages` pages ready, from the first take_page() on.
   SparePages(std::size_t pages, OnFatal on_fatal);
   ~SparePages();
   SparePages(const SparePages&) = delete;
@@ -26,7 +26,7 @@ class SparePages final : public PageSource {
   enum class State { empty, changing, new_page, ready };
   struct Slot {
     std::atomic<State> state = State::empty;
-    MappedPages page;  // in new_page and ready
+    MappedPages page;  // valid in new_page and ready
   };
 
   void run();
@@ -34,7 +34,7 @@ class SparePages final : public PageSource {
 
   std::vector<Slot> slots_;
   std::atomic<std::uint32_t> calls_ =
-      0;  // of take_page(), and one to stop; the thread waits for it
+      0;  // counts take_page() and the stop; the thread waits for it
   std::atomic<bool> stopping_ = false;
   const OnFatal on_fatal_;
   Thread thread_;

@@ -4,8 +4,8 @@ namespace exchange {
 
 namespace {
 
-// What an active server needs to connect again: if it alone lost its connection; and at most, to
-// the primary of several hosts.
+// How long an active server may need to connect again: if it alone lost its connection; and at
+// most, to the primary of several hosts.
 constexpr std::int64_t reconnect_ns = 150'000'000, failover_ns = 5'000'000'000;
 
 StoreCorrupt left_behind(const std::string& what) {
@@ -34,7 +34,7 @@ bool Standby::follow() try { return turn(); } catch (const StoreUnavailable&) {
 bool Standby::turn() {
   const bool hands_out = clock_.monotonic_ns() >= next_changes_ns_;
   read_journal(hands_out || !store_available_);
-  const std::int64_t now_ns = clock_.monotonic_ns();  // after the store was there
+  const std::int64_t now_ns = clock_.monotonic_ns();  // after the store was available
   health_->note_journal_read(now_ns);
   Metrics::set(metrics_.journal_read_ns, std::uint64_t(now_ns));
   if (!store_available_) unavailable_until_ns_ = now_ns;
@@ -46,7 +46,7 @@ bool Standby::turn() {
     note_projected(store_.tables().projected_batch());
   }
   if (!may_take_over(now_ns) || !store_.try_open()) return false;
-  read_journal(true);  // the rest: nobody appends any more
+  read_journal(true);  // the rest: no other server appends any more
   note_projected(store_.tables().projected_batch());
   for (auto changes = unprojected_.rbegin(); changes != unprojected_.rend(); ++changes)
     recovered_.exchange.restore_changes(changes->rows);
@@ -66,8 +66,9 @@ bool Standby::may_take_over(std::int64_t now_ns) {
                                                              unavailable_until_ns_ + failover_ns);
 }
 
-// The journal may have lost the newest row that this server has: if the database failed over to one
-// without it, or deleted it, what this server knows is not what the journal says.
+// Checks, if `verify`, that the journal still has the newest row of this server. If the database
+// failed over to a host without that row, or deleted it, this server's state differs from the
+// journal.
 void Standby::read_journal(bool verify) {
   const BatchNumber newest = recovered_.last_batch;
   bool same = !verify || newest == 0;

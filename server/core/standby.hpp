@@ -1,6 +1,6 @@
 #pragma once
 // Standby follows the journal of the active server and applies each batch, so that it can take over
-// at once: a replay that checks each record, all the time. What changes goes to `on_changes`, for
+// at once: it replays continuously and checks each record. It passes changes to `on_changes`, for
 // market data. Owner and thread: main, before it has a core.
 
 #include <deque>
@@ -23,32 +23,33 @@ class Standby {
   Standby(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
           Metrics& metrics, OnProjected on_changes);
 
-  // One turn: reads what was committed since the last one, and takes over if no other server is
-  // active. One that did not say that it ends may have lost its connection alone, and connects
-  // again: it gets 150 ms for that, and 5 s if the store was unavailable for this server too. Call
-  // it a few dozen times a second. Returns true once the store is open and everything is read; then
-  // take() has the state. Throws StoreUnavailable: try again; StoreCorrupt: this standby cannot
-  // follow any more and must start again.
+  // Performs one turn: reads what was committed since the last one, and takes over if no other
+  // server is active. If a server did not announce its end, it may only have lost its connection
+  // and may connect again: the standby allows 150 ms for that, and 5 s if the store was unavailable
+  // for the standby too. Call it a few dozen times a second. Returns true once the store is open
+  // and everything is read; then take() returns the state. Throws StoreUnavailable: try again;
+  // StoreCorrupt: this standby cannot follow any more and must start again.
   bool follow();
-  // After follow() returned true: whether the active server ended in good order, or there was none.
+  // After follow() has returned true: returns true if the active server ended in good order, or
+  // none existed.
   bool was_handed_over() const { return other_ == ActiveServer::ended; }
   Recovered take() { return std::move(recovered_); }
-  // Those that were read since the last call.
+  // Returns the logins that were read since the last call.
   std::vector<LoginChange> take_logins() { return std::exchange(recovered_.logins, {}); }
   BatchNumber last_batch() const { return recovered_.last_batch; }
-  // When it last read the journal. Outlives it.
+  // Records when the standby last read the journal. It outlives the standby.
   std::shared_ptr<const Health> health() const { return health_; }
 
  private:
   bool turn();
   bool may_take_over(std::int64_t now_ns);
-  // `verify`: that the journal still has this server's newest row.
+  // If `verify`, checks that the journal still has this server's newest row.
   void read_journal(bool verify);
   void hand_out_changes();
-  // Forgets the changes that the tables have. Throws StoreCorrupt if they had more before.
+  // Drops the changes that the tables have. Throws StoreCorrupt if the tables had more before.
   void note_projected(BatchNumber projected);
 
-  struct Changes {  // handed out, not in the tables yet
+  struct Changes {  // handed out, but not in the tables yet
     BatchNumber batch;
     Rows rows;
     ClosedMark closed;
@@ -66,7 +67,7 @@ class Standby {
   std::int64_t next_changes_ns_ = 0;
   ActiveServer other_ = ActiveServer::there;
   bool store_available_ = true;
-  std::int64_t unavailable_until_ns_ = INT64_MIN;  // the store was
+  std::int64_t unavailable_until_ns_ = INT64_MIN;  // when the store was last unavailable
   std::optional<std::int64_t> none_active_since_ns_;
 };
 

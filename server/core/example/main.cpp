@@ -1,11 +1,11 @@
-// A durable exchange in a program of its own: the store, the core and two threads that trade, with
-// no sockets, no XML and no server. Each outcome is there once it is committed. Build it against
+// This program contains a durable exchange: the store, the core and two threads that trade, with no
+// sockets, no XML and no server. Each outcome is returned once it is committed. Build it against
 // the installed library:
 //   cmake --install build --component core --prefix /tmp/core
 //   cmake -S server/core/example -B /tmp/example -DCMAKE_PREFIX_PATH=/tmp/core
 //   cmake --build /tmp/example
 //   /tmp/example/core_example market.db kill   # trades, then kills itself
-//   /tmp/example/core_example market.db        # goes on where the store ends
+//   /tmp/example/core_example market.db        # continues from the end of the store
 #include <csignal>
 #include <cstdio>
 #include <semaphore>
@@ -16,7 +16,7 @@
 
 using namespace exchange;
 
-// One thread's way to the core. The outcome of a command is returned after its commit.
+// The access of one thread to the core. It returns the outcome of a command after its commit.
 class Client final : public CompletionSink {
  public:
   explicit Client(Core& core) : core_(core) { submission_.sink = this; }
