@@ -1,8 +1,8 @@
-// A market day out of bytes: batches of commands through the Committer, projections, releases,
-// restarts and clocks that jump, beside the naive exchange. Every outcome is the naive one's, the
-// invariants hold, an exchange recovered from tables and journal at any point is the one that ran,
-// and the journal alone replays to the same digest. Input: a byte for what to do, then bytes for
-// its fields, over and over; all bytes mean something.
+// A market day made from bytes: batches of commands through the Committer, projections, releases,
+// restarts and clocks that jump, beside the naive exchange. Checks that every outcome equals the
+// naive exchange's, that the invariants hold, that an exchange recovered from tables and journal at
+// any point equals the running one, and that the journal alone replays to the same digest. Input:
+// one byte that chooses a step, then bytes for its fields, repeatedly; every input is valid.
 
 #include <spdlog/spdlog.h>
 
@@ -22,9 +22,9 @@ namespace exchange::fuzz {
 namespace {
 
 constexpr std::size_t commands_max = 300;  // of one input: the naive exchange takes quadratic time
-constexpr int restarts_max = 2;            // each makes an exchange, which takes its time
+constexpr int restarts_max = 2;            // each makes an exchange, which is slow
 struct Names {
-  // of each, one more is named and never created
+  // one more of each is named and never created
   static constexpr unsigned accounts = 5, symbols = 3;
   static AccountId account(unsigned number) {
     return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number));
@@ -59,7 +59,7 @@ class Day {
         case 3:
           if (restarts_ < restarts_max) commit(), restart();
           break;
-        // back, too
+        // moves the clock, also backwards
         case 4:
           clock_.time.microseconds += std::int64_t(bytes_.below(256)) * 40'000 - 2'000'000;
           break;
@@ -74,7 +74,7 @@ class Day {
   }
 
  private:
-  // A Metrics is large, and nothing here reads one.
+  // One instance for all inputs: a Metrics is large, and the target does not read it.
   static Metrics& metrics() {
     static Metrics metrics;
     return metrics;
@@ -82,7 +82,7 @@ class Day {
 
   // --- drawing commands ---
 
-  // Half of them orders.
+  // Draws an order in half of the cases.
   Command command(unsigned what) {
     const std::size_t kind =
         what < 12 ? boost::mp11::mp_find<Command, PlaceOrder>::value : (what - 12) % command_kinds;
@@ -90,7 +90,8 @@ class Day {
     if (auto* const replace = std::get_if<ReplaceOrder>(&command)) aim(*replace);
     return command;
   }
-  // Mostly at an open order by its account, if the naive exchange has one there already.
+  // Aims mostly at an open order, in the name of its account, if the naive exchange has one
+  // already.
   void aim(ReplaceOrder& replace) {
     const unsigned how = bytes_.byte();
     OrderId open = std::min(replace.order, model_.orders());
@@ -106,7 +107,7 @@ class Day {
 
   template <class Struct, class Source>
   friend Struct exchange::draw(Source& source);
-  // Positive. Mostly a few small numbers, so that orders meet.
+  // Draws a positive number. Mostly a few small numbers, so that orders meet.
   std::int64_t units(std::uint8_t byte) {
     constexpr std::int64_t whole = 100'000'000, most = 9'223'372'036'799'999'999;
     if (byte < 200) return (1 + byte % 10) * whole / (byte < 150 ? 1 : 4);
@@ -128,7 +129,7 @@ class Day {
   }
   void draw(std::uint64_t& number, std::string_view name) {
     const std::uint8_t byte = bytes_.byte();
-    const OrderId newest = model_.orders() + 1;  // one not given yet
+    const OrderId newest = model_.orders() + 1;  // an id that is not given yet
     if (name == "from")
       number = byte < 200 ? 1 : 1 + byte % 4;
     else if (byte >= 253)
@@ -167,7 +168,7 @@ class Day {
   }
   void draw(bool& value, std::string_view) { value = bytes_.below(8) == 1; }
   void draw(Side& side, std::string_view) { side = Side(bytes_.below(2)); }
-  // Mostly the first.
+  // Draws mostly the first value.
   template <class Enum>
   requires std::is_enum_v<Enum>
   void draw(Enum& value, std::string_view) {
@@ -182,14 +183,14 @@ class Day {
 
   // --- the two exchanges ---
 
-  // All that was added, as one batch.
+  // Commits all commands that were added, as one batch.
   void commit() {
     std::deque<Submission> batch;
     std::vector<Submission*> pointers;
     for (const auto& commands : submissions_)
       if (!commands.empty()) batch.emplace_back().commands = commands;
     for (Submission& submission : batch) pointers.push_back(&submission);
-    // the exchange's time never goes back
+    // the exchange's time never decreases
     const Timestamp now = std::max(clock_.time, newest_change_);
     if (!batch.empty()) HOLDS(committer_->commit(pointers) == pointers.size(), "a batch is cut");
     for (const Submission& submission : batch) compare(submission, now);
@@ -231,7 +232,7 @@ class Day {
 
   // --- tables and restarts ---
 
-  // Hands the changed rows over to the tables. Twice does no harm.
+  // Hands the changed rows over to the tables. Repeating it does no harm.
   void project() {
     Rows rows;
     mark_ = committer_->exchange().take_changes(rows);
@@ -245,7 +246,7 @@ class Day {
     released_orders_ = orders_in_tables_;
     check_state(committer_->exchange());
   }
-  // What is in memory only is gone: tables and journal give it back.
+  // Drops what is only in memory: tables and journal restore it.
   void restart() {
     ++restarts_;
     const Totals before = committer_->exchange().totals();
@@ -259,7 +260,7 @@ class Day {
     committer_.emplace(std::move(recovered.exchange), recovered.last_batch, store_, clock_, limits_,
                        metrics());
   }
-  // The journal from its beginning, without any tables.
+  // Replays the journal from its beginning, without any tables.
   void check_journal() {
     Exchange replayed;
     store_.read(0, [&](const JournalRow& row) {

@@ -1,6 +1,6 @@
-// Numbers as clients write them, against an oracle of decimal digits in text: whatever is accepted
-// has exactly the value that was written, prints in its shortest form and reads back; whatever is
-// refused has the right reason. Input: the text.
+// Numbers as clients write them, compared with an oracle of decimal digits in text: an accepted
+// number has exactly the value that was written, prints in its shortest form and reads back; a
+// refused one has the right reason. Input: the text.
 
 #include "engine/ids.hpp"
 #include "fuzz/decimal_oracle.hpp"

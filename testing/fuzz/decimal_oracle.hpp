@@ -1,6 +1,6 @@
 #pragma once
-// What the grammar of docs/protocol.md, N1 to N8 makes of a text, in decimal digits without
-// arithmetic: what the reading of numbers is compared with.
+// Evaluates the grammar of docs/protocol.md, N1 to N8 on a text, in decimal digits without
+// arithmetic. The reading of numbers is compared with it.
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ struct DecimalOracle {
   std::string units;
 
   std::string signed_units() const { return (negative ? "-" : "") + units; }
-  // Shortest plain decimal.
+  // Returns the shortest plain decimal.
   std::string shortest(std::size_t decimals) const {
     std::string digits = units;
     if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
@@ -48,7 +48,7 @@ inline DecimalOracle read_decimal(std::string_view text, std::size_t decimals,
   const bool inexact = dropped.find_first_not_of('0') != std::string::npos;
   if (inexact && rounding == Rounding::refuse) return {NumberError::too_many_decimals};
   oracle.units = "0" + whole + kept + std::string(decimals - kept.size(), '0');
-  if (inexact && rounding == Rounding::up && !oracle.negative) {  // one more
+  if (inexact && rounding == Rounding::up && !oracle.negative) {  // adds one unit
     std::size_t at = oracle.units.size() - 1;
     for (; oracle.units[at] == '9'; --at) oracle.units[at] = '0';
     ++oracle.units[at];

@@ -1,7 +1,7 @@
-// A stream of bytes, cut at fuzzed places, through a Session. Whatever the cuts: every frame is
-// answered as soon as it is complete, replies and commands are those of its documents taken one by
-// one, memory stays within the limits. Input: a byte that chooses limits and options, a byte n, n
-// bytes for the lengths of the cuts, the stream.
+// A stream of bytes, cut at fuzzed places, through a Session. Wherever the cuts are: every frame is
+// answered as soon as it is complete, replies and commands equal those of its documents taken one
+// by one, and memory stays within the limits. Input: a byte that chooses limits and options, a byte
+// n, n bytes for the lengths of the cuts, the stream.
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr Timestamp now{1'700'000'000'000'000};
 
-// The real limits, and small ones that short inputs reach.
+// Returns the real limits, or small ones that short inputs reach.
 ProtocolLimits choose_limits(std::uint8_t choice) {
   ProtocolLimits limits;
   switch (choice % 4) {
@@ -54,7 +54,7 @@ std::vector<Outcome> execute(Exchange& exchange, const std::vector<Command>& com
   return outcomes;
 }
 
-// What each document gets, taken by itself.
+// Returns the reply to each document, taken by itself.
 std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLimits& limits,
                                           Totals& after) {
   Exchange exchange;
@@ -62,7 +62,7 @@ std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLi
   std::vector<std::string> replies;
   for (const FramedDocument& frame : framed.documents) {
     std::string text(frame.xml);
-    text += 'x';  // the byte behind it
+    text += 'x';  // the byte after the document
     std::vector<RequestElement> elements;
     std::vector<Command> commands;
     const Request request =
@@ -83,7 +83,7 @@ class Conversation {
         expected_(expected_replies(framed_, limits, totals_)),
         session_(limits) {}
 
-  // Checks everything after every piece. `lengths` of pieces are used over and over.
+  // Checks everything after every piece. The `lengths` of pieces are used repeatedly.
   void run(std::span<const std::size_t> lengths) {
     for (std::size_t i = 0; sent_ < stream_.size() && !session_.finished(); ++i) {
       std::size_t left = std::min(lengths[i % lengths.size()], stream_.size() - sent_);
@@ -116,7 +116,7 @@ class Conversation {
   std::size_t receive(std::size_t bytes) {
     const std::span<char> space = session_.read_space();
     HOLDS(!space.empty(), "no room to read into");
-    // Grows with the bytes that came, never with a length that was only claimed.
+    // The space grows with the received bytes, never with a length that was only announced.
     const std::size_t bound =
         std::max({limits_.read_buffer_bytes_min, 2 * limits_.read_buffer_bytes_max, 4 * sent_});
     HOLDS(space.size() <= bound && space.size() <= 2 * limits_.read_buffer_bytes_max +
@@ -153,7 +153,8 @@ class Conversation {
           "closes after replies: " + std::to_string(session_.finished()));
   }
 
-  // What is called complete is the beginning of a frame, and a document.
+  // If the session calls the document complete, the frame is only begun and its bytes are a
+  // document.
   void check_partial() {
     if (session_.finished() || !session_.has_partial_request() || !session_.document_is_complete())
       return;
@@ -162,12 +163,12 @@ class Conversation {
     std::string text(begun.rest.substr(begun.rest.find('\n') + 1));
     while (!text.empty() && is_blank(text.back())) text.pop_back();
     const std::size_t size = text.size();
-    text += 'x';  // the byte behind it
+    text += 'x';  // the byte after the document
     XmlDocument document;
     HOLDS(document.parse(text.data(), size, limits_).empty(), text);
   }
 
-  // The next replies that are expected, and at the end perhaps one about bad framing.
+  // Checks the next expected replies, and at the end perhaps a reply about bad framing.
   void check_replies(std::string_view output) {
     while (!output.empty()) {
       HOLDS(last_words_.empty(), "more after: " + last_words_);
@@ -201,7 +202,7 @@ class Conversation {
   std::string last_words_;
 };
 
-// A hint after the problem is of what has arrived with it.
+// Removes the hint after the problem: it depends on what has arrived with it.
 std::string without_hint(const std::string& words) {
   return words.substr(0, std::min(words.find("; "), words.find("</error>")));
 }

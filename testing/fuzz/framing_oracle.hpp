@@ -1,6 +1,6 @@
 #pragma once
-// The framing of docs/protocol.md, F1 to F12 and F22 in its plainest form, over a whole stream:
-// what the incremental code is compared with.
+// The framing of docs/protocol.md, F1 to F12 and F22 in its plainest form, over a whole stream. The
+// incremental code is compared with it.
 
 #include <string_view>
 #include <vector>
@@ -18,9 +18,9 @@ inline constexpr std::string_view mark = "\xEF\xBB\xBF";
 
 struct Framed {
   std::vector<FramedDocument> documents;
-  std::string_view rest;  // begins with what is no complete frame; blank space before it is gone
+  std::string_view rest;  // after skipped blank space; begins with an incomplete or wrong frame
 
-  // Whether more bytes could still make the rest a frame.
+  // Returns whether more bytes could still make the rest a frame.
   bool rest_can_become_a_frame(const ProtocolLimits& limits) const {
     if (rest == mark.substr(0, rest.size())) return true;
     std::size_t digits = 0;
@@ -36,7 +36,8 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\0';
 }
 
-// Of blanks and byte order marks from `at` on, which may stand between requests.
+// Returns the end of the blanks and byte order marks from `at` on, which may stand between
+// requests.
 inline std::size_t end_of_skipped(std::string_view stream, std::size_t at) {
   for (bool skipped = true; skipped;) {
     skipped = false;

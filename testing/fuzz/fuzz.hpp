@@ -1,7 +1,7 @@
 #pragma once
-// What the fuzz targets share. A target is one file with one LLVMFuzzerTestOneInput: libFuzzer
-// drives it with clang, replay.cpp otherwise. It keeps nothing from one input to
-// the next, and stops the process at the first property that does not hold.
+// The common part of the fuzz targets. A target is one file with one LLVMFuzzerTestOneInput:
+// libFuzzer drives it with clang, replay.cpp otherwise. It keeps nothing from one input to the
+// next, and stops the process at the first property that does not hold.
 
 #include <sys/prctl.h>
 
@@ -23,11 +23,11 @@ namespace exchange::fuzz {
   std::abort();
 }
 
-// The engine asks for huge pages, which suits one that lives for years: clearing them would take
-// most of the time of one that lives for a millisecond.
+// The engine asks for huge pages, which suit an engine that lives for years: clearing them would
+// take most of the time of an engine that lives for a millisecond.
 inline const int small_pages = prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 
-// An input taken apart from its front. Once it is used up, everything is 0.
+// Takes an input apart from its front. At its end, everything is 0.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size)
@@ -41,7 +41,7 @@ class Bytes {
     rest_.remove_prefix(1);
     return first;
   }
-  // In [0, end); `end` at most 256.
+  // Returns a number in [0, end); `end` is at most 256.
   unsigned below(unsigned end) { return byte() % end; }
   std::uint64_t word() {
     std::uint64_t word = 0;
@@ -55,7 +55,7 @@ class Bytes {
 
 }  // namespace exchange::fuzz
 
-// `details`: a std::string for the message, worked out only on failure.
+// `details`: a std::string for the message, evaluated only on failure.
 #define HOLDS(property, details)     \
   (__builtin_expect(!!(property), 1) \
        ? (void)0                     \

@@ -1,11 +1,10 @@
-// Bytes as journal rows, with their checksum put right, so that what stands behind it is tested.
-// - decode_journal_record throws StoreCorrupt or gives a record that encodes to the same bytes:
-// what
-//   JournalWriter cannot have written is refused, and a record has one form.
-// - recover() over a store with such rows, and with tables out of the same bytes, throws
-//   StoreCorrupt or gives an exchange that is sound and goes on trading, whatever the numbers
-//   claim.
-// Input: a byte that chooses one row as it is, or rows behind tables, each made of fields.
+// Bytes as journal rows with a correct checksum, so that the code behind the checksum is tested.
+// - decode_journal_record throws StoreCorrupt or gives a record that encodes to the same bytes: it
+//   refuses what JournalWriter cannot have written, and a record has only one form.
+// - recover() over a store with such rows, and with tables made from the same bytes, throws
+//   StoreCorrupt or gives a sound exchange that continues to trade, whatever the numbers claim.
+// Input: a byte that chooses one row of the input's bytes, or rows behind tables, each made of
+// fields.
 
 #include <optional>
 
@@ -45,7 +44,7 @@ void check_canonical(std::string_view payload) {
         commands);
 }
 
-// A memory store with tables of any content, as a file on a disk may have.
+// A memory store with tables of any content, such as a file on a disk may contain.
 class ForgedStore final : public MemoryStore {
  public:
   explicit ForgedStore(Rows rows) : rows_(std::move(rows)) { open(); }
@@ -66,7 +65,8 @@ std::optional<Recovered> recovered(Store& store) {
 AccountId account_of(unsigned number) { return AccountId(std::to_string(1 + number)); }
 constexpr unsigned accounts = 4;
 
-// Apart from the engine's own proof: no account holds what was never created.
+// Checks, apart from the engine's own invariants, that no account holds cash that was never
+// created.
 void check_cash(const Exchange& exchange) {
   Int128 left = exchange.totals().cash_created.units();
   for (unsigned number = 0; number < accounts; ++number) {
@@ -77,7 +77,7 @@ void check_cash(const Exchange& exchange) {
   }
 }
 
-// Whatever came out of the store must be an exchange that works.
+// If recovery succeeds, the exchange must work.
 void check_recovery(Store& store) {
   auto first = recovered(store);
   if (!first) return;
@@ -100,7 +100,7 @@ void check_recovery(Store& store) {
 
 // --- tables and records out of fields ---
 
-// Rows and commands that refer to each other more often than not.
+// Draws rows and commands that usually refer to each other.
 class Fields {
  public:
   explicit Fields(Bytes& bytes) : bytes_(bytes) {}
@@ -122,7 +122,8 @@ class Fields {
     return rows;
   }
 
-  // A record with what `exchange` would be after it, if there is one.
+  // Draws a record. Its totals are those of `exchange` after it; without an exchange they are
+  // drawn.
   std::string record(Exchange* exchange) {
     JournalWriter writer;
     Timestamp now;
@@ -173,8 +174,8 @@ class Fields {
     }
     cash = Cash::from_units(least_units_ > 0 ? std::max<Int128>(units, 0) : units);
   }
-  // Short, or longer than any: what lies between takes memory by its own right (IdIndex). Of the
-  // numbers of rows mostly those that come next.
+  // Draws a number that is small, or larger than any valid id: the numbers between are allowed to
+  // take memory (IdIndex). The numbers of rows are mostly the next ones.
   void draw(std::uint64_t& count, std::string_view name) {
     if ((name == "id" || name == "place") && !chance()) return void(count = row_ + 1);
     const std::uint8_t byte = bytes_.byte();
@@ -215,8 +216,8 @@ class Fields {
   requires std::is_enum_v<Enum>
   void draw(Enum& value, std::string_view) { value = Enum(bytes_.below(enumerators<Enum>)); }
 
-  // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by
-  // chance.
+  // Makes the sums agree, as far as numbers allow: a forger can add up, and a broken disk may match
+  // by chance.
   static void balance(Rows& rows) {
     UInt128 cash = 0;
     std::vector<std::uint64_t> shares(rows.symbols.size());
@@ -239,7 +240,7 @@ class Fields {
   std::int64_t least_units_ = INT64_MIN;  // of shares, prices and cash
 };
 
-// Tables, then rows of the journal behind them.
+// Checks tables, then rows of the journal behind them.
 void run_store(Bytes& bytes) {
   Fields fields(bytes);
   ForgedStore store(fields.tables());
@@ -249,13 +250,13 @@ void run_store(Bytes& bytes) {
     auto so_far = how % 4 == 0 ? std::nullopt : recovered(store);
     const std::string payload = fields.record(so_far ? &so_far->exchange : nullptr);
     store.append(how == 255 ? batch + 2 : batch + 1, payload);
-    if (how == 255) break;  // a gap
+    if (how == 255) break;  // a gap in the batches
     ++batch;
   }
   check_recovery(store);
 }
 
-// One row behind empty tables.
+// Checks one row behind empty tables.
 void run_payload(const std::string& payload) {
   check_canonical(payload);
   ForgedStore store({});
@@ -272,7 +273,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (bytes.below(4)) {
     case 0: fuzz::run_payload(std::string(bytes.rest())); break;
     case 1: fuzz::run_payload(testing::sealed(std::string(bytes.rest()))); break;
-    // of the right version
+    // a record of the right version
     case 2:
       fuzz::run_payload(testing::sealed(char(store_format) + std::string(bytes.rest())));
       break;

@@ -1,9 +1,9 @@
 // A message of the WebSocket, or the body of a request over HTTP, through the reader of requests in
 // JSON, the engine and the responses.
-// - What is JSON for its library is JSON here, but for members that stand twice.
-// - A request that is refused has a sentence, and appends no command.
-// - A command is whole: it is the same once it was written as XML and read again, and once it was
-//   journaled. So nothing comes in by JSON that XML would refuse.
+// - A text that is JSON for its library is JSON here, except if a member stands twice.
+// - A refused request has a sentence, and appends no command.
+// - A command is whole: it stays the same if it is written as XML and read again, and if it is
+//   journaled. So JSON cannot bring in anything that XML would refuse.
 // - The response is one line of JSON in UTF-8, with its error as a sentence and a code.
 // Input: the message.
 
@@ -23,7 +23,7 @@ namespace {
 const ProtocolLimits limits;
 constexpr Timestamp now{1'700'000'000'000'000};
 
-// Two accounts with cash and shares, so that some orders are executed.
+// Returns a market of two accounts with cash and shares, so that some orders are executed.
 Exchange make_market() {
   Exchange exchange;
   for (const char* id : {"1", "2"}) {
@@ -47,7 +47,7 @@ void check_command(const Command& command) {
 void check_response(const JsonResponse& response) {
   const std::string text = json_text(response.json);
   HOLDS(std::count(text.begin(), text.end(), '\n') == 1 && text.ends_with('\n'), text);
-  const Json read = Json::parse(text, nullptr, false);  // refuses what is no UTF-8
+  const Json read = Json::parse(text, nullptr, false);  // refuses text that is not UTF-8
   HOLDS(read.is_object(), text);
   const bool refused = unsigned(response.status) >= 400;
   HOLDS(refused == read.contains("error") && refused == read.contains("code"), text);
@@ -68,7 +68,7 @@ void check_request(CommandKind kind, const JsonInput& members,
   for (const Command& command : commands) {
     check_command(command);
     Outcome outcome = exchange.apply(command, now);
-    // as the order reader answers for what is not in memory
+    // as the order reader answers if the order is not in memory
     if (std::holds_alternative<NotInMemory>(outcome)) outcome = Rejected{Reason::unknown_order};
     outcomes.push_back(std::move(outcome));
   }

@@ -1,5 +1,5 @@
-// Drives a fuzz target without libFuzzer: runs every file given (of folders, every file in them),
-// then random mutations of them from a printed seed. Any compiler; a part of the tests.
+// Drives a fuzz target without libFuzzer: runs every given file (of a folder, every file in it),
+// then random mutations of them from a printed seed. Works with any compiler; the tests run it.
 //   replay_framing [--mutations N] [--seed N] FILE|FOLDER...
 // If a property fails, the input is left in a file, and the command that runs it again is printed.
 
@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t input_bytes_max = 4'096;  // of a mutated input, as libFuzzer has it
+constexpr std::size_t input_bytes_max = 4'096;  // of a mutated input, the default of libFuzzer
 
-std::string input;       // that is being run
+std::string input;       // the input that is running
 std::string input_path;  // empty for a mutation
 std::string program, failure_path;
 
@@ -33,7 +33,7 @@ void print(const std::string& text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) std::_Exit(1);
 }
 
-// The target has stopped the process: keep what did it.
+// Keeps the input after the target has stopped the process.
 void on_crash(int signal) {
   std::signal(signal, SIG_DFL);
   if (input_path.empty()) {
@@ -60,7 +60,8 @@ std::vector<fs::path> files_in(const fs::path& path) {
   return files;
 }
 
-// A few changes of the kinds that libFuzzer makes; `other` is another input to take a piece from.
+// Makes a few changes of the kinds that libFuzzer makes; `other` is another input to take a piece
+// from.
 void mutate(std::string& bytes, const std::string& other, std::mt19937_64& random) {
   for (auto changes = 1 + random() % 5; changes > 0; --changes) {
     const std::size_t at = bytes.empty() ? 0 : random() % bytes.size();

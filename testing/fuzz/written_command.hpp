@@ -1,6 +1,6 @@
 #pragma once
-// A command as a document of the protocol, and read back, for the targets whose input becomes
-// commands.
+// Writes a command as a document of the protocol, and reads it back, for the targets whose input
+// becomes commands.
 
 #include "fuzz/fuzz.hpp"
 #include "protocol/request.hpp"
@@ -18,7 +18,7 @@ inline std::string document_of(const Command& command) {
   return write_request({&command, 1}, std::visit(account_of, command));
 }
 
-// The document must be one request of one command.
+// Requires: the document is one request of one command.
 inline Command read_back(const std::string& written, const ProtocolLimits& limits) {
   std::string text = written + " ";
   XmlDocument document;

@@ -1,9 +1,9 @@
-// A document through the strict XML layer, the request reader and the replies, beside libxml2 as an
+// A document through the strict XML layer, the request reader and the replies, with libxml2 as an
 // independent judge.
 // - An accepted document is well-formed and means the same to both; a refused one is not
 //   well-formed, or is refused by choice (server/protocol/xml.hpp).
-// - Replies are well-formed, one element for each element, and repeat what the client wrote.
-// - Commands written out and read again are the same commands.
+// - Replies are well-formed, have one element for each element, and repeat what the client wrote.
+// - Commands that are written out and read again stay the same.
 // Input: the document.
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 const ProtocolLimits limits;
 constexpr Timestamp now{1'700'000'000'000'000};
 
-// What our layer sees, as the judge shows it.
+// Returns what our layer sees, in the judge's form.
 Element read(const pugi::xml_node& node) {
   Element element{.name = node.name()};
   std::string scratch;
@@ -36,7 +36,7 @@ Element read(const pugi::xml_node& node) {
   return element;
 }
 
-// Text beside elements is ignored; only whether there is some matters.
+// Ignores the wording of text beside elements; only whether there is any matters.
 void forget_mixed_text(Element& element) {
   if (!element.children.empty() && !element.text.empty()) element.text = "text";
   for (Element& child : element.children) forget_mixed_text(child);
@@ -47,7 +47,7 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-// libxml2 does not know all names of encodings.
+// Writes the usual name of the encoding: libxml2 does not know all names.
 std::string with_usual_encoding(std::string_view text) {
   const std::string before = R"re(^([^<]{0,3}<\?xml[^?>]*encoding[^?>"']*["']))re",
                     ascii_names = "(?:us[-_]ascii|ansi[-_]x3\\.4[-_]1968)(?=[\"'])";
@@ -59,7 +59,7 @@ std::string with_usual_encoding(std::string_view text) {
          std::string(text.substr(start.size()));
 }
 
-// UTF-8 is judged with the document; of US-ASCII libxml2 overlooks a foreign byte behind the root.
+// UTF-8 is judged with the document. In US-ASCII libxml2 overlooks a foreign byte behind the root.
 bool is_as_declared(std::string encoding, std::string_view text) {
   encoding = in_lower_case(std::move(encoding));
   const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
@@ -71,17 +71,18 @@ bool is_accepted_encoding(std::string encoding) {
   return encoding == "utf-8" || encoding == "us-ascii" || encoding == "ascii";
 }
 
-// Whether `problem` is a refusal by choice, and this well-formed document really is so.
+// Returns whether `problem` is a refusal by choice, and this well-formed document really has that
+// property.
 bool refused_by_choice(const std::string& problem, const Judgement& judgement,
                        std::string_view text) {
   if (problem.ends_with("document types are not accepted")) return judgement.has_document_type;
   if (problem.ends_with("elements nested too deep")) return judgement.depth > limits.xml_depth_max;
   if (problem.ends_with("too many attributes on one element"))
     return judgement.attributes_max > limits.xml_attributes_max;
-  // "&#x3c;": as written
+  // the limit counts references as written: "&#x3c;"
   if (problem.ends_with("attribute value too long"))
     return judgement.attribute_bytes_max * 8 > limits.xml_attribute_bytes_max;
-  // Of the declaration libxml2 overlooks that there is no space behind the encoding.
+  // In a declaration, libxml2 overlooks a missing space after the encoding.
   if (problem.ends_with("bad XML declaration"))
     return text.find("'standalone") != text.npos || text.find("\"standalone") != text.npos;
   if (problem.ends_with("encodings other than UTF-8 are not accepted"))
@@ -113,7 +114,7 @@ void check_document(std::string_view text, const Judgement& judgement, const Xml
 
 using Echo = std::map<std::string, std::string>;
 
-// What the tables of the description have of it.
+// Returns the attributes of the element that the tables of the description repeat.
 Echo echo_of(const Element& element, CommandKind kind) {
   Echo echo;
   with_kind(kind, [&](auto type) {
@@ -143,7 +144,7 @@ Echo echo_of(const Element& element, Root root) {
   return {};
 }
 
-// For each element of the reply, the attributes that it repeats.
+// Returns the attributes that each element of the reply repeats.
 std::vector<Echo> what_is_repeated(const Element& root) {
   std::vector<Echo> asked;
   const Root kind = root.name == "create" ? Root::create : Root::transactions;
@@ -182,7 +183,7 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
     auto attributes = elements[i].attributes;
     if (elements[i].name == "opened") HOLDS(attributes.erase("id") == 1, reply);
     if (elements[i].name == "status" || elements[i].name == "canceled") {
-      // The number, not as it was written: "007" is order 7.
+      // The reply repeats the number, not its spelling: "007" is order 7.
       if (const auto id = asked[i].find("id"); id != asked[i].end())
         HOLDS(attributes.at("id") ==
                   id->second.substr(std::min(id->second.find_first_not_of('0'), id->second.size())),
@@ -212,8 +213,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const fuzz::Judgement judgement = fuzz::XmlJudge::judge(fuzz::with_usual_encoding(text));
 
-  // Exactly as long as promised, so that a sanitizer sees a byte too far; the one behind it must
-  // come back.
+  // The buffer is exactly as long as promised, so that a sanitizer sees an access one byte too far;
+  // the byte after the document must be restored.
   const std::unique_ptr<char[]> buffer(new char[size + 1]);
   XmlDocument document;
   std::copy(text.begin(), text.end(), buffer.get());

@@ -1,6 +1,6 @@
 #pragma once
-// An independent judge of XML: libxml2. Says whether a document is well-formed and what stands in
-// it, in a form that forgets what a parser may choose: the order of attributes, kinds and amounts
+// An independent judge of XML: libxml2. Reports whether a document is well-formed and what it
+// contains, in a form without the choices of a parser: the order of attributes, kinds and amounts
 // of white space.
 
 #include <libxml/parser.h>
@@ -16,7 +16,7 @@
 
 namespace exchange::fuzz {
 
-// White space at the ends gone, any other as one blank.
+// Removes white space at the ends, and makes any other run of it one blank.
 inline std::string plain_space(std::string_view text) {
   std::string plain;
   bool blank = false;
@@ -32,16 +32,16 @@ inline std::string plain_space(std::string_view text) {
   return plain;
 }
 
-// As a parser guesses that takes them: UTF-16 and -32 by their marks or by the zeros of their first
-// character, EBCDIC.
+// Returns whether a parser that guesses takes the text for a wide encoding: UTF-16 and -32 by their
+// marks or by the zeros of their first character, or EBCDIC.
 inline bool looks_wide(std::string_view text) {
   const std::string_view first = text.substr(0, 4);
   return first.starts_with("\xFE\xFF") || first.starts_with("\xFF\xFE") ||
          first.find('\0') != first.npos || first.starts_with('\x4C');
 }
 
-// As well-formed as the document, with hexadecimal references as short as can be: libxml2 refuses a
-// letter as the eleventh digit of one in text.
+// Returns a document that is as well-formed as this one, with hexadecimal references as short as
+// possible: libxml2 refuses a letter as the eleventh digit of a reference in text.
 inline std::string with_short_references(std::string_view document) {
   std::string text(document);
   for (std::size_t at = text.find("&#x"); at != text.npos; at = text.find("&#x", at + 3))
@@ -55,7 +55,7 @@ struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
   std::vector<Element> children;
-  std::string text;  // all that is directly inside
+  std::string text;  // all text directly inside
   bool operator==(const Element&) const = default;
 
   const std::string* attribute(const std::string& name_wanted) const {
@@ -74,7 +74,7 @@ inline std::string print(const Element& element) {
 
 struct Judgement {
   bool well_formed = false;
-  // colons are where namespaces have them; else `root` is not worked out
+  // colons stand only where namespaces have them; otherwise `root` is not filled in
   bool names_are_qualified = false;
   bool has_document_type = false;
   std::string encoding;  // declared or detected; may be empty
@@ -99,7 +99,7 @@ class XmlJudge {
         xmlFreeDoc);
     Judgement judgement;
     judgement.well_formed = context->wellFormed == 1 && tree != nullptr;
-    // It takes a zero after the root for the end of the document.
+    // libxml2 takes a zero after the root for the end of the document.
     if (!looks_wide(document) && document.find('\0') != document.npos)
       judgement.well_formed = false;
     if (!judgement.well_formed) return judgement;
