@@ -9,7 +9,7 @@ namespace {
 struct Candidate {
   Price price;
   Int128 volume;
-  Int128 surplus;  // above 0: of buyers
+  Int128 surplus;  // above 0: buyers are left over
 };
 
 Int128 magnitude(Int128 number) { return number < 0 ? -number : number; }
@@ -30,7 +30,7 @@ std::vector<Candidate> candidates(const std::vector<AuctionOrder>& orders,
   return candidates;
 }
 
-// Keeps the candidates of which this is least.
+// Keeps only the candidates whose measure is smallest.
 template <class Measure>
 void keep_least(std::vector<Candidate>& candidates, const Measure& measure) {
   Int128 least = measure(candidates.front());
@@ -44,7 +44,8 @@ bool may_execute(const AuctionOrder& order, Side side, Price price) {
   return side == Side::buy ? *order.limit >= price : *order.limit <= price;
 }
 
-// Indexes of the orders of this side that may be executed at the price, the first one first.
+// Returns the indexes of the orders of this side that may execute at the price, in order of
+// priority.
 std::vector<std::size_t> queue(const std::vector<AuctionOrder>& orders, Side side, Price price) {
   std::vector<std::size_t> indexes;
   for (std::size_t i = 0; i < orders.size(); ++i)
@@ -59,7 +60,7 @@ std::vector<std::size_t> queue(const std::vector<AuctionOrder>& orders, Side sid
   return indexes;
 }
 
-// Ends by itself when one side has nothing left: that is the volume.
+// Stops when one side has nothing left: the executions then add up to the volume.
 std::vector<AuctionExecution> executions(const std::vector<AuctionOrder>& orders, Price price) {
   const std::vector<std::size_t> buys = queue(orders, Side::buy, price);
   const std::vector<std::size_t> sells = queue(orders, Side::sell, price);

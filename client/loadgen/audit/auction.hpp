@@ -10,13 +10,13 @@
 
 namespace exchange {
 
-// An order of the book that an auction meets.
+// An order in the book when an auction ends.
 struct AuctionOrder {
   Side side = Side::buy;
   std::optional<Price> limit;         // none: a market order
-  Shares shares;                      // what is open of it, above 0
-  OrderId place = 0;                  // of two orders of one limit the lower one comes first
-  std::optional<Price> highest = {};  // of a market buy: above it it is not executed
+  Shares shares;                      // open shares, above 0
+  OrderId place = 0;                  // of two orders with one limit, the lower place comes first
+  std::optional<Price> highest = {};  // of a market buy: it does not execute above
 };
 
 struct AuctionExecution {
@@ -29,24 +29,26 @@ struct AuctionExecution {
 struct AuctionResult {
   Price price;
   Shares volume;
-  std::vector<AuctionExecution> executions;  // in their order; together the volume
+  std::vector<AuctionExecution> executions;  // in order; their sum is the volume
 };
 
-// What is bought and sold at most at this price, in units: market orders, and limits that allow it.
+// The shares, in units, that could be bought and sold at this price: those of market orders and of
+// orders whose limits allow it.
 struct AuctionInterest {
   Int128 demand = 0;
   Int128 supply = 0;
 };
 AuctionInterest auction_interest(const std::vector<AuctionOrder>& orders, Price price);
 
-// The price at which most is executed. Candidates are the limits of the orders, and the last price
-// if one is given. Of several with the most volume: the one with the smallest surplus; of those the
-// highest if each leaves buyers over, the lowest if each leaves sellers over, otherwise the one
-// nearest to the last price, of two equally near ones the lower (which cannot be: the last price
-// would be a third one), and without a last price the lowest. None if nothing can be executed.
+// Returns the price at which most shares execute, or nothing if nothing can execute. The candidates
+// are the limits of the orders, and the last price if one is given. Among several with the most
+// volume, those with the smallest surplus remain. If each of these leaves buyers over, the highest
+// wins; if each leaves sellers over, the lowest. Otherwise the price nearest to the last price
+// wins, and of two equally near ones the lower (which cannot occur: the last price would be a third
+// candidate); without a last price, the lowest wins.
 //
-// Market orders are executed first, then by limit, then by place; buyers and sellers are walked in
-// parallel, and each step is an execution.
+// Market orders execute first, then orders by limit, then by place. Buyers and sellers are walked
+// in parallel, and each step is one execution.
 std::optional<AuctionResult> auction(const std::vector<AuctionOrder>& orders,
                                      std::optional<Price> last);
 

@@ -23,7 +23,8 @@ constexpr std::size_t queries_per_request = 1'000;
 constexpr std::int64_t units_per_share = Shares::whole(1).units(),
                        units_per_cent = Price::whole(1).units() / 100;
 constexpr std::size_t reply_shown_max = 200;
-// executions that a wrong reading of the rules may explain until it contradicts a wrong server
+// a wrong reading of the rules may explain this number of executions before it contradicts a wrong
+// server
 constexpr std::uint64_t by_chance = 100;
 
 class Audit {
@@ -54,17 +55,17 @@ class Audit {
   Findings findings_;
   Deviations deviations_;
   Status state_;                     // of the element being read
-  std::set<std::uint16_t> unclear_;  // symbols of orders whose final state is not known
-  // symbols of orders of which it is not known when they were replaced, and how often that was so
+  std::set<std::uint16_t> unclear_;  // symbols with an order whose final state is not known
+  // symbols with an order for which the time of a replace is not known; the number of such replaces
   std::set<std::uint16_t> not_placed_;
   std::uint64_t replaces_not_placed_ = 0;
-  std::set<std::uint16_t> not_ordered_;  // symbols whose orders came in an order that is not known
-  // symbols that were halted, or in an auction, at times that are not known; that could not be
+  std::set<std::uint16_t> not_ordered_;  // symbols whose orders came in an unknown order
+  // symbols that were halted, or in an auction, at unknown times; symbols that could not be
   // replayed through an auction
   std::set<std::uint16_t> not_open_, undecided_;
 };
 
-// How many orders were answered before one of a lower id was sent.
+// Counts the orders that were answered before an order with a lower id was sent.
 std::size_t count_out_of_order(const std::vector<OrderRecord>& by_id) {
   std::int64_t sent_last = never_ns;
   std::size_t count = 0;
@@ -75,7 +76,7 @@ std::size_t count_out_of_order(const std::vector<OrderRecord>& by_id) {
   return count;
 }
 
-// Gives each order the rank of its id as they stand.
+// Replaces each id by its rank in the current sequence of orders.
 void number_anew(History& history, std::vector<std::string>& id_texts) {
   std::unordered_map<std::uint64_t, std::uint64_t> ranks{{0, 0}};
   for (OrderRecord& order : history.orders) {
@@ -102,8 +103,8 @@ void number_anew(History& history, std::vector<std::string>& id_texts) {
   }
 }
 
-// That every execution has a buy and a sell, which report the same of it. `unclear`: symbols of
-// orders whose final state is not known; they are left out.
+// Checks that every execution has a buy and a sell that report the same values. Leaves out the
+// symbols in `unclear`: they have orders whose final state is not known.
 void check_pairing(const Evidence& evidence, const std::set<std::uint16_t>& unclear,
                    Findings& findings) {
   struct Side {
@@ -245,9 +246,10 @@ std::string Audit::what_was_not_open() const {
   return text;
 }
 
-// The course leaves some things open: of the ways to read it, the one with the fewest wrong
-// executions, or that explains far more before them. Returns the symbols that could not be replayed
-// to the end.
+// The course text leaves some rules open. Replays one reading of it after another until no
+// execution is wrong, and uses the reading with the fewest wrong executions, or the one that
+// explains far more executions with the same number of wrong ones. Returns the symbols that could
+// not be replayed to the end.
 std::set<std::uint16_t> Audit::replay(bool all_known) {
   struct Outcome {
     Replay::Reading reading;
@@ -295,9 +297,10 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
   return std::move(best->not_replayed);
 }
 
-// Ids rise as orders are taken, those of other servers too, numbers or not: "T9" comes before
-// "T10". Where they do not, as random ones, only orders that one after another were sent and
-// answered have an order. The audit then goes on with the ranks.
+// Ids normally rise as orders are taken. This holds for other servers too, whether ids are numbers
+// or not: "T9" comes before "T10". If they do not rise, for example because they are random, the
+// order of two orders is known only if one was answered before the other was sent. The audit then
+// continues with ranks in place of ids.
 void Audit::rank_ids() {
   std::vector<OrderRecord>& orders = input_.history.orders;
   const auto is_text = [](const OrderRecord& order) { return order.id >= text_ids_begin; };
@@ -312,7 +315,7 @@ void Audit::rank_ids() {
     std::stable_sort(orders.begin(), orders.end(), by_text);
   else
     std::stable_sort(orders.begin(), orders.end(), by_number);
-  // a few are a fault of the server's, and Replay finds it
+  // a few exceptions are an error of the server, which Replay finds
   const bool rise = count_out_of_order(orders) <= orders.size() / 4;
   if (!rise) {
     deviations_.add(Deviation::ids_unordered, id_text(orders.front().id));
@@ -344,14 +347,14 @@ void Audit::sort_orders() {
   evidence_.states.resize(orders.size());
 }
 
-// Also what each cancel of all orders canceled.
+// Also records which orders each cancel of all orders canceled.
 void Audit::sort_replaces() {
   std::vector<ReplaceRecord>& replaces = evidence_.replaces;
   replaces = std::move(input_.history.replaces);
   std::erase_if(replaces, [&](const ReplaceRecord& replace) {
     return evidence_.find(replace.id) == evidence_.orders.size();
   });
-  // Those of one order are in the order of their requests already: one client named it.
+  // Replaces of one order are already in the order of their requests: one client sent them all.
   std::stable_sort(replaces.begin(), replaces.end(),
                    [](const ReplaceRecord& a, const ReplaceRecord& b) { return a.id < b.id; });
   std::uint32_t at = 0;
@@ -372,7 +375,7 @@ void Audit::sort_replaces() {
         evidence_.canceled_with.emplace(order, i);
 }
 
-// A change of trading has a place if no order came between the two that were sent with it.
+// A change of trading has a known place if no order came between the two that were sent with it.
 void Audit::sort_trading() {
   for (const std::uint16_t symbol : input_.history.halted) not_open_.insert(symbol);
   for (const TradingRecord& record : input_.history.trading) {
@@ -409,8 +412,8 @@ void Audit::ask_for_final_states() {
     if (!evidence_.states[i].known) unclear_.insert(evidence_.orders[i].symbol);
 }
 
-// A server may refuse to return too many executions at once: what was refused is asked again,
-// unless the reply contained none at all.
+// A server may refuse to return too many executions at once: asks again for the refused orders,
+// unless the reply contained no execution at all.
 void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders) {
   while (!orders.empty()) {
     std::string queries;
@@ -482,8 +485,8 @@ void Audit::take_state(std::uint32_t order, const client::ReplyElement& element)
                                      std::string(element.content.substr(0, reply_shown_max)));
 }
 
-// What no state of the order can have, so that there is nothing to reckon with. `state_` is the one
-// of the digest.
+// Returns what the state cannot contain for any order, so that the audit cannot calculate with it.
+// `state_` is the state that `digest` was made from.
 std::string_view Audit::unusable(std::uint32_t order, const OrderDigest& digest) const {
   if (std::max({digest.open, digest.canceled, digest.executed}) > evidence_.shares_of(order))
     return "more shares than were ordered";
@@ -494,7 +497,7 @@ std::string_view Audit::unusable(std::uint32_t order, const OrderDigest& digest)
   return "";
 }
 
-// What its state has that no order can have.
+// Returns what contradicts the rules in the final state of this order; empty if nothing does.
 std::string_view Audit::misfit(std::uint32_t number, const FinalState& state) const {
   const OrderRecord& order = evidence_.orders[number];
   const bool replaced = !evidence_.replaces_of(number).empty();
@@ -518,7 +521,7 @@ std::string_view Audit::misfit(std::uint32_t number, const FinalState& state) co
   return evidence_.never_rests(number) ? misfit_of_arrival(order, state, last_time) : "";
 }
 
-// Of an order that never rests: all that happens to it happens when it arrives.
+// For an order that never rests: all its events happen when it arrives.
 std::string_view Audit::misfit_of_arrival(const OrderRecord& order, const FinalState& state,
                                           std::uint32_t last_time) const {
   if (order.terms == Terms::fok && state.executed != std::abs(order.amount))

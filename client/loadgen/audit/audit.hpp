@@ -1,33 +1,34 @@
 #pragma once
-// Proves after a run, over the public protocol alone, that the server did what the market rules
-// say. Relies on this: accounts and symbols are of this run, and no other client traded them. Asks
+// Proves after a run, over the public protocol alone, that the server followed the market rules.
+// Requires that accounts and symbols belong to this run, and that no other client traded them. Asks
 // for the final state of every order, then checks that
-//   - each is complete: open + canceled + executed shares are what was ordered, no price is worse
-//   than the limit;
-//   - replies during the run agree with it, a cancel was final, and a cancel of all orders left out
-//   none that was opened before it was sent and open after its reply;
+//   - each state is complete: open + canceled + executed shares equal the ordered shares, and no
+//     price is worse than the limit;
+//   - replies during the run agree with it, a cancel was final, and a cancel of all orders did not
+//     leave out an order that was opened before it was sent and open after its reply;
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
 //   time allows (Replay);
-//   - halts and auctions that the run itself made were kept, and came out as the rules say;
-//   - every account has the cash and shares that follow, to the last unit or to a cent
-//   (BalanceProbe).
+//   - halts and auctions that the run itself made were kept, and had the results that the rules
+//     give;
+//   - every account has the resulting cash and shares, to the last unit or to a cent
+//     (BalanceProbe).
 //
-// What it cannot see: an order that was refused although it could be paid for, filled (fok) or
-// posted, or a replace that was refused; which of two orders came first where the replies to both
-// are the same either way; the order of things between a request's sending and its answer, as far
-// as ids leave it open; what happens after the audit. Where the request of a replace opened no
-// order, it is not known when that happened (Place): the symbols of those orders are not replayed.
-// Where another client halted symbols or held auctions it is not known when: a symbol of which an
-// order was refused for it is not replayed; an auction that refused none can lead to findings where
-// there are none. Where requests went without a right reply (History::unanswered, wrongly_answered)
-// it is not known what they did: pairing, replay and balances are not checked then.
+// The audit cannot see: whether an order was refused although it could be paid for, filled (fok) or
+// posted; whether a replace was refused wrongly; which of two orders came first if the replies to
+// both are the same either way; the order of events between the sending of a request and its
+// answer, if ids leave it open; what happens after the audit. If the request of a replace opened no
+// order, the time of the replace is not known (Place): the symbols of those orders are not
+// replayed. If another client halted symbols or held auctions, the times are not known: a symbol is
+// not replayed if an order was refused for this reason; an auction that refused no order can cause
+// false findings. If requests got no right reply (History::unanswered, wrongly_answered), their
+// effect is not known: pairing, replay and balances are then not checked.
 //
-// What differs from the protocol in form alone (Deviation), and what the course protocol leaves
-// open, is no finding: whether orders of one account match each other, and in which order the
-// executions of one second are listed. Where transaction ids are texts, or with
-// AuditPrecision::cent numbers, that do not rise in the order of arrival, orders of one symbol that
-// were sent at once are not replayed.
+// Differences from the protocol in form alone (Deviation), and rules that the course protocol
+// leaves open, are not findings: whether orders of one account match each other, and in which order
+// the executions of one second are listed. If transaction ids do not rise in the order of arrival
+// (texts, or numbers with AuditPrecision::cent), orders of one symbol that were sent at once are
+// not replayed.
 
 #include <functional>
 #include <string>
@@ -40,11 +41,11 @@
 
 namespace exchange::run_audit {
 
-// How exactly the audit looks at balances: to the last unit, or to a cent, for servers that keep
-// cents or floating point.
+// The precision of the balance checks: to the last unit, or to a cent, for servers that keep cents
+// or floating point.
 BOOST_DEFINE_FIXED_ENUM_CLASS(AuditPrecision, std::uint8_t, unit, cent)
 
-// As created, before or during the run.
+// An account as it was created, before or during the run.
 struct AuditAccount {
   std::string id;
   std::int64_t cash;  // whole
@@ -57,14 +58,14 @@ struct AuditAccount {
 
 struct AuditInput {
   std::vector<AuditAccount> accounts;
-  std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
-  std::string probe_symbol;  // that no account sells; the audit places a share of it
+  std::function<std::string(unsigned)> symbol_name;  // names symbols from 1
+  std::string probe_symbol;  // no account sells it; the audit places one share of it
   AuditPrecision precision = AuditPrecision::unit;
   bool lenient = false;  // as ReplyCheck
   History history;
 };
 
-// Sends one document, without a length line, and returns the reply document. What it throws passes
+// Sends one document, without a length line, and returns the reply document. Its exceptions pass
 // through.
 using Ask = std::function<std::string(std::string_view document)>;
 
@@ -72,11 +73,11 @@ struct AuditResult {
   bool passed = false;  // something was checked, and there are no findings
   std::uint64_t orders = 0, executions = 0, accounts = 0;
   std::string cash_moved;  // from buyers to sellers
-  // of all accounts, as created: where the audit passed it is all still there
+  // the total of all accounts, as created: if the audit passed, all of it still exists
   std::string cash_total;
   std::vector<std::string> findings;  // sentences: the first few of each check
   Deviations deviations;              // in the replies to the audit's own queries
-  std::string not_checked;            // what could not be, and why
+  std::string not_checked;            // the checks that were not possible, and why
   double seconds = 0;
 };
 

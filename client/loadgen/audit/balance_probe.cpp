@@ -8,13 +8,13 @@
 namespace exchange::run_audit {
 namespace {
 
-// docs/protocol.md, N3: the largest number of shares of an order, and price.
+// The largest number of shares of an order, and the largest price (docs/protocol.md, N3).
 constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
 // More than any limit of the load generator's orders (workload.cpp).
 constexpr std::int64_t high_price_units = 1'000 * 100'000'000LL;
 constexpr std::size_t probes_per_request = 1'000;
 
-// Not for want of what the account has.
+// Whether the server refused because of a rule, and not because the account has too little.
 bool is_for_rule(std::string_view refusal) {
   for (const Reason reason :
        {Reason::trading_halted, Reason::off_tick, Reason::off_lot, Reason::order_too_large,
@@ -95,8 +95,8 @@ void BalanceProbe::check_conservation() {
 
 void BalanceProbe::run() {
   if (input_.accounts.empty()) return;
-  // Not every server creates a symbol without shares, or takes an order of one that was not
-  // created.
+  // Some servers do not create a symbol without shares, or refuse an order for a symbol that was
+  // not created.
   const PlaceShares share{SymbolName(input_.probe_symbol), AccountId(input_.accounts.front().id),
                           Shares::whole(1)};
   const std::string reply = ask_(write_creations(write_element(share), "") + "\n");
@@ -109,7 +109,7 @@ void BalanceProbe::run() {
   for (std::size_t i = 0; i < holdings_.size(); ++i) probe(input_.accounts[i], holdings_[i]);
 }
 
-// Orders for what is free, and for more; then takes back those that opened.
+// Places orders for what is free, and for more; then cancels those that opened.
 void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) {
   probes_.clear();
   claim_ = "By its orders and executions account " + account.id + " has " +
@@ -161,7 +161,7 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
 
 void BalanceProbe::add_cash_probes(Cash free) {
   Int128 rest = free.units();
-  if (rest >= units_max) {  // first an order that leaves little enough
+  if (rest >= units_max) {  // first an order that leaves at most units_max
     const Int128 price = rest / units_max + 1, shares = rest / price;
     add(input_.probe_symbol, true, std::int64_t(shares), std::int64_t(price), true);
     rest -= shares * price;
@@ -172,8 +172,8 @@ void BalanceProbe::add_cash_probes(Cash free) {
 
 void BalanceProbe::add_cent_probes(Cash free) {
   const std::int64_t share = Shares::whole(1).units(), cent = Price::whole(1).units() / 100;
-  Int128 rest = free.units() / share;  // the price of one share that takes all
-  if (rest >= units_max) {             // first an order that leaves little enough
+  Int128 rest = free.units() / share;  // the price at which one share takes all
+  if (rest >= units_max) {             // first an order that leaves at most units_max
     const Int128 shares = rest / units_max + 1, price = rest / shares / cent * cent;
     add(input_.probe_symbol, true, std::int64_t(shares * share), std::int64_t(price), true);
     rest -= shares * price;

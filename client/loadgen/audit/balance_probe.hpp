@@ -1,10 +1,11 @@
 #pragma once
-// What every account must have by its orders and executions, and whether it does. The protocol
-// shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
-// more is refused. With AuditPrecision::cent an order of a cent less must open, one of a cent more
-// must be refused, and amounts are whole: no server has to compute with more than two decimals.
-// Buys are of a symbol that no account sells, sells at the highest price there is: all of them
-// rest, and are canceled again. Costs two requests for each account.
+// Calculates what every account must have by its orders and executions, and checks that it does.
+// The protocol shows no balance, but an order that takes the whole balance opens, and one that
+// takes the smallest unit more is refused. With AuditPrecision::cent an order of a cent less must
+// open, one of a cent more must be refused, and amounts are whole: a server need not compute with
+// more than two decimals. The buys are for a symbol that no account sells; the sells have the
+// highest possible price: all of them rest, and are canceled again. Costs two requests for each
+// account.
 
 #include <map>
 
@@ -13,7 +14,7 @@
 
 namespace exchange::run_audit {
 
-// Free, and reserved for open orders.
+// The free amounts, and those reserved for open orders.
 struct Holdings {
   Cash cash, cash_reserved;
   struct Position {
@@ -26,16 +27,16 @@ class BalanceProbe {
  public:
   BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
                Findings& findings, Deviations& deviations);
-  // That cash and shares are as many as were created. Asks nothing.
+  // Checks that the total cash and shares equal what was created. Sends no request.
   void check_conservation();
   void run();
-  // After run(): the refusal of a probe for a rule of the operator, which says nothing of what the
-  // account has; empty where there was none.
+  // After run(): the refusal of a probe because of a rule of the operator, which shows nothing
+  // about the balance; empty if no probe was refused so.
   const std::string& not_probed() const { return not_probed_; }
 
  private:
   struct Probe {
-    std::string order;  // the element
+    std::string order;  // the request element
     bool must_open;
     std::string claim;  // what the account has
   };
@@ -54,7 +55,7 @@ class BalanceProbe {
   Findings& findings_;
   Deviations& deviations_;
   const std::vector<Holdings> holdings_;
-  std::vector<Probe> probes_;  // of one account
+  std::vector<Probe> probes_;  // of the current account
   std::string claim_, not_probed_;
 };
 

@@ -8,7 +8,7 @@
 namespace exchange::run_audit {
 namespace {
 
-// 2001: what lies before is no time of an exchange in seconds since 1970
+// 2001: an earlier value is not an exchange's time in seconds since 1970
 constexpr std::int64_t time_min = 1'000'000'000,
                        time_max = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t example_bytes_max = 100;
@@ -32,7 +32,7 @@ bool is_plain(Timestamp time) { return time.seconds() >= time_min && time.second
 
 bool is_earlier(const Execution& a, const Execution& b) { return a.time < b.time; }
 
-// Nothing in it differs from the protocol.
+// True if the state does not differ from the protocol.
 bool is_plain(const Status& status) {
   return (status.canceled == Shares() || is_plain(status.canceled_at)) &&
          std::all_of(status.executions.begin(), status.executions.end(),
@@ -40,7 +40,7 @@ bool is_plain(const Status& status) {
          std::is_sorted(status.executions.begin(), status.executions.end(), is_earlier);
 }
 
-// Above or equal 0.
+// Reads a number that is not negative.
 template <class Number>
 bool read_number(const client::ReplyElement& part, const char* name, Number& number,
                  Deviations& deviations) {
@@ -57,7 +57,7 @@ bool read_number(const client::ReplyElement& part, const char* name, Number& num
   return true;
 }
 
-// Milliseconds, or other small units, become seconds.
+// Converts milliseconds, or other small units, to seconds.
 Timestamp read_time(const client::ReplyElement& part, Deviations& deviations) {
   constexpr std::int64_t us_per_s = 1'000'000;
   const std::string_view text = part.attribute("time");
@@ -71,7 +71,7 @@ Timestamp read_time(const client::ReplyElement& part, Deviations& deviations) {
   return {time < 0 || time > time_max ? 0 : time * us_per_s};
 }
 
-// Of a number as languages print a double: 1.0E7, 99.420000000000002.
+// Reads a number as languages print a double: 1.0E7, 99.420000000000002.
 std::optional<std::int64_t> rounded_units(std::string_view text) {
   constexpr long double units_per_share = 1e8L, shares_end = 92'233'720'368.0L;
   if (text.empty() || !(text.front() == '.' || (text.front() >= '0' && text.front() <= '9')))

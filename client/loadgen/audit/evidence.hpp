@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of the audit share: all that the server reported of the orders of a run, and the
-// findings.
+// The data that the parts of the audit share: all that the server reported about the orders of a
+// run, and the findings.
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace exchange::run_audit {
 
-// An execution as one of its two orders reports it. Orders are of whole shares and cents, so these
-// are too.
+// An execution as one of its two orders reports it. Orders have whole shares and cents, so
+// executions have too.
 struct Fill {
   std::int32_t shares, price_cents;
   std::uint32_t time;
@@ -36,7 +36,7 @@ inline Execution execution_of(const Fill& fill) {
   return {Shares::whole(fill.shares), price_of(fill.price_cents), {fill.time * 1'000'000LL}};
 }
 
-// How an order stands after the run.
+// The state of an order after the run.
 struct FinalState {
   std::size_t first_fill = 0;
   std::uint32_t fills = 0;
@@ -49,9 +49,9 @@ constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::min();
 
 struct Evidence {
   std::vector<OrderRecord> orders;               // by id
-  std::vector<std::string> id_texts;             // where ids are ranks: those of the server
-  std::vector<FinalState> states;                // of orders[i] at i, as the next two
-  std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
+  std::vector<std::string> id_texts;             // the server's ids, if ids are ranks
+  std::vector<FinalState> states;                // orders[i] has states[i]
+  std::vector<std::uint32_t> first_observation;  // of orders[i] at i; one more: the end
   std::vector<Observation> observations;         // an order's by the number of executions in them
   std::vector<Fill> fills;
   std::vector<std::uint32_t> first_replace;  // as first_observation
@@ -59,17 +59,17 @@ struct Evidence {
   std::vector<CancelAllRecord> cancels_of_all;
   std::vector<TradingRecord> trading;  // with a place
   std::set<std::uint16_t> auctioned;   // symbols that were in an auction
-  // Of orders that such a cancel canceled: its number there.
+  // By order that a cancel of all orders canceled: the index of that cancel in cancels_of_all.
   std::map<std::uint32_t, std::uint32_t> canceled_with;
-  // orders that were canceled when the other came, which prevents self-trades: itself or a resting
-  // one (E14, E15); by the replay
+  // canceled order -> the order that arrived then, which prevents self-trades; it is the same order
+  // or another one (E14, E15). The replay sets it.
   std::map<std::uint32_t, std::uint32_t> canceled_by;
-  // by order: it was open at this time, or later; by the replay
+  // by order: the order was open at this time, or later; the replay sets it
   std::vector<std::int64_t> open_after_ns;
   std::function<std::string(unsigned)> symbol_name;
   std::function<std::string(std::uint32_t)> account_name;  // its id
 
-  // As the server has it.
+  // Returns the id as the server writes it.
   std::string text_of_id(std::uint64_t id) const {
     return id_texts.empty() ? std::to_string(id) : id == 0 ? "" : id_texts.at(id - 1);
   }
@@ -84,13 +84,13 @@ struct Evidence {
     return std::span(replaces).subspan(first_replace[order],
                                        first_replace[order + 1] - first_replace[order]);
   }
-  // An auction collects market orders.
+  // False for a market order in a symbol with auctions: an auction collects market orders.
   bool never_rests(std::size_t order) const {
     const OrderRecord& record = orders[order];
     return run_audit::never_rests(record.terms) &&
            !(record.terms == Terms::market && auctioned.contains(record.symbol));
   }
-  // As ordered, or as replaced last; shares without their sign.
+  // Returns the shares as ordered, or as last replaced, without their sign.
   std::int32_t shares_of(std::size_t order) const {
     const auto own = replaces_of(order);
     return std::abs(own.empty() ? orders[order].amount : own.back().amount);
@@ -99,7 +99,7 @@ struct Evidence {
     const auto own = replaces_of(order);
     return own.empty() ? orders[order].limit_cents : own.back().limit_cents;
   }
-  // The worst of the limits that it ever had.
+  // Returns the worst limit that the order ever had.
   std::int32_t worst_limit_cents_of(std::size_t order) const {
     const bool buy = orders[order].amount > 0;
     std::int32_t worst = orders[order].limit_cents;
@@ -107,8 +107,8 @@ struct Evidence {
       worst = buy ? std::max(worst, replace.limit_cents) : std::min(worst, replace.limit_cents);
     return worst;
   }
-  // Among orders of one price the one with the lowest place comes first (E29). Where it stands, or
-  // stood last.
+  // Among orders of one price the one with the lowest place comes first (E29). Returns the current
+  // place of the order, or its last one.
   Place last_place_of(std::size_t order) const {
     Place place{orders[order].id};
     std::int32_t shares = std::abs(orders[order].amount), limit_cents = orders[order].limit_cents;
@@ -119,13 +119,13 @@ struct Evidence {
     }
     return place;
   }
-  // Whether an order that had `shares` before keeps its place; some may have executed (E29).
+  // Whether an order that had `shares` before keeps its place; a part may have executed (E29).
   static bool keeps_place(const ReplaceRecord& replace, std::int32_t shares,
                           std::int32_t limit_cents) {
     return replace.limit_cents == limit_cents && std::abs(replace.amount) <= shares;
   }
-  // Whether a cancel of all may leave an order to the next one, since it canceled and listed as
-  // much as one does, all of it older (E18).
+  // Whether a cancel of all may leave an order to the next cancel: it canceled and listed as much
+  // as one cancel may, and all of that is older than the order (E18).
   bool left_to_the_next(std::uint32_t order, const CancelAllRecord& cancel) const {
     constexpr std::size_t orders_max = 1'000, executions_max = 100'000;
     if (cancel.canceled.size() < orders_max && cancel.executions < executions_max) return false;
@@ -134,7 +134,7 @@ struct Evidence {
     const Place place = last_place_of(order), last = last_place_of(youngest);
     return !place.known() || !last.known() || place > last;
   }
-  // The index of the order of that id; the number of all orders where there is none.
+  // Returns the index of the order with that id; the number of all orders if it does not exist.
   std::uint32_t find(std::uint64_t id) const {
     const auto at = std::lower_bound(
         orders.begin(), orders.end(), id,
@@ -142,7 +142,7 @@ struct Evidence {
     return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
                                                             : orders.end() - orders.begin());
   }
-  // The reply that canceled it; null where there was none.
+  // Returns the reply to the request that canceled it; null if there is no such reply.
   const Observation* cancel_of(std::size_t order) const {
     for (const Observation& observation : observations_of(order))
       if (observation.kind == Observation::Kind::canceled) return &observation;
@@ -153,8 +153,8 @@ struct Evidence {
     return "A cancel of all orders of account " + account_name(cancel.account) +
            (cancel.symbol == 0 ? "" : ", symbol " + symbol_name(cancel.symbol) + ",");
   }
-  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"; "…, replaced by 40 at 101)" after `replaced`
-  // replaces, or all.
+  // Returns "order 12 (buy 50 of SYM1 at 100.5, tif ioc)". Appends "…, replaced by 40 at 101)" for
+  // the first `replaced` replaces, or for all.
   std::string name(std::size_t order,
                    std::size_t replaced = std::numeric_limits<std::size_t>::max()) const {
     const OrderRecord& record = orders[order];
@@ -183,7 +183,7 @@ enum class Check : std::uint8_t {
 };
 inline constexpr std::size_t checks = 7;
 
-// Sentences for people: of each check the first few, and how many more there were.
+// Findings as sentences: the first few of each check, and the number of the others.
 class Findings {
  public:
   void add(Check check, std::string sentence) {
@@ -191,7 +191,7 @@ class Findings {
     if (++found.count <= sentences_max) found.sentences.push_back(std::move(sentence));
   }
   std::uint64_t count(Check check) const { return found_[std::size_t(check)].count; }
-  // All, in the order of the checks.
+  // Returns all sentences, in the order of the checks.
   std::vector<std::string> sentences() const {
     std::vector<std::string> all;
     for (const Found& found : found_) {
@@ -203,7 +203,7 @@ class Findings {
   }
 
  private:
-  static constexpr std::uint64_t sentences_max = 3;  // of one check
+  static constexpr std::uint64_t sentences_max = 3;  // per check
   struct Found {
     std::vector<std::string> sentences;
     std::uint64_t count = 0;

@@ -1,8 +1,9 @@
 #pragma once
-// What a run remembers for the audit: each order that was opened or replaced, and the order states
-// in replies during the run. Records are small, for there are millions. Each worker fills a History
-// of its own; they are added up once the workers have ended. Times are of one steady clock: sent_ns
-// no later than the first byte went out, answered_ns no earlier than the whole reply was there.
+// The records that a run keeps for the audit: each order that was opened or replaced, and the order
+// states in replies during the run. Records are small, because there are millions. Each worker
+// fills its own History; they are merged once the workers have ended. Times come from one steady
+// clock: sent_ns is no later than the first byte was sent, answered_ns no earlier than the whole
+// reply was received.
 
 #include <compare>
 #include <cstdint>
@@ -21,16 +22,16 @@ struct OrderRecord {
   std::uint16_t symbol;   // from 1
   Terms terms = Terms::none;
   std::int32_t amount;       // shares; negative sells
-  std::int32_t limit_cents;  // of a market order 0
+  std::int32_t limit_cents;  // 0 for a market order
   std::int64_t sent_ns, answered_ns;
 };
 
-// A Status in a few bytes, of an order of whole shares (digest_of).
+// A Status of an order of whole shares in a few bytes (digest_of).
 struct OrderDigest {
   std::int32_t open = 0, canceled = 0, executed = 0;  // shares
   std::uint32_t executions = 0;
   std::int64_t canceled_time = 0;
-  std::uint64_t fingerprint = 0;  // of the executions, whatever their order
+  std::uint64_t fingerprint = 0;  // of the executions, independent of their order
 };
 
 // A reply to a query or a cancel.
@@ -39,14 +40,14 @@ struct Observation {
   Kind kind;
   std::uint64_t id;
   std::int64_t sent_ns, answered_ns;
-  OrderDigest digest;  // not of a refused cancel
+  OrderDigest digest;  // not set if a cancel was refused
 };
 
-// When something happened, among the orders that were opened. Replaces and cancels of all have no
-// id, but between the elements of one request nothing else happens (T17): they came right before or
+// The position of an event among the orders that were opened. Replaces and cancels of all have no
+// id, but nothing else happens between the elements of one request (T17): they came right before or
 // after an order that their request opened.
 struct Place {
-  std::uint64_t id = 0;  // that order's; 0: it opened none, and the place is not known
+  std::uint64_t id = 0;  // of that order; 0: the request opened none, and the place is not known
   enum class Side : std::uint8_t { before, itself, after } side = Side::itself;
   std::uint16_t element = 0;  // of the request
   bool known() const { return id != 0; }
@@ -62,33 +63,33 @@ struct ReplaceRecord {
   std::int64_t sent_ns, answered_ns;
 };
 
-// A cancel of all orders. What it canceled has observations too.
+// A cancel of all orders. The orders that it canceled have observations too.
 struct CancelAllRecord {
   std::uint32_t account;
   std::uint16_t symbol = 0;  // 0: all
   Place place;
   std::int64_t sent_ns, answered_ns;
-  std::vector<std::uint64_t> canceled;  // ids as listed; empty where it was refused
-  std::uint64_t executions = 0;         // listed
+  std::vector<std::uint64_t> canceled;  // ids as listed; empty if the server refused it
+  std::uint64_t executions = 0;         // number of executions listed
 };
 
-// The run, as the operator, changed how a symbol trades. Sent on one connection between two orders,
-// whose ids show when it happened.
+// A change of a symbol's trading that the run made as the operator. It was sent on one connection
+// between two orders, whose ids show when it happened.
 struct TradingRecord {
   std::uint16_t symbol;
   Trading trading;
-  // right after the first of those orders; not known where one of them was refused
+  // right after the first of those orders; not known if one of them was refused
   Place place;
-  std::uint64_t next_id = 0;          // that of the second one
+  std::uint64_t next_id = 0;          // of the second order
   std::int64_t sent_ns, answered_ns;  // of all three requests
-  // the auction that it ended, by the reply; 0: nothing was executed
+  // the result of the auction that it ended, by the reply; 0: nothing executed
   std::int32_t price_cents = 0;
   std::int64_t shares = 0;
 };
 
 // An account that the run created, with shares of one symbol or none.
 struct NewAccount {
-  std::uint64_t number = 0;  // among those of the client
+  std::uint64_t number = 0;  // its number among the accounts of the client
   std::uint32_t client = 0;
   std::uint16_t symbol = 0;  // 0: none
   std::int32_t shares = 0;
@@ -101,9 +102,9 @@ struct History {
   std::vector<ReplaceRecord> replaces;
   std::vector<CancelAllRecord> cancels_of_all;
   std::vector<TradingRecord> trading;
-  // symbols of which orders or replaces were refused because they were halted, or in an auction
+  // symbols for which orders or replaces were refused because of a halt or an auction
   std::set<std::uint16_t> halted;
-  // requests sent whose reply never came, or was a wrong one: what they did is not known
+  // requests without a reply, and requests with a wrong one: their effect is not known
   std::uint64_t unanswered = 0, wrongly_answered = 0;
 
   void add(History&& other) {

@@ -5,7 +5,7 @@
 namespace exchange::run_audit {
 namespace {
 
-// False where these are not whole shares, or more than fit.
+// Returns false if these are not whole shares, or too many for `whole`.
 bool whole_shares(Shares shares, std::int32_t& whole) {
   constexpr std::int64_t units_per_share = Shares::whole(1).units();
   const std::int64_t count = shares.units() / units_per_share;

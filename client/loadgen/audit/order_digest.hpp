@@ -1,5 +1,5 @@
 #pragma once
-// The state of an order in a few bytes: a run keeps millions. Pure.
+// The state of an order in a few bytes, because a run keeps millions. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -9,10 +9,12 @@
 
 namespace exchange::run_audit {
 
-// Of executions one after another, from 0: the same for the same executions in any order.
+// Adds one execution to a fingerprint that starts at 0. The result does not depend on the order of
+// the executions.
 std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& execution);
 
-// Nothing where there are parts of a share, or more than an OrderRecord's amount can hold.
+// Returns nothing if there are parts of a share, or more shares than an OrderRecord's amount can
+// hold.
 std::optional<OrderDigest> digest_of(const Status& state);
 
 }  // namespace exchange::run_audit

@@ -1,7 +1,7 @@
 #pragma once
-// Transaction ids as numbers. Ours are integers from 1. The course text says only "unique", so
-// another server's may be any text: each such text gets a number of its own, from text_ids_begin,
-// that is known as long as the process lasts. Any thread.
+// Transaction ids as numbers. Ids of our server are integers from 1. The course text says only
+// "unique", so the ids of another server may be any text: each such text gets its own number, from
+// text_ids_begin, which stays valid as long as the process runs. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -12,11 +12,12 @@ namespace exchange::run_audit {
 inline constexpr std::uint64_t text_ids_begin = std::uint64_t(1) << 63;
 inline constexpr std::size_t id_bytes_max = 64;
 
-// The id as the reply has it, its references unresolved. 0: it is none, or longer.
+// Returns the number of the id, as the reply contains it, with references unresolved. 0: the text
+// is not an id, or too long.
 std::uint64_t number_of_id(std::string_view text);
-// What the server wrote.
+// Returns the id as the server wrote it.
 std::string id_text(std::uint64_t id);
-// Appends that, at most id_bytes_max bytes; returns the end.
+// Appends id_text(id), at most id_bytes_max bytes; returns the end.
 char* write_id(char* out, std::uint64_t id);
 
 }  // namespace exchange::run_audit

@@ -73,7 +73,7 @@ std::set<std::uint16_t> Replay::not_replayed() const {
   return symbols;
 }
 
-// What the request of this order did before it, or after.
+// Plays the events that the request of this order caused before it, or after it.
 void Replay::play(std::uint32_t order, Place::Side side) {
   const Place last{evidence_.orders[order].id, side, std::numeric_limits<std::uint16_t>::max()};
   for (; next_event_ < events_.size() && events_[next_event_].place <= last; ++next_event_) {
@@ -139,7 +139,8 @@ void Replay::take_out_listed(const CancelAllRecord& cancel, std::uint32_t order)
   book.abandoned = true;
 }
 
-// Of an order that is in the book, though a cancel of all did not list it.
+// Handles an order that is in the book although a cancel of all did not list it. Returns whether it
+// leaves the list of resting orders.
 bool Replay::must_have_left(const CancelAllRecord& cancel, std::uint32_t order) {
   const OrderRecord& record = evidence_.orders[order];
   Book& book = books_[record.symbol];
@@ -255,12 +256,13 @@ void Replay::add_meeting(std::uint32_t taker, std::uint32_t maker, const char* r
                                        right + "; the server did something else.");
 }
 
-// Whether the order executes no more and is canceled, but by no request.
+// Whether the order executes no more and is canceled, but not by a request.
 bool Replay::ends_unasked(std::uint32_t order) const {
   return may_have_left(order) && !evidence_.cancel_of(order);
 }
 
-// `order` was canceled when `taker` came, at the time of what that executed before.
+// Records that `order` was canceled when `taker` came, at the time of the executions of `taker`
+// before that.
 void Replay::explain_cancel(std::uint32_t order, std::uint32_t taker) {
   evidence_.canceled_by[order] = taker;
   if (executed_[taker] == 0) return;
@@ -270,13 +272,13 @@ void Replay::explain_cancel(std::uint32_t order, std::uint32_t taker) {
                                    " was canceled, but at another time (E14, E15).");
 }
 
-// `order` had left when `taker` came.
+// Records that `order` was gone when `taker` came.
 void Replay::leave_with_others(std::uint32_t order, std::uint32_t taker) {
   if (const auto with = evidence_.canceled_with.find(order); with != evidence_.canceled_with.end())
     gone_with_.try_emplace(with->second, order, taker);
 }
 
-// `order` comes, executes or is replaced: it has not been canceled yet.
+// Records that `order` comes, executes or is replaced, so that it has not been canceled yet.
 void Replay::stay_with_others(std::uint32_t order) {
   evidence_.open_after_ns[order] = std::max(evidence_.open_after_ns[order], earliest_.ns);
   const auto with = evidence_.canceled_with.find(order);
@@ -295,7 +297,7 @@ const Fill* Replay::next_reported(std::uint32_t order) const {
              : nullptr;
 }
 
-// Makes `wanted` the next one reported, if the order has it among those of its second.
+// Makes `wanted` the next reported execution, if the order has it among those of the same second.
 void Replay::list_first(std::uint32_t order, const Fill& wanted) {
   const FinalState& state = evidence_.states[order];
   const auto begin = evidence_.fills.begin() + std::ptrdiff_t(state.first_fill),
@@ -308,7 +310,7 @@ void Replay::list_first(std::uint32_t order, const Fill& wanted) {
     }
 }
 
-// False where the server reported something else than the rules give.
+// Returns false if the server reported something other than the rules give.
 bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
   const Fill* by_taker = next_reported(taker);
   const Fill right{std::min(open_[taker], open_[maker]), limit_cents_[maker],
@@ -367,8 +369,8 @@ void Replay::raise(const Bound& bound) {
   if (bound.ns > earliest_.ns) earliest_ = bound;
 }
 
-// `order` has just executed against `taker`, or is it: replies with less came before, those
-// with this after.
+// `order` has just executed against `taker`, or is `taker` itself. Replies with fewer executions
+// came before this event, replies with this number after it.
 void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker) {
   const std::uint32_t end = evidence_.first_observation[order + 1];
   std::uint32_t& next = next_observation_[order];
@@ -383,7 +385,7 @@ void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker)
       contradict("a reply with an execution of " + name(order));
 }
 
-// `reply` contains an event that can only have happened after something sent later.
+// Reports that `reply` contains an event which can only have happened after something sent later.
 void Replay::contradict(const std::string& reply) {
   const std::string it = name(earliest_.order);
   const std::string cause =
@@ -406,7 +408,7 @@ void Replay::contradict(const std::string& reply) {
                         cause + ".");
       break;
   }
-  // so that one contradiction is reported once
+  // reports each contradiction once
   earliest_ = {evidence_.orders[now_].sent_ns, Bound::Kind::order, now_, now_};
 }
 

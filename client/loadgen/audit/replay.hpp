@@ -1,37 +1,38 @@
 #pragma once
-// Plays a run's orders again under the market rules, in the plainest form and with no code of the
-// server's, and compares each execution with what the server reported for both its orders.
+// Plays a run's orders again under the market rules. Uses the plainest algorithm and none of the
+// server's code, and compares each execution with what the server reported for both its orders.
 //
 // Ids rise in the order in which the exchange took the orders, so each order meets the book that
-// those with lower ids left. A cancel has no id; what its order executed in all shows where it
-// belongs: as long as a canceled order is to execute more it is in the book, and when an incoming
-// order would match it beyond that it must have left. So there is one right course of events for
-// what the server reported, and every execution is judged. A cancel of an order that no later order
-// reached could belong anywhere: that makes no difference.
+// the orders with lower ids left. A cancel has no id; the number of executions of its order shows
+// its position: a canceled order is in the book as long as it has executions left, and has left
+// once an incoming order would match it beyond these. So what the server reported determines the
+// course of events, and every execution is checked. If no later order reached a canceled order, its
+// cancel could have any position: that makes no difference.
 //
 // A replace, or a cancel of all, has no id either, but its request opened an order right before or
-// after it: so it has its place among the ids (Place), and is played as an event of its own.
-// Replaced, an order keeps its place in the book, or leaves it and arrives anew (E29). Until all
-// this has happened an order was not canceled otherwise. With a cancel of all what it lists leaves,
-// and all else of the account must have left.
+// after it: this gives it a place among the ids (Place), and the replay plays it as an event of its
+// own. A replaced order keeps its place in the book, or leaves it and arrives anew (E29). Until all
+// its replaces have happened, an order was not canceled in another way. A cancel of all takes out
+// the orders that it lists, and every other order of the account must have left before.
 //
-// Where its place is not known, the symbols of a replace must be left out, and a cancel of all is
-// as many cancels. But what it canceled was there together: once one order has been found gone, the
-// others execute no more.
+// If its place is not known, the symbols of a replace must be left out, and a cancel of all is
+// played as one cancel for each order. But it canceled these orders together: once one of them has
+// been found gone, the others execute no more.
 //
-// Halts and auctions have their place too (TradingRecord). An auction collects orders; where it
-// ends they execute at the price that the naive auction gives for the book of that moment. Of an
-// order whose cancel was under way then it is not known whether it was there: with or without it,
-// the auction must come out as reported.
+// Halts and auctions have a place too (TradingRecord). An auction collects orders; when it ends
+// they execute at the price that the naive auction gives for the book at that moment. If the cancel
+// of an order was in flight then, it is not known whether the order was in the book: the auction
+// must have the reported result either with it or without it.
 //
-// An order that prevents self-trades cancels others, or is canceled, without a request: where the
-// replay finds that, it explains the cancel, which no reply shows (Evidence::canceled_by).
+// An order that prevents self-trades cancels others, or is canceled, without a request. If the
+// replay finds such a case, it explains the cancel, which no reply shows (Evidence::canceled_by).
 //
-// Whether that course fits real time: going by id, each order was taken no earlier than it was
-// sent, than any with a lower id was sent, than a cancel that it felt, and than a query that did
-// not contain its executions yet; and it was taken before it was answered. Cancels and queries that
-// contain an execution were answered after its orders were sent. What the intervals between sending
-// and answer leave open is not seen.
+// The replay also checks that this course fits real time. By its id, each order was taken no
+// earlier than these were sent: the order itself, every order with a lower id, every cancel that
+// took effect on it, and every query whose reply did not yet contain its executions. And it was
+// taken before it was answered. Cancels and queries that contain an execution were answered after
+// its orders were sent. The replay cannot see what the intervals between sending and answer leave
+// open.
 //
 // After a wrong execution the book of its symbol is not known: the replay of that symbol ends
 // there.
@@ -50,7 +51,7 @@ namespace exchange::run_audit {
 
 class Replay {
  public:
-  // What the course leaves open.
+  // The rules that the course text leaves open.
   struct Reading {
     bool self_match = true;    // an order matches others of its own account (M11)
     bool any_listing = false;  // executions of one second are listed in any order
@@ -58,40 +59,42 @@ class Replay {
   // Fills evidence.canceled_by and evidence.open_after_ns. With any_listing, puts the executions of
   // each order into the order in which they happened.
   Replay(Evidence& evidence, Findings& findings, Reading reading = {true, false});
-  // Not to be matched again: only its orders' times are looked at.
+  // Does not match the orders of this symbol: checks only their times.
   void leave_out(std::uint16_t symbol) { books_[symbol].abandoned = true; }
   void run();
-  // After run(): the executions that it found right, each counted for both its orders.
+  // After run(): the number of executions that it found right, each counted for both its orders.
   std::uint64_t explained() const;
-  // After run(): the symbols that were left out, or whose replay ended early.
+  // After run(): the symbols that were left out, and those whose replay ended early.
   std::set<std::uint16_t> not_replayed() const;
-  // After run(): those of them that ended in an auction during which too many orders were canceled.
+  // After run(): the symbols whose replay ended at an auction with more than unsure_max cancels in
+  // flight.
   const std::set<std::uint16_t>& undecided() const { return undecided_; }
 
  private:
-  using Line = std::deque<std::uint32_t>;     // of one price, first come first
+  using Line = std::deque<std::uint32_t>;     // the orders of one price, first come first
   using Side = std::map<std::int32_t, Line>;  // by rank: the lower the better
   struct Book {
     Side buys, sells;
     Trading trading = Trading::open;
-    std::int32_t last_cents = 0;  // of the last execution; 0: there was none
+    std::int32_t last_cents = 0;  // of the last execution; 0: there was no execution
     bool abandoned = false;
   };
-  // Nothing that follows was taken before this was sent.
+  // A lower bound for the time of all that follows: nothing that follows was taken before this was
+  // sent.
   struct Bound {
     enum class Kind { order, cancel, query };
     std::int64_t ns = std::numeric_limits<std::int64_t>::min();
     Kind kind = Kind::order;
-    std::uint32_t order = 0;    // that was placed, canceled or asked for
+    std::uint32_t order = 0;    // placed, canceled or queried
     std::uint32_t felt_by = 0;  // the order that came after it
   };
 
-  // What comes of meeting the order that is next in line.
+  // The result when an order meets the next order in line.
   enum class Meeting {
     stays,   // the resting order is still there
     leaves,  // it has executed or was canceled
     ends,    // the incoming order was canceled
-    wrong,   // the server reported something else than the rules give
+    wrong,   // the server reported something other than the rules give
   };
 
   // A replace, cancel of all or change of trading, as an index of evidence.replaces,
@@ -113,8 +116,8 @@ class Replay {
   void collect(std::uint32_t order, Book& book);
   void change_trading(const TradingRecord& record);
   void uncross(const TradingRecord& record, Book& book);
-  // The orders that an auction may execute, and those of them that may have left by then: together,
-  // if one cancel of all orders canceled them.
+  // The orders that an auction may execute, and those of them that may have left before it. Orders
+  // that one cancel of all canceled form one element of `unsure`.
   struct Collected {
     std::vector<std::uint32_t> orders;
     std::vector<std::vector<std::uint32_t>> unsure;
@@ -143,24 +146,24 @@ class Replay {
   void list_first(std::uint32_t order, const Fill& wanted);
   std::string what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
                             const Side& makers) const;
-  // What it asks for beside its limit when it arrives, or arrives anew (E30).
+  // Returns the terms of the order when it arrives; none if it arrives anew after a replace (E30).
   Terms terms_of(std::uint32_t order) const {
     return replaced_[order] > 0 ? Terms::none : evidence_.orders[order].terms;
   }
-  // The lower, the better; of orders with a limit.
+  // Returns the rank of an order with a limit: the lower, the better.
   std::int32_t rank_of(std::uint32_t order) const {
     return evidence_.orders[order].amount > 0 ? -limit_cents_[order] : limit_cents_[order];
   }
-  // Whether a replace of it, or a cancel of all that lists it, is still to be played.
+  // Whether a replace of the order, or a cancel of all that lists it, is still to be played.
   bool has_event(std::uint32_t order) const {
     return replaced_[order] < evidence_.replaces_of(order).size() || will_be_canceled(order);
   }
   bool will_be_canceled(std::uint32_t order) const;
-  // Canceled, and nothing is to happen to it before that.
+  // Whether the order was canceled, and has no event left before that.
   bool may_have_left(std::uint32_t order) const {
     return evidence_.states[order].canceled > 0 && !next_reported(order) && !has_event(order);
   }
-  // With what it was replaced by so far.
+  // Returns the name with the replaces played so far.
   std::string name(std::uint32_t order) const { return evidence_.name(order, replaced_[order]); }
   void raise(const Bound& bound);
   void compare_with_observations(std::uint32_t order, std::uint32_t taker);
@@ -171,17 +174,16 @@ class Replay {
   const Reading reading_;
   std::map<std::uint16_t, Book> books_;
   std::set<std::uint16_t> undecided_;
-  // By order.
+  // Indexed by order.
   std::vector<std::int32_t> open_, shares_, limit_cents_;
   std::vector<std::uint32_t> executed_, replaced_, next_observation_;
   std::vector<char> in_book_;
   std::vector<Event> events_;  // by place
   std::size_t next_event_ = 0;
-  std::uint32_t now_ = 0;               // the order that comes, or of whose request an event is
-  std::vector<char> has_canceled_all_;  // by cancel of all
-  std::vector<std::vector<std::uint32_t>> resting_;  // by account, where there are such cancels
-  // of each cancel of all without a place of which an order was found gone: that order, and the one
-  // that came then
+  std::uint32_t now_ = 0;               // the arriving order, or the order next to the event
+  std::vector<char> has_canceled_all_;  // indexed by cancel of all
+  std::vector<std::vector<std::uint32_t>> resting_;  // by account, if it has such cancels
+  // cancel of all without a place -> an order that was found gone, and the order that arrived then
   std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> gone_with_;
   Bound earliest_;
 };

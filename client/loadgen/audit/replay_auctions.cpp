@@ -7,8 +7,8 @@
 namespace exchange::run_audit {
 namespace {
 
-// Cancels that were under way when an auction ended: each of them doubles the ways in which it may
-// have come out.
+// The largest number of cancels in flight when an auction ended: each of them doubles the number of
+// possible results.
 constexpr std::size_t unsure_max = 10;
 
 std::int32_t cents_of(Price price) {
@@ -17,7 +17,7 @@ std::int32_t cents_of(Price price) {
 
 }  // namespace
 
-// What comes while the symbol is not open.
+// Handles an order that arrives while the symbol is not open.
 void Replay::collect(std::uint32_t order, Book& book) {
   const Terms terms = terms_of(order);
   const bool waits = terms == Terms::market ? evidence_.orders[order].amount < 0
@@ -69,7 +69,8 @@ void Replay::uncross(const TradingRecord& record, Book& book) {
   add_wrong_auction(record, collected.orders, right_result(auction_orders(collected.orders), book));
 }
 
-// That it was canceled before: by the times, or because by its limit it would have been executed.
+// Whether the order was canceled before: the times show it, or its limit would have made it
+// execute.
 bool Replay::had_left(std::uint32_t order, const TradingRecord& record) const {
   const Observation* const request = evidence_.cancel_of(order);
   if (!request || !may_have_left(order) || request->sent_ns > record.answered_ns) return false;
@@ -79,8 +80,8 @@ bool Replay::had_left(std::uint32_t order, const TradingRecord& record) const {
          (record.shares > 0 && (buy ? limit > price : limit < price));
 }
 
-// Those of which a limit reaches the best one of the other side, by place. Takes out those that
-// were canceled before.
+// Returns the orders whose limit reaches the best limit of the other side, in the order of the
+// book. Takes out the orders that were canceled before.
 Replay::Collected Replay::take_collected(const TradingRecord& record, Book& book) {
   std::vector<std::uint32_t> gone;
   for (const Side* side : {&book.buys, &book.sells})
@@ -130,7 +131,8 @@ std::optional<AuctionResult> Replay::right_result(const std::vector<AuctionOrder
                  book.last_cents > 0 ? std::optional(price_of(book.last_cents)) : std::nullopt);
 }
 
-// Whether all of it was reported, by the reply and of the orders. Counts their executions then.
+// Whether the reply and the orders report exactly this result. If so, counts the executions of the
+// orders.
 bool Replay::comes_out_as_reported(const std::vector<std::uint32_t>& orders,
                                    const std::optional<AuctionResult>& right,
                                    const TradingRecord& record) {
@@ -157,7 +159,7 @@ bool Replay::comes_out_as_reported(const std::vector<std::uint32_t>& orders,
   return true;
 }
 
-// What was reported of these orders since they were counted last.
+// Applies the executions of these orders that were counted since the last time.
 void Replay::execute_auction(const std::vector<std::uint32_t>& orders, Book& book) {
   for (const std::uint32_t order : orders) {
     std::int32_t executed = 0;

@@ -13,7 +13,7 @@ void ReplyChecks::sort(std::vector<Observation> observations) {
   std::erase_if(kept, [&](Observation& observation) {
     const std::uint32_t order = evidence_.find(observation.id);
     if (order == evidence_.orders.size() || !evidence_.states[order].known) return true;
-    // A refusal means that all was executed, where it was.
+    // A refused cancel counts as a reply with all executions of the order: nothing was open.
     if (observation.kind == Observation::Kind::cancel_refused)
       observation.digest.executions = evidence_.states[order].fills;
     return false;
@@ -68,7 +68,7 @@ void ReplyChecks::check_observation(const Observation& observation, std::uint32_
           "; in the end: " + text(final.open, final.canceled, final.executed, final.fills) + ".");
 }
 
-// Why the order cannot have stood as reported then and as it stands in the end.
+// Returns why the order cannot have had both the reported state and its final state.
 std::string_view ReplyChecks::contradiction(const Observation& observation,
                                             std::uint32_t order) const {
   const OrderDigest& digest = observation.digest;
@@ -101,8 +101,8 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
              : "the executions reported then are not the first of those in the end";
 }
 
-// Whether `shares` were ordered at some time between sending and reply, as far as replies to
-// replaces show it; at the end if it was canceled.
+// Whether the order had this number of shares at some time between sending and reply, as far as
+// replies to replaces show it. If it was canceled, the final number counts.
 bool ReplyChecks::could_have(std::int32_t shares, const Observation& observation,
                              std::uint32_t order) const {
   const std::span<const ReplaceRecord> replaces = evidence_.replaces_of(order);
@@ -118,8 +118,8 @@ bool ReplyChecks::could_have(std::int32_t shares, const Observation& observation
   return false;
 }
 
-// After a replay executions are in their true order. Without one, those of one second may be listed
-// in any order.
+// Executions are in their true order after a replay. Without a replay, those of one second may be
+// listed in any order.
 bool ReplyChecks::executions_fit(const OrderDigest& then, std::uint32_t order) const {
   const std::span<const Fill> fills = evidence_.fills_of(order);
   std::uint64_t fingerprint = 0;
@@ -133,7 +133,7 @@ bool ReplyChecks::executions_fit(const OrderDigest& then, std::uint32_t order) c
           within_a_second(then.executions));
 }
 
-// That a request canceled the order, or the rules, and that replies agree on when.
+// Checks that a request or a rule canceled the order, and that replies agree on the time.
 void ReplyChecks::check_cancels(std::uint32_t order) {
   if (evidence_.states[order].canceled == 0) return;
   const Observation* const cancel = evidence_.cancel_of(order);
@@ -148,7 +148,7 @@ void ReplyChecks::check_cancels(std::uint32_t order) {
                  evidence_.orders[by->second].answered_ns);
 }
 
-// A replace needs something open.
+// Checks that something was open for each replace.
 void ReplyChecks::check_replaces(std::uint32_t order) {
   const Observation* const cancel = evidence_.cancel_of(order);
   if (!cancel) return;
@@ -158,7 +158,7 @@ void ReplyChecks::check_replaces(std::uint32_t order) {
                     "After it was canceled " + evidence_.name(order) + " was replaced (E26).");
 }
 
-// That it has the orders that it may have, the oldest first.
+// Checks that the list contains only orders that it may contain, the oldest first.
 void ReplyChecks::check_list(const CancelAllRecord& cancel) {
   Place last;
   for (const std::uint64_t id : cancel.canceled) {
@@ -182,10 +182,10 @@ void ReplyChecks::check_list(const CancelAllRecord& cancel) {
   }
 }
 
-// That no cancel of all left out an order that was opened before it was sent and open after its
-// reply.
+// Checks that no cancel of all left out an order that was opened before it was sent and open after
+// its reply.
 void ReplyChecks::check_complete() {
-  std::map<std::uint32_t, std::vector<const CancelAllRecord*>> of_account;  // by sending
+  std::map<std::uint32_t, std::vector<const CancelAllRecord*>> of_account;  // as sent
   for (const CancelAllRecord& cancel : evidence_.cancels_of_all)
     of_account[cancel.account].push_back(&cancel);
   const auto sent_before = [](const CancelAllRecord* a, const CancelAllRecord* b) {
@@ -217,7 +217,7 @@ void ReplyChecks::check_complete() {
   }
 }
 
-// At this time, or later, the order was open.
+// Returns a time at or after which the order was open.
 std::int64_t ReplyChecks::open_after_ns(std::uint32_t order) const {
   if (evidence_.states[order].open > 0) return std::numeric_limits<std::int64_t>::max();
   std::int64_t ns = evidence_.open_after_ns[order];
@@ -229,7 +229,7 @@ std::int64_t ReplyChecks::open_after_ns(std::uint32_t order) const {
   return ns;
 }
 
-// Whether it is canceled without a request by the rules. Where its symbol was not replayed, orders
+// Whether the rules explain the cancel without a request. If the symbol was not replayed, orders
 // that prevent self-trades may have canceled it.
 bool ReplyChecks::explained(std::uint32_t order) const {
   const OrderRecord& record = evidence_.orders[order];
@@ -237,7 +237,7 @@ bool ReplyChecks::explained(std::uint32_t order) const {
          (not_replayed_.contains(record.symbol) && prevents_self_trades_.contains(record.account));
 }
 
-// The order was canceled between these two times.
+// Checks that the order can have been canceled between these two times.
 void ReplyChecks::check_cancel(std::uint32_t order, std::int64_t sent_ns,
                                std::int64_t answered_ns) {
   const Observation* const cancel = evidence_.cancel_of(order);

@@ -1,6 +1,6 @@
 #pragma once
-// Checks the replies of the run against the final states: what each reported can have been, a
-// cancel was final, and a cancel of all left out no order that was certainly open.
+// Checks the replies of the run against the final states: each reported state is possible, each
+// cancel was final, and a cancel of all did not leave out an order that was certainly open.
 
 #include <set>
 #include <string_view>
@@ -11,12 +11,12 @@ namespace exchange::run_audit {
 
 class ReplyChecks {
  public:
-  // `evidence` has the orders and their final states. `all_known`: no request went without a reply.
+  // `evidence` has the orders and their final states. `all_known`: every request got a reply.
   ReplyChecks(Evidence& evidence, Findings& findings, bool all_known)
       : evidence_(evidence), findings_(findings), all_known_(all_known) {}
-  // Moves `observations` of orders that are known into the evidence, by order.
+  // Moves `observations` of known orders into the evidence, sorted by order.
   void sort(std::vector<Observation> observations);
-  // After the replay: `not_replayed` are the symbols of whose executions the order is not known.
+  // Call it after the replay. `not_replayed`: the symbols whose executions have no known order.
   void run(const std::set<std::uint16_t>& not_replayed);
 
  private:
@@ -36,7 +36,7 @@ class ReplyChecks {
   Findings& findings_;
   const bool all_known_;
   std::set<std::uint16_t> not_replayed_;
-  std::set<std::uint32_t> prevents_self_trades_;  // accounts with an order that does
+  std::set<std::uint32_t> prevents_self_trades_;  // accounts with such an order
 };
 
 }  // namespace exchange::run_audit

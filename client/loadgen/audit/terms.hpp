@@ -1,6 +1,6 @@
 #pragma once
-// What an order of the load generator asks for beside its limit: at most one thing
-// (docs/protocol.md, "Terms of an order").
+// The terms of an order of the load generator besides its limit: at most one (docs/protocol.md,
+// "Terms of an order").
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ enum class Terms : std::uint8_t {
   cancel_taking,
 };
 
-// Empty without terms.
+// Both are empty for an order without terms.
 struct TermsAttribute {
   std::string_view name, value;
 };
@@ -34,7 +34,7 @@ constexpr TermsAttribute attribute_of(Terms terms) {
   return {};
 }
 
-// Whether such an order is executed when it arrives or never: it does not rest.
+// Whether an order with these terms executes only when it arrives, and does not rest.
 constexpr bool never_rests(Terms terms) {
   return terms == Terms::ioc || terms == Terms::fok || terms == Terms::market;
 }
