@@ -24,8 +24,8 @@ bool is_error_to(const AskedElement& element, std::string_view reply) {
   return reply.starts_with(begin);
 }
 
-// Where in the commit order a request is: the number of commits before it began, and before it had
-// ended.
+// The place of a request in the commit order: the number of commits before the request began, and
+// before it ended.
 struct Place {
   Version begin = no_version, end = no_version;
   bool known() const { return begin != no_version; }
@@ -107,7 +107,7 @@ class Checker {
     }
   }
 
-  // One element for each asked, or one error for all.
+  // Checks that the reply has one element for each element of the request, or one error for all.
   void check_shapes() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       const RecordedRequest& request = requests_[i];
@@ -127,13 +127,13 @@ class Checker {
            !requests_[request].replies.empty();
   }
 
-  // The commits of a request fix its place: what it asked for beside them was answered between
-  // them.
+  // Compares the replies of a request that committed. Its commits fix its place: its other elements
+  // were answered between them.
   void compare_change(std::size_t index) {
     if (!comparable(index)) return;
     const RecordedRequest& request = requests_[index];
     Version version = places_[index].end;
-    // backwards: a commit gives the version of the elements before it
+    // backwards, since a commit gives the version of the elements before it
     for (std::size_t element = request.elements.size(); element-- > 0;) {
       const auto commit = commit_of_element_[index].find(element);
       const bool committed = commit != commit_of_element_[index].end();
@@ -147,7 +147,7 @@ class Checker {
     }
   }
 
-  // What the model replies to an element; the reply itself if there is nothing to compare.
+  // Returns the model's reply to an element, or the given reply if nothing can be compared.
   std::string wanted_reply(const RecordedRequest& request, std::size_t element,
                            const Outcome* committed, Version version) {
     const AskedElement& asked = request.elements[element];
@@ -161,9 +161,9 @@ class Checker {
     return reply_to(asked, model_.outcome(*asked.command, version));
   }
 
-  // Whether it is a refusal that depends on what neither journal nor history has, so that it can be
-  // right: the orders that this second had before, refused ones included (D6), and whether accounts
-  // have keys (D1).
+  // Returns whether the reply may be a refusal that depends on data in neither journal nor history:
+  // the number of orders in this second, refused ones included (D6), or whether accounts have keys
+  // (D1).
   bool is_of_server_alone(const AskedElement& asked, const std::string& got,
                           Version version) const {
     if (std::holds_alternative<SetKey>(*asked.command))
@@ -177,7 +177,7 @@ class Checker {
            got == error_of(asked, sentence_of({Reason::too_many_orders_a_second, most}));
   }
 
-  // "the journal up to batch 3, command 5 (…)"
+  // Returns a place such as "the journal up to batch 3, command 5 (…)".
   std::string where(Version version) const {
     return version == 0 ? "nothing yet"
                         : "the journal up to " + history::describe(commits_, version - 1);
@@ -185,8 +185,9 @@ class Checker {
 
   // --- real time ---
 
-  // Goes through the requests as they were sent and gives each that changed nothing the earliest
-  // place that is right. The earliest is also the best: it demands least of those that come later.
+  // Takes the requests in the order in which they were sent, and gives each that changed nothing
+  // the earliest place that is right. The earliest is also the best: it restricts later requests
+  // least.
   void place_all() {
     std::vector<std::size_t> by_call, by_return;
     for (std::size_t i = 0; i < requests_.size(); ++i)
@@ -237,7 +238,7 @@ class Checker {
     }
   }
 
-  // "before FILE:9, which …"
+  // Returns a reason such as "before FILE:9, which …".
   std::string too_late(std::size_t request, const Bound& earliest) const {
     const RecordedRequest &later = requests_[request], &before = requests_[earliest.source];
     std::ostringstream text;
@@ -257,7 +258,8 @@ class Checker {
                         ", which was sent before it on the same connection");
   }
 
-  // Nothing comes between the commits of one request.
+  // Marks the versions between requests: no other request can come between the commits of one
+  // request.
   void mark_boundaries() {
     boundary_.assign(commits_.size() + 1, 0);
     for (Version version = commits_.size() + 1; version-- > 0;) {
@@ -268,8 +270,8 @@ class Checker {
     }
   }
 
-  // Of some requests that changed something, by the time they were sent: the earliest place of all
-  // from one on.
+  // Holds requests that changed something, by the time they were sent. For each it keeps the
+  // earliest place of this request and all later ones.
   struct Successors {
     std::vector<std::pair<std::int64_t, Bound>> from;
     void add(std::int64_t call, Bound bound) { from.push_back({call, bound}); }
@@ -278,7 +280,7 @@ class Checker {
         if (from[i].second.version < from[i - 1].second.version)
           from[i - 1].second = from[i].second;
     }
-    // Of those sent at this time or later.
+    // Returns the earliest place of the requests sent at this time or later.
     Bound earliest(std::int64_t time) const {
       const auto found =
           std::lower_bound(from.begin(), from.end(), time,
@@ -304,7 +306,7 @@ class Checker {
     for (auto& [connection, successors] : on_connection_) successors.close();
   }
 
-  // The last version at which this request may stand.
+  // Returns the last version at which this request may be placed.
   Bound latest_of(std::size_t index) {
     const RecordedRequest& request = requests_[index];
     Bound latest{commits_.size()};
@@ -326,7 +328,7 @@ class Checker {
     return true;
   }
 
-  // The first version from `from` to `to` at which the model gives these replies.
+  // Returns the first version from `from` to `to` at which the model gives these replies.
   std::optional<Version> first_right(const RecordedRequest& request, Version from, Version to) {
     for (Version version = boundary_[from]; version <= to;) {
       if (right_at(request, version)) return version;
@@ -341,7 +343,7 @@ class Checker {
     const RecordedRequest& request = requests_[index];
     places_[index] = {earliest.version, earliest.version};
     if (!comparable(index)) return;
-    // Of what was acknowledged as a change, and has no commit, matching has spoken.
+    // Matching has already reported elements that were acknowledged as a change and have no commit.
     for (std::size_t element = 0; element < request.elements.size(); ++element)
       if (request.elements[element].command && acknowledges_change(request.replies[element]) &&
           !repeats_.contains({index, element}))

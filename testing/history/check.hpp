@@ -1,10 +1,11 @@
 #pragma once
-// Can these replies have been given by an exchange that commits in the order of its journal? The
-// journal is replayed through a model of the rules; each reply to a change is compared at the place
-// of its commit, and for each other reply a place is found at which the model gives exactly that
-// reply and which real time allows: a request whose reply came before another was sent comes before
-// it, as does one that was sent before it on the same connection. The search is complete: if it
-// finds no place, there is none (given the order of commits). Pure.
+// Decides whether an exchange that commits in the order of its journal can have given these
+// replies. The journal is replayed through a model of the rules. Each reply to a change is compared
+// at the place of its commit. For each other reply the search looks for a place at which the model
+// gives exactly that reply and which real time allows: a request whose reply came before another
+// request was sent comes before it, as does a request that was sent before it on the same
+// connection. The search is complete: if it finds no place, no place exists (given the order of
+// commits). Pure.
 
 #include <vector>
 

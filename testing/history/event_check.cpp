@@ -11,13 +11,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The model, which also notes what happens to some accounts, as their streams should have it.
+// The model. It also notes the events of some accounts, as their streams should contain them.
 class NotedExchange final : public NaiveExchange {
  public:
-  // By account. Of accounts that are not recorded yet, nothing is noted.
+  // By account. Before an account is recorded, nothing is noted for it.
   std::map<std::string, std::vector<Json>> noted;
 
-  // Only these have a stream.
+  // Notes events of this account too: only watched accounts have a stream.
   void watch(const std::string& account) { watched_.emplace(account, false); }
 
   void replay(const Command& command, Timestamp time, BatchNumber batch) {
@@ -61,7 +61,7 @@ class NotedExchange final : public NaiveExchange {
     event["time_us"] = time_.microseconds;
     events.push_back(std::move(event));
   }
-  // Nothing that is received is no event.
+  // An amount of zero shares that is received is not an event.
   template <class Given>
   void note_shares(const Given& given, bool taken) {
     if (!taken && given.shares == Shares()) return;

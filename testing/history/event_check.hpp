@@ -1,7 +1,7 @@
 #pragma once
-// Judges recorded streams of account events (docs/account-stream.md): each event of an account is
-// there once, in the order of its numbers, whatever happened to the connection and the server, and
-// says what the rules make of the journal.
+// Judges recorded streams of account events (docs/account-stream.md): each event of an account must
+// be there once, in the order of its numbers, whatever happened to the connection and the server,
+// and must match what the rules make of the journal.
 
 #include <cstdint>
 #include <iosfwd>
@@ -20,8 +20,9 @@ struct StreamEvent {
   std::string json;
 };
 
-// Appends the events of a stream: messages of /ws as a client got them, one a line, over however
-// many connections. Messages of other kinds are skipped. Throws Unusable, naming the line.
+// Appends the events of a stream. The stream contains messages of /ws as a client got them, one a
+// line, over any number of connections. Messages of other kinds are skipped. Throws Unusable,
+// naming the line.
 void read_events(std::istream& in, const std::string& name, std::vector<StreamEvent>& events);
 
 struct EventVerdict {

@@ -8,7 +8,7 @@
 namespace exchange::history {
 namespace {
 
-// A key as matching keeps it: that there is one.
+// Gives each new key a mark, since matching compares only whether a key exists.
 void mark_keys(const std::vector<Credential>& credentials, std::vector<Command>& commands) {
   for (const Credential& credential : credentials)
     if (credential.use == Credential::Use::create)
@@ -20,7 +20,7 @@ void mark_keys(const std::vector<Credential>& credentials, std::vector<Command>&
 
 void read_request(const std::string& document, RecordedRequest& request) {
   const auto text = std::make_shared<std::string>(document);
-  text->push_back('\0');  // the byte behind it
+  text->push_back('\0');  // the byte after the document
   XmlDocument parsed;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
@@ -59,7 +59,7 @@ bool read_reply(const std::string& document, std::vector<std::string>& elements)
   return parts.complete();
 }
 
-// The replies to a cancel of all orders are of one element.
+// Joins the replies to a cancel of all orders: they belong to one element.
 void join_canceled(RecordedRequest& request) {
   const auto cancels_all = [](const AskedElement& element) {
     return element.command && std::holds_alternative<CancelAll>(*element.command);
@@ -101,7 +101,7 @@ void read_history(std::istream& in, const std::string& name, std::uint64_t& runs
       if (json.at("return").is_null()) continue;
       request.answered = json.at("return").get<std::int64_t>();
       if (*request.answered < request.call) throw Unusable("a reply before its request");
-      // as too few elements
+      // treated like too few elements
       if (!read_reply(json.at("reply").get<std::string>(), request.replies))
         request.replies.clear();
       join_canceled(request);

@@ -1,6 +1,6 @@
 #pragma once
-// A history as `loadgen --history` writes it (docs/load-generator.md, "Histories"): who asked what
-// when, and what came back.
+// A history as `loadgen --history` writes it (docs/load-generator.md, "Histories"): which client
+// sent which request when, and the reply.
 
 #include <cstdint>
 #include <istream>
@@ -14,9 +14,9 @@
 
 namespace exchange::history {
 
-// One element of a request that gets one element of the reply.
+// One element of a request, to which one element of the reply belongs.
 struct AskedElement {
-  // nothing: it breaks the rules for requests, and only an error can answer it
+  // empty: it breaks the rules for requests, so that the reply must be an error
   std::optional<Command> command;
   RequestElement element;  // with what the reply repeats of it
 };
@@ -26,7 +26,7 @@ struct RecordedRequest {
   std::int64_t client = 0;  // of a run: its number, and that of the run before it
   std::uint64_t run = 0, connection = 0;
   std::int64_t call = 0;
-  std::optional<std::int64_t> answered;  // nothing: no reply came
+  std::optional<std::int64_t> answered;  // empty: no reply came
   std::vector<AskedElement> elements;
   std::shared_ptr<const std::string> text;  // which they have views into
   // not empty: an error in the whole request, which gets one <error>
@@ -39,11 +39,11 @@ struct RecordedRequest {
 void read_history(std::istream& in, const std::string& name, std::uint64_t& runs,
                   std::vector<RecordedRequest>& requests);
 
-// The elements of a request document; `request.refusal` says what is wrong with all of it.
+// Reads the elements of a request document; `request.refusal` is the error in the whole request.
 void read_request(const std::string& document, RecordedRequest& request);
-// The reply element to an element.
+// Returns the reply element to an element.
 std::string reply_to(const AskedElement& element, const Outcome& outcome);
-// The elements inside <results>; false if it is no such document.
+// Reads the elements inside <results>; returns false if the document is not such a reply.
 bool read_reply(const std::string& document, std::vector<std::string>& elements);
 
 }  // namespace exchange::history

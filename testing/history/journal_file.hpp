@@ -1,6 +1,6 @@
 #pragma once
-// The journal of a store that no server holds, whole (--keep-journal), as the order of commits.
-// Changes nothing in the store.
+// Reads the whole journal (--keep-journal) of a store that no server holds, as the order of
+// commits. Does not change the store.
 
 #include <stdexcept>
 #include <string>
@@ -15,13 +15,12 @@ struct Batch {
   JournalRecord record;
 };
 
-// What cannot be read, or is no basis for a judgement: a wrong path, a pruned journal, a damaged
-// record.
+// Reports input that cannot be read or judged: a wrong path, a pruned journal, a damaged record.
 struct Unusable : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// `store` as the server's --store: of a kind that is kept. Throws Unusable.
+// `store`: as the server's --store, of a kind that is kept. Throws Unusable.
 std::vector<Batch> read_journal(const std::string& store);
 
 }  // namespace exchange::history

@@ -1,5 +1,5 @@
-// check-history: judges what clients saw by the journal of the exchange. Start reading here; then
-// check.hpp, matching.hpp.
+// check-history: judges the replies that clients received by the journal of the exchange. Start
+// reading here; then check.hpp, matching.hpp.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

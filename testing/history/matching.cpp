@@ -8,7 +8,8 @@
 namespace exchange::history {
 namespace {
 
-// The same for the same command: all that the journal keeps of it, but a key's hash.
+// Returns equal keys for equal commands: all that the journal keeps of a command, except a key's
+// hash.
 std::string key_of(Command command) {
   if (auto* const create = std::get_if<CreateAccount>(&command)) create->key = {};
   if (auto* const set = std::get_if<SetKey>(&command))
@@ -29,7 +30,7 @@ bool is_of_timetable(const Command& command) {
          *set == SetInstrument{.symbol = set->symbol, .trading = set->trading};
 }
 
-// No request asks for it.
+// Returns whether the server itself makes this command, without a request.
 bool is_of_server(const Command& command, TradingChanges trading_changes) {
   const auto* const cancel = std::get_if<CancelOrder>(&command);
   return std::holds_alternative<RecordEvents>(command) ||
@@ -58,9 +59,9 @@ class Matcher {
     std::vector<std::size_t> answered, unanswered;
     for (std::size_t i = 0; i < requests_.size(); ++i)
       (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
-    // Requests that name nothing but what others may have asked for too come last, and take what is
-    // left in the order of their replies: the first commit that real time allows, by those before
-    // them, so that an equal request that was never answered keeps its own.
+    // Requests without an anchor, which other requests may equal, come last. In the order of their
+    // replies, each takes the first remaining commit that real time allows after those before it,
+    // so that an equal request that was never answered keeps its own commit.
     const auto anchored = [&](std::size_t i) { return anchor(i, accepted(i)).has_value(); };
     const auto rest = std::stable_partition(answered.begin(), answered.end(), anchored);
     std::stable_sort(rest, answered.end(), [&](std::size_t a, std::size_t b) {
@@ -82,8 +83,9 @@ class Matcher {
  private:
   using Elements = std::vector<std::size_t>;
 
-  // An order with a reference may be sent again, and each request gets the same reply, but one
-  // commit. It may be of any of them: say the first that was sent, for it is allowed the most time.
+  // An order with a reference may be sent again: each request gets the same reply, but only one
+  // commit exists. It may belong to any of them; the first that was sent takes it, since its time
+  // span is the widest.
   void find_repeats() {
     struct Sent {
       std::size_t request, element;
@@ -113,7 +115,7 @@ class Matcher {
     }
   }
 
-  // The elements that replies acknowledged as changes.
+  // Returns the elements that replies acknowledged as changes.
   Elements accepted(std::size_t request) const {
     Elements elements;
     const auto& [asked, replies] =
@@ -124,8 +126,8 @@ class Matcher {
     return elements;
   }
 
-  // The commit of the first element that only one commit can be, as if the request's commits stood
-  // together.
+  // Finds the first element that only one commit can belong to. Returns where the request's commits
+  // begin if they stand together.
   std::optional<std::size_t> anchor(std::size_t request, const Elements& elements) const {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const auto commit = only_commit(request, elements[i]);
@@ -172,11 +174,11 @@ class Matcher {
     if (elements.empty()) return;
     std::size_t first = anchor(request, elements).value_or(no_request);
     if (first == no_request || !fits_together(request, elements, first)) {
-      // Of equal commands, one that has this reply.
+      // Prefers, among equal commands, one whose outcome equals this reply.
       first = first_fit(request, elements, earliest(request), latest(request), true);
       if (first == no_request)
         first = first_fit(request, elements, earliest(request), latest(request), false);
-      // against real time, which the check will report
+      // contradicts real time, which the check will report
       if (first == no_request) first = first_fit(request, elements, 0, commits_.size(), false);
     }
     if (first == no_request) return take_one_by_one(request, elements);
@@ -185,7 +187,8 @@ class Matcher {
       report(request, "its commands were committed in more than one batch");
   }
 
-  // Of the commits from `begin` on, before `end`; with their replies, or any.
+  // Searches the commits from `begin` to before `end`: with outcomes that equal the replies, or
+  // any.
   std::size_t first_fit(std::size_t request, const Elements& elements, std::size_t begin,
                         std::size_t end, bool with_replies) const {
     const auto same = by_key_.find(key_of(*requests_[request].elements[elements.front()].command));
@@ -207,7 +210,7 @@ class Matcher {
     return true;
   }
 
-  // When those whose commits are known were sent and answered.
+  // Notes when the requests whose commits are known were sent and answered.
   void note_times() {
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (commits_[commit].request != no_request) {
@@ -223,8 +226,8 @@ class Matcher {
       sent_[i - 1].second = std::min(sent_[i - 1].second, sent_[i].second);
   }
 
-  // The same of one of the rest. They come in the order of their replies, so that those answered
-  // before one was sent have come before it.
+  // Notes the same for one of the remaining requests. They come in the order of their replies: all
+  // that were answered before one was sent have come before it.
   void note_time(std::size_t request) {
     const auto last = last_of_.find(request);
     if (last == last_of_.end()) return;
@@ -232,7 +235,7 @@ class Matcher {
     returned_rest_.push_back({*requests_[request].answered, std::max(before, last->second + 1)});
   }
 
-  // Behind all that was answered before this was sent.
+  // Returns the first commit after all requests that were answered before this one was sent.
   std::size_t earliest(std::size_t request) const {
     std::size_t behind = 0;
     for (const auto* const returned : {&returned_, &returned_rest_}) {
@@ -243,7 +246,7 @@ class Matcher {
     return behind;
   }
 
-  // Before all that was sent after this was answered.
+  // Returns the end of the commits before all requests that were sent after this one was answered.
   std::size_t latest(std::size_t request) const {
     const auto after = std::upper_bound(sent_.begin(), sent_.end(),
                                         std::pair(*requests_[request].answered, no_request));
@@ -280,10 +283,10 @@ class Matcher {
     return false;
   }
 
-  // A request without a reply was executed as a whole or not at all: of those that could have made
-  // a commit, the one that explains most.
+  // A request without a reply was executed as a whole or not at all. Each unexplained commit goes
+  // to the request that explains the most commits.
   void take_unanswered(const std::vector<std::size_t>& unanswered) {
-    // those sent first come first
+    // in the order of sending
     std::unordered_map<std::string, std::vector<std::size_t>> askers;
     for (const std::size_t request : unanswered)
       for (const AskedElement& element : requests_[request].elements)
@@ -315,7 +318,7 @@ class Matcher {
     }
   }
 
-  // The first sending was refused, or never arrived.
+  // Assigns the commit to a repeated order: its first sending was refused, or never arrived.
   bool take_as_repeat(std::size_t commit) {
     for (const auto& [request, element] : repeats_)
       if (keys_[commit] == key_of(*requests_[request].elements[element].command) &&
@@ -327,8 +330,8 @@ class Matcher {
     return false;
   }
 
-  // The elements that made the commits from this one on, if the request was executed there. Those
-  // between them were refused.
+  // Returns the elements that made the commits from this one on, if the request was executed there.
+  // The elements between them were refused.
   Elements executed(std::size_t request, std::size_t commit) const {
     Elements elements;
     const std::size_t first = commit;
@@ -353,8 +356,8 @@ class Matcher {
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::unordered_map<OrderId, std::size_t> by_order_;  // by the id that it got
   Repeats repeats_;
-  // By time of those whose commits are known: the commit behind which what was sent later stands,
-  // and before which what was answered earlier does.
+  // By time, for requests whose commits are known. What was sent later than the time in returned_
+  // stands behind its commit; what was answered before the time in sent_ stands before its commit.
   std::vector<std::pair<std::int64_t, std::size_t>> returned_, returned_rest_, sent_;
   std::unordered_map<std::size_t, std::size_t> last_of_;  // by request: its last commit
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Which request made which command of the journal. A command that was acknowledged must be there
-// once, and no command may be there that no request asked for. A request's commands stand together
-// and in one batch, without others between them.
+// Finds which request made which command of the journal. An acknowledged command must be there
+// once, and every command must have a request that asked for it. The commands of a request stand
+// together and in one batch, without others between them.
 
 #include <set>
 #include <string>
@@ -33,21 +33,21 @@ struct Finding {
   std::string sentence;
 };
 
-// Who changes the trading of symbols: requests alone, or a server that follows a timetable too.
+// The sources of changes of trading: requests alone, or also a server that follows a timetable.
 enum class TradingChanges : bool { of_requests, of_timetable };
 
 // Fills in the request of each commit, which has its outcome. Adds a finding for each acknowledged
-// command that is missing or there twice, for each that differs from what was asked, for requests
+// command that is missing or there twice, for each that differs from the request, for requests
 // whose commands do not stand together, and for commits that no request asked for. Returns the
-// elements, by request and number, that were answered as an earlier sending of the same order, with
-// the same reference, was: they have no commit of their own.
+// elements, by request and number, that got the reply of an earlier sending of the same order with
+// the same reference: they do not have a commit of their own.
 using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
 Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>& commits,
               TradingChanges trading_changes, std::vector<Finding>& findings);
 
-// The name of a reply element: "opened".
+// Returns the name of a reply element, such as "opened".
 std::string_view name_of(const std::string& element);
-// Whether the reply element says that something was changed.
+// Returns whether the reply element reports a change.
 bool acknowledges_change(const std::string& element);
 
 }  // namespace exchange::history
