@@ -1,6 +1,6 @@
 #pragma once
-// Commands and rows out of random numbers, or out of the bytes of a fuzzer: each described member
-// (base/described.hpp) is drawn by its type. Source::draw(member, name) fills one.
+// Draws commands and rows from random numbers, or from the bytes of a fuzzer. Each described member
+// (base/described.hpp) is drawn by its type: Source::draw(member, name) fills one member.
 
 #include <variant>
 
@@ -16,8 +16,8 @@ Struct draw(Source& source) {
   return value;
 }
 
-// Changes values that requests cannot have together: only a market order has no limit, and it never
-// rests; a post-only one may.
+// Corrects values that requests cannot have together: only a market order has no limit, and it
+// never rests; a post-only order may rest.
 inline void make_whole(PlaceOrder& order) {
   order.post_only = order.post_only && !order.is_market();
   if (order.is_market() && order.lifetime == Lifetime::fill_or_kill)
@@ -25,7 +25,7 @@ inline void make_whole(PlaceOrder& order) {
   if (order.post_only) order.lifetime = Lifetime::until_canceled;
 }
 
-// A command of this kind, an index of Command. Its members agree as requests have it: an order is
+// Draws a command of this kind, an index of Command. Its members agree as in requests: an order is
 // named by its reference or its id.
 template <class Source>
 Command draw_command(std::size_t kind, Source& source) {

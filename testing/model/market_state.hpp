@@ -1,5 +1,5 @@
 #pragma once
-// All that some accounts have, and the books of some symbols, in lines to compare.
+// Prints the complete state of some accounts, and the books of some symbols, in lines to compare.
 
 #include "engine/exchange.hpp"
 #include "model/print.hpp"
@@ -12,7 +12,7 @@ inline std::string print(const Exchange::Depth& depth) {
          std::to_string(depth.orders);
 }
 
-// Of an Exchange or a NaiveExchange. `Names` has these accounts and symbols.
+// Takes an Exchange or a NaiveExchange. `Names` has these accounts and symbols.
 template <class Names = RandomCommands, class AnyExchange>
 std::vector<std::string> state_of(const AnyExchange& exchange) {
   std::vector<std::string> state;

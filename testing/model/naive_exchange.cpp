@@ -6,7 +6,7 @@
 namespace exchange {
 namespace {
 
-// Sums run over all history and wrap alike on both sides; the result is in range again.
+// Sums run over all history and wrap the same way on both sides; the result is in range again.
 UInt128 money(Shares shares, Price price) {
   return UInt128(shares.units()) * UInt128(price.units());
 }
@@ -27,7 +27,7 @@ UInt128 sum(const Placements& placements, Version version) {
 
 }  // namespace
 
-// --- looking ---
+// --- queries ---
 
 const NaiveExchange::Account* NaiveExchange::account(const AccountId& id, Version version) const {
   const Account* const known = find(accounts_, id);
@@ -206,7 +206,7 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
     return *broken;
   if (const auto broken = broken_rule(command, version)) return *broken;
   if (command.side == Side::buy) {
-    Price each = command.limit;  // a market buy costs nothing yet, but in an auction
+    Price each = command.limit;  // a market buy costs nothing yet, except in an auction
     if (command.is_market() && collects_orders(command.symbol, version))
       each = instrument(command.symbol, version).price_max;
     if (UInt128(balance(*by, version).units()) < money(command.shares, each))
@@ -462,7 +462,7 @@ template <>
 Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
   const std::vector<SymbolName> names = named_by(command, version);
   if (names.empty()) return Rejected{Reason::unknown_symbol};
-  std::map<std::size_t, Rejected> refusals;  // by symbol, in the order in which they came
+  std::map<std::size_t, Rejected> refusals;  // by symbol, in the order of their creation
   for (const SymbolName& name : names) {
     const Symbol& symbol = *find(symbols_, name);
     const Instrument before = symbol.instrument(version), after = changed(before, command);
@@ -505,7 +505,7 @@ std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Versio
 
 namespace {
 
-// What is refused so is not counted as an order of its second.
+// Returns whether the refusal comes before the order is counted for its second.
 bool is_before_count(const Outcome& outcome) {
   if (std::holds_alternative<OpenedBefore>(outcome)) return true;
   const auto* const rejected = std::get_if<Rejected>(&outcome);
@@ -688,7 +688,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
 
 Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
   const OrderId id = meant(command, version_);
-  orders_.emplace_back();  // takes a number
+  orders_.emplace_back();  // uses up a number
   Order& order = orders_[id - 1];
   const Terms before = order.terms.back();
   const bool stays = command.limit == before.limit && command.shares <= before.shares;
@@ -853,7 +853,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     if (account) consider(account->created);
     return account;
   };
-  // all that the account has
+  // all holdings of the account
   const auto consider_holdings = [&](const AccountId& id) {
     const Account* const by = consider_account(id);
     if (!by) return;

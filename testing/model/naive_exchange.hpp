@@ -1,12 +1,12 @@
 #pragma once
-// NaiveExchange is what the engine is checked against, and what histories are judged by: the market
-// rules (docs/protocol.md, M1 to M11, and those of order terms, cancels and replaces) in their
-// plainest form. It keeps only what happened (deposits, placed shares, orders with their terms,
-// executions and cancels), and the version from which each holds, and works out every balance,
-// position and book from that. So it can also give the outcome that a command would have had after
-// fewer commands. Shares value types with the engine, and no logic. What is virtual is where tests
-// plant faults (testing/support/faulty_exchange.hpp), or a judge notes what happens
-// (testing/history/event_check.hpp). Thread: one at a time.
+// NaiveExchange is the reference for checks of the engine and of histories: the market rules
+// (docs/protocol.md, M1 to M11, and those of order terms, cancels and replaces) in their plainest
+// form. It stores only what happened (deposits, placed shares, orders with their terms, executions
+// and cancels), and the version from which each holds, and computes every balance, position and
+// book from that. So it can also give the outcome that a command would have had after fewer
+// commands. It shares value types with the engine, but no logic. Tests override its virtual
+// functions to plant faults (testing/support/faulty_exchange.hpp), and a judge overrides them to
+// note events (testing/history/event_check.hpp). Thread: one at a time.
 
 #include <functional>
 #include <map>
@@ -24,57 +24,59 @@ inline constexpr Version no_version = SIZE_MAX;
 
 class NaiveExchange {
  public:
-  // The policy of the door that all commands come through.
+  // Sets the policy of the entry point that all commands come through.
   void set_policy(DoorPolicy policy) { policy_ = policy; }
   virtual ~NaiveExchange() = default;
-  // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.
+  // Works as Exchange::apply, except that it remembers every order and so never answers
+  // NotInMemory.
   Outcome apply(const Command& command, Timestamp now);
-  // Gives an id to an order or a replace that the rules refused and that a journal holds all the
-  // same.
+  // Gives an id to an order or a replace that the rules refused, but that a journal contains.
   void number_refused() { orders_.emplace_back(); }
 
-  // The outcome of the command at this version, at most version(): for a command that would change
-  // something there, Created, Opened{0}, Replaced, or Canceled or CanceledAll with nothing in it.
+  // Returns the outcome of the command at this version, at most version(). If the command would
+  // change something there, returns Created, Opened{0}, Replaced, or an empty Canceled or
+  // CanceledAll.
   Outcome outcome(const Command& command, Version at) const;
-  // The first version after `at` at which outcome() may be another one; never if there is none.
+  // Returns the first version after `at` at which outcome() may differ; never if no such version
+  // exists.
   Version next_change(const Command& command, Version at) const;
 
-  // D6, at this version: the limit of the account, 0 for none, and whether an order or replace
-  // counts for it. outcome() knows no such refusal.
+  // D6, at this version: the limit of the account (0: no limit), and whether an order or replace
+  // counts for it. outcome() never returns this refusal.
   std::uint64_t orders_per_second_max(const AccountId& account, Version at) const;
   bool counts(const Command& command, Version at) const;
 
-  // As in Exchange, now.
+  // As in Exchange, for the newest version.
   Cash balance(const AccountId& account) const;
   Shares position(const AccountId& account, const SymbolName& symbol) const;
   std::vector<Exchange::Depth> depth(const SymbolName& symbol, Side side) const;
 
   Version version() const { return version_; }
   std::size_t accounts() const { return accounts_.size(); }
-  // Ids given so far: of orders, and the numbers of replaces, which come from the same sequence.
+  // Counts all ids so far: those of orders, and the numbers of replaces, from the same sequence.
   OrderId orders() const { return orders_.size(); }
   OrderId replaces() const { return replacements_.size(); }
   std::uint64_t executions() const { return takers_.size(); }
-  // As it was sent first; null if this is no order but the number of a replace.
+  // Returns the order as it was first sent; null if the id is the number of a replace.
   const PlaceOrder* placed(OrderId id) const {
     return orders_[id - 1].opened == no_version ? nullptr : &orders_[id - 1].placed;
   }
-  // It comes before those of its price with a higher one.
+  // Returns the place: at one price, an order comes before those with a higher place.
   OrderId place(OrderId id) const { return terms(orders_[id - 1], version_).place; }
   // All replaces, by number.
   const std::map<OrderId, ReplacementRow>& replacements() const { return replacements_; }
-  // What people call an account; empty if it has no name.
+  // The display name of an account; empty if it has no name.
   AccountName name(const AccountId& account) const {
     return accounts_.find(account.view())->second.name;
   }
-  // Of the two orders of an execution.
+  // Returns the side of the taker in an execution.
   Side taker(ExecutionId execution) const { return takers_[execution - 1]; }
   bool is_open(OrderId order) const { return open(orders_[order - 1], version_) > Shares(); }
   Status status(OrderId order) const { return status(order, version_); }
 
  protected:
   DoorPolicy policy_;
-  // Cash or shares that came from outside, or, below zero, that were taken.
+  // Cash or shares that came from outside; if negative, they were taken away.
   struct Placement {
     Version from;
     Int128 units;
@@ -91,15 +93,15 @@ class NaiveExchange {
     std::vector<Rules> rules = {};  // the newest last
     AccountName name = {};
     AccountRules rules_at(Version version) const;
-    // orders and replaces in this second so far
+    // the orders and replaces in this second so far
     mutable std::int64_t second = 0;
     mutable std::uint64_t orders_in_second = 0;
   };
   struct Symbol {
     Version created;
-    std::size_t number;  // in the order in which they came
+    std::size_t number;  // in the order of their creation
     std::vector<Placement> placements = {};
-    std::vector<OrderId> open = {};  // and perhaps some that have closed
+    std::vector<OrderId> open = {};  // may contain some that have closed
     std::vector<OrderId> orders;     // all of them
     struct Rules {
       Version from;
@@ -118,7 +120,7 @@ class NaiveExchange {
     Version from;
     Execution execution;
   };
-  // What a replace changes.
+  // The terms that a replace changes.
   struct Terms {
     Version from;
     Shares shares;
@@ -135,7 +137,7 @@ class NaiveExchange {
     Timestamp canceled_at;
   };
 
-  // One for each command, in the .cpp.
+  // One overload for each command, in the .cpp.
   template <class AnyCommand>
   Outcome at(const AnyCommand& command, Version version) const;
   Outcome execute(const SetKey&, Timestamp) { return Created{}; }
@@ -155,25 +157,25 @@ class NaiveExchange {
 
   Instrument instrument(const SymbolName& symbol, Version version) const;
   static Instrument changed(Instrument instrument, const SetInstrument& command);
-  // Why the account may send no order, or no replace, of `shares` beside what is open of its
-  // others; or nothing. Not how often it does so.
+  // Returns why a rule of the account forbids an order, or a replace, of `shares` beside the open
+  // orders; or nothing. It does not check the rate of orders.
   std::optional<Rejected> broken_rule_of_account(const Account& by, const SymbolName& symbol,
                                                  Side side, Shares shares, Version version,
                                                  const Order* replaced = nullptr) const;
   bool would_rest(const PlaceOrder& order, Version version) const;
-  // Whether this order or replace is one too many in this second. Counts it.
+  // Returns the refusal if this order or replace is one too many in this second. Counts it.
   std::optional<Rejected> count_order(const Command& command, Timestamp now);
-  // Why the order, or what a replace makes of one, breaks a rule; or nothing.
+  // Returns why the order, or the order that a replace makes, breaks a rule; or nothing.
   virtual std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
-  // How far the band lets an order of that side go; 0: any price.
+  // Returns the furthest price that the band allows an order of that side; 0: any price.
   static Price furthest(const Instrument& rules, Price last, Side side);
   bool is_beyond_band(const PlaceOrder& order, Version version) const;
-  // What each of its open shares reserves, of a buy.
+  // Returns what each open share of a buy reserves.
   Price reserved_price(const Order& order, Version version) const;
   bool collects_orders(const SymbolName& symbol, Version version) const {
     return collects(instrument(symbol, version).trading);
   }
-  // Whether an order is collected for an auction: one that is there, or that it starts.
+  // Returns whether an order is collected for an auction that is in progress or that it starts.
   virtual bool collect(const PlaceOrder& order);
   virtual std::optional<AuctionResult> hold_auction(const std::vector<AuctionOrder>& orders,
                                                     std::optional<Price> last) const;
@@ -181,12 +183,12 @@ class NaiveExchange {
   std::optional<Uncrossed> uncross(const SymbolName& symbol, Timestamp now);
   void trade(Order& buy, Order& sell, const Execution& execution, Side taker);
   std::vector<SymbolName> named_by(const SetInstrument& command, Version version) const;
-  // Null if there is none at this version.
+  // Returns null if the account does not exist at this version.
   const Account* account(const AccountId& id, Version version) const;
   const Order* order(const AccountId& account, OrderId id, Version version,
                      bool of_any_account = false) const;
-  // The order that the command means: by its reference, among the account's newest 1,024 that have
-  // one, or by its id. 0 if there is no such reference.
+  // Returns the order that the command means: by its reference, among the newest 1,024 orders of
+  // the account that have one, or by its id. Returns 0 if the reference does not exist.
   OrderId referenced(const AccountId& account, const OrderReference& reference,
                      Version version) const;
   template <class NamesOrder>
@@ -194,20 +196,20 @@ class NaiveExchange {
     return command.reference ? referenced(command.account, *command.reference, version)
                              : command.order;
   }
-  // The open orders that it cancels, by place.
+  // Returns the open orders that the command cancels, by place.
   virtual std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
   // The shares of orders open at this version that would be executed against this one, as far as
   // a fill-or-kill order reaches.
   UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;
   void cancel_open(Order& order, Timestamp now);
-  // Executes it as far as it can be; `arriving` has its terms of the moment.
+  // Executes the order as far as possible; `arriving` has its current terms.
   void match(OrderId id, const PlaceOrder& arriving, Timestamp now);
-  // The open order that this one executes against next, or null.
+  // Returns the open order that this one executes against next, or null.
   virtual Order* best_match(const PlaceOrder& arriving);
-  // Whether their sides and limits allow an execution.
+  // Returns whether the sides and limits of both allow an execution.
   virtual bool crosses(const PlaceOrder& arriving, const Order& maker, Version version) const;
   virtual Price price_of(const PlaceOrder& arriving, const Order& maker) const;
-  // Right after each of these.
+  // Called right after each of these events.
   virtual void note_execution(Order&, Order&) {}  // buy, sell
   virtual void note_opened(Order&) {}
   virtual void note_replaced(Order&) {}
@@ -217,7 +219,7 @@ class NaiveExchange {
   Price limit_now(const Order& order) const { return terms(order, version_).limit; }
   Cash balance(const Account& account, Version version) const;
   Shares position(const Account& account, const SymbolName& symbol, Version version) const;
-  // Of an order that is opened by then.
+  // Requires: the order is already opened at this version.
   static const Terms& terms(const Order& order, Version version);
   static Shares executed(const Order& order, Version version);
   static Shares open(const Order& order, Version version);

@@ -1,7 +1,7 @@
 #pragma once
-// Values in words, for messages and for comparing: what is described (base/described.hpp) as
-// "PlaceOrder(account 7, symbol SPY, shares 5, limit 10)". Members other than the first are left
-// out if they are as in a new one.
+// Prints values in words, for messages and for comparisons: described types (base/described.hpp) as
+// "PlaceOrder(account 7, symbol SPY, shares 5, limit 10)". Members after the first are omitted if
+// they have their default values.
 
 #include <algorithm>
 #include <boost/core/type_name.hpp>
@@ -61,7 +61,7 @@ std::string print(const Value& value) {
   }
 }
 
-// One line for each row of each table, sorted: rows come in any order.
+// Returns one line for each row of each table, sorted: rows come in any order.
 inline std::vector<std::string> lines(const Rows& rows) {
   std::vector<std::string> lines;
   for_each_member<Rows>([&](auto table) {

@@ -14,7 +14,8 @@ SymbolName RandomCommands::symbol(std::uint64_t number) {
 
 Command RandomCommands::next(OrderId orders) {
   orders_ = orders;
-  // Of some hundred commands, by their index in Command; of a kind that is missing here one.
+  // Weights, about a hundred in total, by the index of the kind in Command; a kind that is missing
+  // here has weight 1.
   constexpr unsigned weights[] = {4, 1, 7, 58, 8, 12, 1, 9, 1, 3, 1, 2, 1, 1};
   const auto weight = [&](std::size_t kind) {
     return kind < std::size(weights) ? weights[kind] : 1;
@@ -60,7 +61,7 @@ Command RandomCommands::next(OrderId orders) {
   return command;
 }
 
-// Remembers an order for those that follow.
+// Remembers an order for later commands.
 void RandomCommands::note(const PlaceOrder& order) {
   if (order.reference) referenced_ = order;
   if (!drawn_.empty() && drawn_.back().id == orders_ + 1) drawn_.pop_back();  // refused
@@ -68,8 +69,8 @@ void RandomCommands::note(const PlaceOrder& order) {
   if (drawn_.size() > 10) drawn_.pop_front();
 }
 
-// Mostly at one of the newest orders, by its account, which most accounts are not; at times with
-// the same limit, so that it may keep its place.
+// Aims mostly at one of the newest orders, in the name of its account, which a random account
+// usually is not. Often the limit stays the same, so that the order may keep its place.
 void RandomCommands::aim(ReplaceOrder& replace) {
   if (drawn_.empty() || below(8) == 0) return;
   const auto& [id, named] = drawn_[below(drawn_.size())];
@@ -108,7 +109,7 @@ void RandomCommands::draw(bool& value, std::string_view name) {
   value = name == "post_only" ? below(10) == 0 : options_ && below(2) == 0;
 }
 
-// One of so few that many are used again.
+// Draws from so few references that many are used again.
 void RandomCommands::draw(OrderReference& reference, std::string_view) {
   const auto number = below(30);
   reference = OrderReference(number == 0 ? std::string(64, '-') : "R:" + std::to_string(number));
@@ -119,7 +120,7 @@ void RandomCommands::draw(OptionalReference& reference, std::string_view) {
   draw(drawn, "");
   reference = drawn;
 }
-// Mostly none, or the end of a name.
+// Draws mostly nothing, or the end of a name.
 void RandomCommands::draw(OptionalName& name, std::string_view) {
   if (below(3) != 0) return;
   const auto number = below(9);
@@ -131,7 +132,7 @@ Timestamp RandomCommands::next_time() {
   return now_;
 }
 
-// Positive.
+// Returns a positive number.
 std::int64_t RandomCommands::fixed64_units(std::uint64_t whole_end) {
   constexpr std::int64_t most = 9'223'372'036'799'999'999, whole = 100'000'000;
   if (extreme_ && below(2) == 0)
@@ -148,7 +149,7 @@ void RandomCommands::draw(Cash& cash, std::string_view) {
   cash = choices[below(5)];
 }
 
-// Mostly one of the newest, at times any, one not given yet, or none.
+// Returns mostly one of the newest orders, at times any order, an id that is not given yet, or 0.
 OrderId RandomCommands::order() {
   const auto choice = below(50);
   if (choice == 0) return 0;

@@ -1,7 +1,7 @@
 #pragma once
 // RandomCommands draws commands from so few accounts, symbols and prices that matches, self-trades,
-// refusals and cancels are all frequent. Called by random tests and simulations; the seed is
-// theirs.
+// refusals and cancels are all frequent. Called by random tests and simulations, which choose the
+// seed.
 
 #include <deque>
 #include <optional>
@@ -14,20 +14,21 @@ namespace exchange {
 
 class RandomCommands {
  public:
-  // `extreme` draws numbers from all magnitudes up to the ends of their ranges; `options`:
-  // those of --open-queries and --refuse-unknown-symbols, in every other command.
+  // `extreme` draws numbers of all magnitudes up to the ends of their ranges; `options` draws the
+  // options of --open-queries and --refuse-unknown-symbols in every other command.
   RandomCommands(std::uint64_t seed, bool extreme, bool options = false)
       : random_(seed), extreme_(extreme), options_(options) {}
 
-  // `orders`: ids given so far, of orders and replaces.
+  // `orders`: the number of ids given so far, of orders and replaces.
   Command next(OrderId orders);
-  // Stays, or goes on by up to three seconds.
+  // The time stays the same, or advances by up to three seconds.
   Timestamp next_time();
   // Uniform in [0, end).
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
-  static constexpr int accounts = 5, symbols = 3;  // of each, the last is rare or never created
-  // Whether accounts get limits of orders in a second, of which no store and no audit knows.
+  static constexpr int accounts = 5, symbols = 3;  // the last of each is rare or never created
+  // Whether accounts get limits of orders in a second; stores and audits do not know about these
+  // limits.
   bool limits_rates = false;
 
   static AccountId account(std::uint64_t number);
@@ -39,7 +40,7 @@ class RandomCommands {
   void draw(AccountId& id, std::string_view);
   void draw(SymbolName& name, std::string_view);
   void draw(std::optional<SymbolName>& name, std::string_view);
-  // A rule of SetInstrument: mostly left, or ended, so that most orders keep to the rules.
+  // Draws a rule of SetInstrument: mostly unset, or removed, so that most orders keep to the rules.
   template <class Optional>
   requires requires(Optional optional) { optional.emplace(); }
   void draw(Optional& value, std::string_view name) {

@@ -1,8 +1,8 @@
 #pragma once
-// ModelTables holds the newest row of everything that the engine handed over, as a store does, and
-// gives the image that recovery loads and the answers about orders that the engine forgot. What
-// stores keep no column for, the place of an order and the taker of an execution, it works out as
-// they do. Called by tests and simulations.
+// ModelTables holds the newest row of everything that the engine handed over, as a store does. It
+// gives the image that recovery loads, and the answers about orders that the engine released. It
+// computes the data for which stores have no column, as they do: the place of an order and the
+// taker of an execution. Called by tests and simulations.
 
 #include <map>
 #include <optional>
@@ -17,20 +17,20 @@ class ModelTables {
  public:
   // The last row of a key wins.
   void write(const Rows& rows);
-  // All accounts, symbols and positions, the open orders by place, and their executions.
+  // Returns all accounts, symbols and positions, the open orders by place, and their executions.
   Rows image() const;
   std::optional<OrderRow> order(OrderId order) const;
   std::optional<ReplacementRow> replacement(OrderId number) const;
-  // Oldest first.
+  // Returns the executions, oldest first.
   std::vector<Execution> executions_of(OrderId order) const;
-  // Those that there are, with the numbers from `first` to `last`.
+  // Returns the existing events with the numbers from `first` to `last`.
   std::vector<EventRow> events(AccountNumber account, EventNumber first, EventNumber last) const;
-  // The outcome of this command, had the engine not answered `forgotten`. An order without a row is
-  // unknown: the number may be that of a replacement.
+  // Returns the outcome that this command would have had if the engine had not answered
+  // `forgotten`. An order without a row is unknown: the number may be that of a replacement.
   Outcome answer(const Command& command, const NotInMemory& forgotten) const;
 
  private:
-  // Once there were so many executions.
+  // Returns the place of the order when `executions` executions existed.
   OrderId place(OrderId order, ExecutionId executions) const;
 
   std::map<AccountNumber, AccountRow> accounts_;
