@@ -50,17 +50,18 @@ void set_up_operator(const Options& options, const Workload& workload, const Ask
                                error->message);
 }
 
-// New accounts beyond these are left out, evenly: to check an account takes two requests.
+// If there are more new accounts, the audit checks an even sample: each takes two requests.
 constexpr std::size_t new_accounts_audited_max = 20'000;
 
-// What the audit starts from: the accounts of the workload, which must outlive it, and the history.
+// Returns the input of the audit: the history, and the accounts of the workload, which must outlive
+// it.
 AuditInput audit_input(const Workload& workload, const LoadOptions& load, History history) {
   AuditInput input{
       .symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
       .probe_symbol = workload.options().symbol_prefix + "X",
       .precision = load.audit_precision,
       .lenient = load.lenient};
-  if (workload.trades()) {  // accounts that the set-up created, by number, as orders name them
+  if (workload.trades()) {  // accounts from the set-up, in number order, as orders name them
     for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
       AuditAccount& created = input.accounts.emplace_back(
           AuditAccount{workload.account_id(account), workload.options().cash, {}});
@@ -98,7 +99,7 @@ Bench::Bench(const Options& options) : options_(options), progress_(::isatty(STD
 
 std::string Bench::unused_prefix() try {
   const std::string clock = client::prefix_from_clock();
-  if (!options_.load.check_replies) return clock;  // an echo server creates nothing
+  if (!options_.load.check_replies) return clock;  // an echo server does not create accounts
   constexpr unsigned tries_max = 8;
   for (unsigned tries = 0; tries < tries_max; ++tries) {
     const std::string prefix = std::to_string(100 + (std::stoull(clock) + tries * 271) % 900),
@@ -135,7 +136,7 @@ RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
   throw_failure();
 }
 
-// Of the exception that is being handled: a private server's own words say more.
+// Call it while an exception is handled: the error output of a private server explains more.
 void Bench::throw_failure() {
   if (server_ && !server_->running()) throw ServerFailed(server_->stop());
   throw;
@@ -164,10 +165,10 @@ AuditResult Bench::audit_history(const Workload& workload, RunResult& result) {
 
 Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult& last) {
   Capacity capacity;
-  ErrorCounts wrong{};  // of all tries but the last
+  ErrorCounts wrong{};  // of all tries except the last
   load.duration_s = load.duration_s.value_or(3);
   if (load.warmup_s == 0) load.warmup_s = 0.5;
-  // each of as many digits, so that no id of one is an id of another
+  // each number has the same width, so that no id of one run is an id of another
   auto fresh_workload = [&, runs = 0u]() mutable {
     WorkloadOptions fresh = options_.workload;
     char number[8];
@@ -230,7 +231,7 @@ CapacityTry Bench::judge_try(double rate, const LoadOptions& load, const RunResu
   for (const Judgement& judgement : judge(options_.capacity_while, result))
     one.held &= judgement.met;
   one.held &= no_errors_but_those_judged(options_.capacity_while, counts);
-  // else a queue grows, however low the latency is so far
+  // otherwise a queue grows, however low the latency is so far
   one.held &= double(counts.answered) > 0.98 * double(counts.planned);
   char text[120];
   std::snprintf(text, sizeof text, "%.0f requests/s: %s, p99 %.2f ms", rate,
@@ -254,7 +255,7 @@ std::string Bench::ask_server(std::string_view document) {
 }
 
 StageReading Bench::stages_now() const {
-  const client::StopFlag never{false};  // also of an interrupted run
+  const client::StopFlag never{false};  // reads the stages of an interrupted run too
   return server_ && server_->http_address()
              ? read_stages(client::resolve(*server_->http_address()), 5, never)
              : StageReading();

@@ -1,6 +1,6 @@
 #pragma once
-// One load after another against one server: a private one, which it starts and stops, or one that
-// runs already. Thread: main.
+// Runs one load after another against one server: a private one, which it starts and stops, or one
+// that already runs. Thread: main.
 
 #include <memory>
 #include <string>
@@ -17,21 +17,22 @@ namespace exchange::loadgen {
 
 class Bench {
  public:
-  // `options` must outlive it. Throws ServerFailed, client::Unreachable, client::Interrupted.
+  // `options` must outlive the Bench. Throws ServerFailed, client::Unreachable,
+  // client::Interrupted.
   explicit Bench(const Options& options);
 
-  // Digits that start the ids of this run's accounts, few where possible: other servers may keep
-  // ids in 32 bits. Creates an account of this id, so that no other run takes them. Throws as the
-  // constructor.
+  // Returns the digits that start the ids of this run's accounts, few if possible: other servers
+  // may keep ids in 32 bits. Creates an account with this id, so that no other run takes them.
+  // Throws what the constructor throws.
   std::string unused_prefix();
-  // The load as given, with accounts of its own. Throws as the constructor, and what a failed
-  // set-up gives.
+  // Runs the load as given, with its own accounts. Throws what the constructor throws, and the
+  // errors of a failed set-up.
   RunResult run(const LoadOptions& load, const Workload& workload);
-  // A server that stops answering is a finding too.
+  // Audits a run. If the server stops answering, that is a finding too.
   AuditResult audit_history(const Workload& workload, RunResult& result);
-  // Closed loop first, for a guess; then open loops until the rate is found. `last`: the run of the
-  // last try, with the wrong answers of all. Where it is interrupted or the server goes away, the
-  // tries until then are kept.
+  // Runs a closed loop for a first guess, then open loops until the rate is found. `last`: the run
+  // of the last try, with the wrong answers of all tries. If the search is interrupted or the
+  // server becomes unavailable, the tries until then are kept.
   Capacity search_capacity(LoadOptions& load, Workload& workload, RunResult& last);
 
   // CPUs that the load generator may use.
@@ -39,14 +40,14 @@ class Bench {
   std::string bottleneck(const RunResult& result, const LoadOptions& load) const;
   std::string describe() const;
   const std::vector<StageLatency>& stages() const { return stages_; }
-  // All requests so far and their replies, where they are kept.
+  // All requests so far and their replies, if they are kept.
   Transcript& transcript() { return transcript_; }
-  // Returns what went wrong with it.
+  // Stops the private server. Returns its error; empty if there was none.
   std::string stop_server();
 
  private:
   CapacityTry judge_try(double rate, const LoadOptions& load, const RunResult& result);
-  // On a connection of its own.
+  // Sends `document` on a new connection.
   std::string ask_server(std::string_view document);
   [[noreturn]] void throw_failure();
   StageReading stages_now() const;
@@ -57,7 +58,7 @@ class Bench {
   std::optional<client::Servers> servers_;
   std::vector<StageLatency> stages_;
   Transcript transcript_;
-  unsigned client_cpus_ = 1, server_cpus_ = 1;  // how many each of them may use
+  unsigned client_cpus_ = 1, server_cpus_ = 1;  // the number of CPUs that each may use
 };
 
 }  // namespace exchange::loadgen

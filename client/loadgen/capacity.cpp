@@ -37,7 +37,7 @@ void find_capacity(double guess, const std::function<CapacityTry(double)>& attem
       if (rate <= capacity_lowest_per_s) return;
       rate = std::max(rate / 2, capacity_lowest_per_s);
       if (++failures < failures_before_lowest) continue;
-      // Maybe no rate holds: the lowest one shows it without a dozen tries in between.
+      // Perhaps the server holds no rate: the lowest one shows it without a dozen tries in between.
       // NOLINTNEXTLINE(misc-redundant-expression): each call measures
       if (!holds(capacity_lowest_per_s) && !holds(capacity_lowest_per_s)) return;
       held = capacity_lowest_per_s;
@@ -47,7 +47,7 @@ void find_capacity(double guess, const std::function<CapacityTry(double)>& attem
     const double middle = std::sqrt(held * failed);
     (holds(middle) ? held : failed) = middle;
   }
-  // What held once may have been luck: what is reported held twice.
+  // One success may have been luck: the reported rate held twice.
   while (!holds(held)) {
     held /= capacity_precision;
     if (held < capacity_lowest_per_s) return;

@@ -16,7 +16,7 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr std::int64_t millisecond = 1'000'000;
-constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
+constexpr std::int64_t sweep_interval = 100 * millisecond;  // checks timeouts and `stop`
 constexpr int events_max = 256;                             // taken from epoll at once
 constexpr std::size_t reply_shown_max = 300;                // bytes, in the report
 
@@ -32,13 +32,14 @@ std::uint64_t quota_of(const LoadOptions& load, unsigned client) {
   return load.requests / load.clients + (client < load.requests % load.clients ? 1 : 0);
 }
 
-// Clients that have begun at this time: number 0 at once, then one each 1/ramp_up_per_s.
+// Returns the number of clients that have begun at this time: client 0 at once, then one every
+// 1/ramp_up_per_s.
 unsigned begun_at(const LoadOptions& load, std::int64_t time) {
   if (!load.ramp_up_per_s) return load.clients;
   return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
 }
 
-// Opens connections, connecting_max at once, and calls take(i, socket) for each that is open.
+// Opens connections, at most connecting_max at once, and calls take(i, socket) for each open one.
 // Throws Unreachable, Interrupted.
 template <class Take>
 void open_and_wait(const client::Address& address, std::size_t count, double timeout_s,
@@ -116,7 +117,7 @@ void Driver::await_accepted(std::string_view document, const client::StopFlag& s
     client::ask_once(client::Stream(client::Descriptor(::dup(last.number())), servers_.text(),
                                     load_.timeout_s, stop),
                      document);
-  } catch (const client::BadReply&) {  // it replies: the run itself will check how
+  } catch (const client::BadReply&) {  // the server replies: the run itself checks what
   } catch (const client::ConnectionEnded&) {
     throw;
   } catch (const client::NoReply&) {
@@ -150,7 +151,7 @@ void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish
     now = ticks.now();
   }
   tick(now, publish);
-  // what came due while we slept through the end was planned too
+  // counts requests that became due while this thread slept past the end
   release_arrivals(std::min(now, ticks.end()), false);
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
@@ -163,7 +164,7 @@ int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
   if (precise_waits_) {
     const timespec timeout{.tv_sec = 0, .tv_nsec = nanoseconds};
     count = ::epoll_pwait2(epoll_.number(), events, events_max, &timeout, nullptr);
-    // older kernels, and containers that know it not
+    // older kernels, and containers that do not know the call
     precise_waits_ = count >= 0 || (errno != ENOSYS && errno != EPERM);
   }
   if (!precise_waits_)
@@ -193,8 +194,8 @@ void Driver::begin_clients(std::int64_t now) {
   }
 }
 
-// Hands each planned request whose time has come to its client. All workers go through the whole
-// plan and take their share.
+// Gives each planned request whose time has come to its client. Every worker walks the whole plan
+// and takes its share.
 void Driver::release_arrivals(std::int64_t now, bool send) {
   for (; next_arrival_ && *next_arrival_ <= now; ++arrivals_, next_arrival_ = pacer_.next()) {
     const auto number = unsigned(arrivals_ % begun_at(load_, *next_arrival_));
@@ -220,7 +221,7 @@ std::int64_t Driver::next_event(std::int64_t now) const {
   return next;
 }
 
-// The client's next requests, if there are any to send.
+// Sends the client's next requests, if there are any.
 void Driver::go_on(Client& client, std::int64_t now) {
   if (client.to_send_again == 0 && !has_work(client, now)) return;
   if (client.state == State::open) return fill(client, now);
@@ -252,7 +253,7 @@ void Driver::fill(Client& client, std::int64_t now) {
   if (frames_.empty()) return;
   const ssize_t sent = ::send(client.socket.number(), frames_.data(), frames_.size(), MSG_NOSIGNAL);
   if (sent == ssize_t(frames_.size())) return;
-  // a broken connection shows when reading
+  // reading will show that the connection is broken
   client.unsent = frames_.substr(sent < 0 ? 0 : std::size_t(sent));
   watch(EPOLL_CTL_MOD, client, EPOLLIN | EPOLLOUT);
 }
@@ -288,8 +289,8 @@ void Driver::write_request(Client& client, std::int64_t now) {
   ++in_flight_;
 }
 
-// The next one of those that were in flight on a connection that ended. Its times count from the
-// first time.
+// Writes the next request that was in flight on a connection that ended. Its times count from the
+// first sending.
 void Driver::write_again(Client& client, std::int64_t now) {
   const std::size_t place =
       (client.oldest + client.count - client.to_send_again--) % load_.pipeline;
@@ -303,8 +304,8 @@ void Driver::write_again(Client& client, std::int64_t now) {
                           std::string_view(frame).substr(frame.find('\n') + 1));
 }
 
-// Orders have references, and a query changes nothing; a second reply to a cancel or a creation
-// does not say what the first one was.
+// Orders have references, and a query changes nothing, so both may be sent again. A second reply to
+// a cancel or a creation does not show the result of the first.
 bool Driver::may_be_sent_again(const Client& client, std::size_t place) const {
   const Action* const actions = client.actions.data() + place * workload_.actions_max();
   return std::all_of(actions, actions + client.in_flight[place].actions, [](const Action& action) {
@@ -312,7 +313,8 @@ bool Driver::may_be_sent_again(const Client& client, std::size_t place) const {
   });
 }
 
-// Of what was in flight on a connection that ended, what may be sent again stays.
+// Keeps those requests in flight on an ended connection that may be sent again, and counts the
+// others as errors.
 void Driver::keep_in_flight(Client& client, ErrorClass error) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < client.count; ++i) {
@@ -359,7 +361,7 @@ void Driver::handle(std::uint32_t index, std::uint32_t events) {
   if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) && client.socket) receive(client);
 }
 
-// An idle connection must neither receive anything nor be closed.
+// Counts an error: an idle connection must neither receive anything nor be closed.
 void Driver::handle_idle(std::uint32_t index) {
   char bytes[512];
   const ssize_t received = ::recv(idle_[index].number(), bytes, sizeof bytes, 0);
@@ -387,7 +389,7 @@ void Driver::receive(Client& client) {
   const std::int64_t now = ticks_->now();
   std::string_view bytes(read_buffer_.data(), received > 0 ? std::size_t(received) : 0);
   if (bytes.empty()) {
-    if (client.count == 0) return close(client);  // nothing is asked: the server may close
+    if (client.count == 0) return close(client);  // no request is in flight: the server may close
     return fail(client, ErrorClass::reset, now);
   }
   const bool whole = client.received.empty();
@@ -404,9 +406,9 @@ void Driver::receive(Client& client) {
   go_on(client, now);
 }
 
-// All replies that are complete in `bytes`, which hold what came so far: in the read buffer nearly
-// always, else in client.received. Returns how many bytes those are; nothing once the connection is
-// closed, be it opened anew already.
+// Takes all complete replies in `bytes`, which hold what was received so far: nearly always the
+// read buffer, else client.received. Returns the number of bytes taken; nothing if the connection
+// was closed, even if it is already open again.
 std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, std::int64_t now) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -436,7 +438,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
   return taken;
 }
 
-// False where it was no right answer and the connection was closed.
+// Returns false if the reply was not a right answer and the connection was closed.
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
   const std::span<const Action> actions(
@@ -457,7 +459,7 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   if (client.count == 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
   last_answer_ = answered_or_calm_ = now;
-  if (request.measured == measuring_) {  // else planned while warming up
+  if (request.measured == measuring_) {  // false: planned during the warm-up
     ++interval_->answered;
     interval_->elements += request.actions;
     if (load_.check_replies)
@@ -469,7 +471,7 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   return true;
 }
 
-// Returns the problem of a wrong answer.
+// Returns the error in a wrong answer; empty if the answer is right.
 std::string_view Driver::check(Client& client, const InFlight& request,
                                std::span<const Action> actions, std::string_view document,
                                std::int64_t now) {
@@ -507,15 +509,17 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
   fail(client, error, now);
 }
 
-// The connection is of no more use: all that is in flight on it is lost.
+// The connection cannot be used any more. The requests in flight on it are lost; with --retry some
+// of them are kept and sent again.
 void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   const bool only_the_first = error == ErrorClass::wrong_answer || error == ErrorClass::protocol;
-  // Another server may be the active one by now; after a reset, if it refuses the connection.
+  // Another server may be active by now. After a reset, the client changes servers only if this one
+  // refuses a new connection.
   if (error == ErrorClass::timeout) servers_.leave(*client.server);
   if (load_.retry && !only_the_first) {
     keep_in_flight(client, error);
     client.free_since = now;
-    // Else something accepts and closes at once, such as a proxy without a server behind it.
+    // Otherwise something accepts and closes at once, such as a proxy without a server behind it.
     if (client.answered || error == ErrorClass::timeout) return go_on(client, now);
     return refused_connection(client, ECONNRESET, now);
   }
@@ -534,7 +538,7 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   go_on(client, now);
 }
 
-// No request was sent: it is tried again after a pause, or with the next planned request.
+// No request was sent: the client tries again after a pause, or with the next planned request.
 void Driver::refused_connection(Client& client, int error, std::int64_t now) {
   if (!load_.retry) ++interval_->errors[std::size_t(ErrorClass::refused)];
   if (examples_.connect_error.empty()) examples_.connect_error = std::strerror(error);
@@ -571,13 +575,13 @@ void Driver::sweep_timeouts(std::int64_t now) {
                                 now - client.in_flight[client.oldest].sent_last > timeout_ns_;
     if (lost) fail(client, ErrorClass::timeout, now);
   }
-  // A server that has answered nothing for so long will not.
+  // A server that has not answered any request for this long is assumed to have failed.
   if (!asking) answered_or_calm_ = now;
   gave_up_ = now - answered_or_calm_ > timeout_ns_ + 2 * Ticks::second;
 }
 
 // Requests that were planned but not sent, since no client was free, count in the response time
-// with the age they have: less than what they would have got.
+// with their present age: less than their real response time would have been.
 void Driver::give_up_backlog(std::int64_t now) {
   for (Client& client : clients_)
     for (; client.backlog_at < client.backlog.size(); ++client.backlog_at) {

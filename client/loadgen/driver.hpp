@@ -1,9 +1,9 @@
 #pragma once
 // One worker: plays its share of the clients over one epoll. Each client keeps up to `pipeline`
-// requests in flight, in its own order; in a closed loop it sends when it is free, in an open loop
-// at the planned time or, if it is not free then, as soon as it is. Every reply is checked. A
-// connection that fails is opened anew; with --retry the orders and queries that were in flight on
-// it are sent again. Owns the connections and counts. Thread: one at a time; run() blocks it.
+// requests in flight, in its own order. In a closed loop it sends when it is free, in an open loop
+// at the planned time, or as soon as it is free after that. Every reply is checked. A connection
+// that fails is opened again; with --retry the orders and queries that were in flight on it are
+// sent again. Owns the connections and counts. Thread: one at a time; run() blocks it.
 
 #include <sys/epoll.h>
 
@@ -29,24 +29,24 @@ namespace exchange::loadgen {
 
 class Driver {
  public:
-  // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
-  // its own.
+  // Worker number `worker` of load.workers plays each client whose number modulo load.workers is
+  // `worker`.
   Driver(const LoadOptions& load, const Workload& workload, client::Servers& servers,
          unsigned worker);
 
-  // Opens all connections that are there from the start, outside the measurement; of the clients
-  // none where each request has its own, or where they begin one after another. Throws Unreachable,
-  // Interrupted.
+  // Opens all connections that exist from the start, outside the measurement. If each request has
+  // its own connection, or if clients begin one after another, this opens no client connections.
+  // Throws Unreachable, Interrupted.
   void open_connections(const client::StopFlag& stop);
-  // Asks `document` on the connection opened last, if there is one: the kernel opens connections
+  // Sends `document` on the connection opened last, if there is one: the kernel opens connections
   // before the server accepts them, and a reply on the last one shows that the server has accepted
-  // those before it. Without a reply in time that connection is closed: a server may serve fewer
-  // at once. Throws ConnectionEnded, Interrupted.
+  // those before it. If no reply comes in time, this closes that connection: a server may have a
+  // lower limit. Throws ConnectionEnded, Interrupted.
   void await_accepted(std::string_view document, const client::StopFlag& stop);
 
-  // Called at each tick, in order, and once at the end with what remains.
+  // Called at each tick, in order, and at the end with the remaining counts.
   using Publish = std::function<void(std::unique_ptr<Interval>)>;
-  // Sends all requests and waits for what is in flight. `stop` ends it early.
+  // Sends all requests and waits for those in flight. `stop` ends it early.
   void run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish);
 
   // After run():
@@ -66,35 +66,35 @@ class Driver {
   enum class State : std::uint8_t { waiting, closed, connecting, open };
   struct InFlight {
     std::int64_t planned, sent;  // nanoseconds since the start
-    std::int64_t sent_last;      // with --retry: again
+    std::int64_t sent_last;      // of the last sending, with --retry
     std::uint32_t account;
     std::uint32_t actions;
     bool measured;
-    Transcript::Entry entry;  // where there is a transcript
+    Transcript::Entry entry;  // if there is a transcript
   };
   struct Client {
     Client(const Workload& workload, unsigned number_, const LoadOptions& load);
     unsigned number;
     Script script;
     client::Descriptor socket;
-    std::uint64_t connection = 0;             // its number, from 1, in all of the process
-    const client::Address* server = nullptr;  // that it is connected to, or tries
-    bool answered = false;                    // on this connection
-    std::size_t tries = 0;                    // connections refused, one after another
+    std::uint64_t connection = 0;             // its number, from 1, unique in the process
+    const client::Address* server = nullptr;  // the server that it is connected to, or tries
+    bool answered = false;                    // this connection got a reply
+    std::size_t tries = 0;                    // connections refused in a row
     State state = State::waiting;
     std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
-    std::int64_t free_since = 0;  // of the closed loop: it could send
+    std::int64_t free_since = 0;  // closed loop: the time from which it could send
     std::int64_t connecting_since = 0;
     std::vector<InFlight> in_flight;  // a ring of `pipeline`
-    // of the requests in flight: a fixed number of places for each
+    // actions of the requests in flight: a fixed number of places for each
     std::vector<Action> actions;
     std::size_t oldest = 0, count = 0;  // in the ring
     std::vector<std::string> frames;    // with --retry, of the requests in flight
-    std::size_t to_send_again = 0;      // of those in flight: not sent on this connection yet
-    // of the open loop: planned times that have come, from backlog_at
+    std::size_t to_send_again = 0;      // requests in flight not yet sent on this connection
+    // open loop: planned times that have come, from backlog_at
     std::vector<std::int64_t> backlog;
     std::size_t backlog_at = 0;
-    std::string unsent;       // the rest of what the socket did not take
+    std::string unsent;       // the rest that the socket did not take
     std::string received;     // the beginning of a reply that came in pieces
     std::size_t scanned = 0;  // of `received`
   };
@@ -150,7 +150,7 @@ class Driver {
   Pacer pacer_;
   std::optional<std::int64_t> next_arrival_;
   std::uint64_t arrivals_ = 0;  // of all workers, up to next_arrival_
-  std::string frames_;          // written, about to be sent
+  std::string frames_;          // written, to be sent
   std::vector<char> read_buffer_;
   ReplyCheck reply_check_;
   IdSet opened_ids_;
@@ -161,15 +161,15 @@ class Driver {
   const Ticks* ticks_ = nullptr;
   std::uint64_t tick_ = 0;
   std::unique_ptr<Interval> interval_;
-  bool measuring_ = false;  // else warming up
+  bool measuring_ = false;  // false: warming up
   std::size_t begun_ = 0;   // clients that have begun
-  // clients with quota left or requests in flight; those with neither never come back
+  // clients with quota left or requests in flight; a client without either has ended for good
   std::size_t unfinished_ = 0;
   std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0;
   std::int64_t last_answer_ = 0, next_retry_ = 0, next_sweep_ = 0;
-  // when a request was answered last, or none was in flight
+  // when a request was last answered, or when no request was in flight
   std::int64_t answered_or_calm_ = 0;
-  bool precise_waits_ = true;  // epoll_pwait2 is there
+  bool precise_waits_ = true;  // false: epoll_pwait2 is not available
   bool gave_up_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr auto look_interval = std::chrono::milliseconds(100);
 constexpr double shortest_second_s = 0.05;
 
-// The processes watched, at one moment.
+// One reading of the watched processes.
 struct Reading {
   std::int64_t time;
   Usage client;
@@ -24,7 +24,7 @@ struct Reading {
 std::optional<std::uint64_t> difference(std::optional<std::uint64_t> after,
                                         std::optional<std::uint64_t> before) {
   if (!after || !before) return std::nullopt;
-  if (*after < *before) return std::nullopt;  // threads that ended took their switches with them
+  if (*after < *before) return std::nullopt;  // threads that ended no longer count in the total
   return *after - *before;
 }
 
@@ -54,7 +54,7 @@ std::optional<double> latency_of_any(Measure measure, const Histogram& ns) {
   return latency_ms(measure, ns);
 }
 
-// What the workers hand over.
+// The results that the workers publish.
 struct Board {
   std::deque<Interval> ticks;  // from tick `first`, merged over the workers
   std::uint64_t first = 0;
@@ -70,7 +70,7 @@ struct Board {
     merged.add(interval);
     merged.in_flight += interval.in_flight;
   }
-  // All workers have published the first tick here, or have ended.
+  // Whether all workers have published the first tick here, or have ended.
   bool complete() const {
     if (ticks.empty()) return false;
     for (std::size_t i = 0; i < published.size(); ++i)
@@ -91,7 +91,7 @@ class Fleet {
 
   RunResult run(const client::StopFlag& stop, const Look& look) {
     for (auto& driver : drivers_) driver->open_connections(stop);
-    // accepting is no part of the measurement
+    // accepting is not part of the measurement
     drivers_.back()->await_accepted(set_up_query(workload_), stop);
     board_.with([&](Board& board) {
       board.published.resize(drivers_.size());
@@ -104,7 +104,7 @@ class Fleet {
       std::vector<std::jthread> threads;
       for (unsigned worker = 0; worker < drivers_.size(); ++worker)
         threads.emplace_back([this, worker] { work(worker); });
-      std::optional<std::jthread> as_operator;  // ends before the workers are waited for
+      std::optional<std::jthread> as_operator;  // destroyed before the wait for the workers
       if (trading_days_)
         as_operator.emplace([this](std::stop_token over) { trading_days_->run(*ticks_, over); });
       try {
@@ -134,7 +134,7 @@ class Fleet {
     board_.notify();
   }
 
-  // Until all workers have finished.
+  // Watches the run until all workers have finished.
   void watch(const client::StopFlag& stop, const Look& look) {
     const auto all_finished = [this](const Board& board) {
       return board.finished == drivers_.size();
@@ -196,14 +196,14 @@ class Fleet {
     if (load_.open_loop() && begin < ticks_->end())
       second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
     read_shares(second);
-    if (second.warmup) {  // its latencies and rates do not count, what went wrong does
+    if (second.warmup) {  // its latencies and rates do not count, its errors do
       add_each(result_.counts.errors, interval.errors);
     } else {
       result_.counts.add(interval);
     }
     if (length_s >= shortest_second_s || result_.series.empty()) {
       result_.series.push_back(second);
-    } else {  // milliseconds in which the last replies come: they say nothing of a rate
+    } else {  // milliseconds in which the last replies come: too short for a rate
       result_.series.back().errors += second.errors;
       result_.series.back().rejected += second.rejected;
       result_.series.back().in_flight = second.in_flight;
@@ -219,7 +219,7 @@ class Fleet {
     const std::int64_t now = ticks_->now();
     const double client_cpu = own_usage().cpu_s;
     const double seconds = double(now - last_.time) / 1e9;
-    if (seconds < shortest_second_s && !result_.series.empty()) {  // two ticks taken at once
+    if (seconds < shortest_second_s && !result_.series.empty()) {  // two ticks were taken at once
       second.client_cpu_share = result_.series.back().client_cpu_share;
       second.server_cpu_share = result_.series.back().server_cpu_share;
       second.stolen_cpu_share = result_.series.back().stolen_cpu_share;
@@ -280,7 +280,7 @@ class Fleet {
     return std::move(result_);
   }
 
-  // A worker sees an id that came twice to itself; here we see those of two workers.
+  // A worker finds an id that it received twice; this finds an id that two workers received.
   void take_ids(IdSet& all, const IdSet& ids) {
     const std::uint64_t twice = all.insert(ids);
     result_.counts.errors[std::size_t(ErrorClass::wrong_answer)] += twice;
@@ -291,7 +291,7 @@ class Fleet {
   const LoadOptions& load_;
   const Workload& workload_;
   const Watched watched_;
-  const Pacer pacer_;  // for its rates
+  const Pacer pacer_;  // gives the planned rates
   std::vector<std::unique_ptr<Driver>> drivers_;
   std::optional<TradingDays> trading_days_;
   Guarded<Board> board_;

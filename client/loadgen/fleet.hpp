@@ -1,6 +1,6 @@
 #pragma once
-// A run: starts the workers, watches them and the processes from outside, and puts together what
-// each of them saw. Histograms are merged, never percentiles. Thread: the caller's watches; each
+// A run: starts the workers, watches them and the processes from outside, and merges the results of
+// the workers. It merges histograms, never percentiles. Thread: the caller's thread watches; each
 // worker has its own.
 
 #include <functional>
@@ -14,22 +14,22 @@
 
 namespace exchange::loadgen {
 
-// What one process used in the measured part.
+// The resources that one process used in the measured part.
 struct Consumption {
   Usage used;          // memory: at the end
-  double seconds = 0;  // over which
+  double seconds = 0;  // the length of that part
 };
 
-// A second of the run, as all workers saw it together. An object of the JSON.
+// One second of the run, merged over all workers. An object of the JSON.
 struct Second {
-  double second = 0;  // its end, since the start
+  double second = 0;  // its end, from the start of the run
   bool warmup = false;
   std::optional<double> planned_per_s;  // open loop
   double requests_per_s = 0;
   std::optional<double> response_mean_ms, response_p50_ms, response_p99_ms, response_p99_9_ms,
       response_max_ms, service_p50_ms, service_p99_ms;
   std::uint64_t errors = 0, rejected = 0, in_flight = 0;
-  double client_cpu_share = 0;             // of the CPUs it could use at most: one per worker
+  double client_cpu_share = 0;             // of the CPUs it could use: one per worker
   std::optional<double> server_cpu_share;  // of one CPU
   std::optional<double> stolen_cpu_share;  // of all CPUs of the machine, by a hypervisor
 };
@@ -45,7 +45,7 @@ struct RunResult {
   Deviations deviations;
   double seconds = 0;        // measured part
   std::uint64_t unsent = 0;  // planned, but not sent when sending ended
-  // by the user, the server's end, or because no request was answered any more
+  // the user stopped it, the server ended, or the server no longer answered
   bool stopped_early = false;
   std::vector<Second> series;
   Consumption client;
@@ -55,13 +55,13 @@ struct RunResult {
   Transcript transcript;
 
   double requests_per_s() const { return seconds > 0 ? double(counts.answered) / seconds : 0; }
-  // Of all requests sent or tried.
+  // The share of errors among all requests sent or tried.
   double error_share() const;
-  // Of all that was asked in requests that were answered.
+  // The share of rejections among all request elements that were answered.
   double rejected_share() const;
 };
 
-// The processes to watch, where known, and what to call when the measured part begins.
+// The processes to watch, if known, and the function to call when the measured part begins.
 struct Watched {
   std::optional<int> server_pid, database_pid;
   std::function<void()> at_begin;
@@ -70,8 +70,8 @@ struct Watched {
 // Called after each second; false ends the run.
 using Look = std::function<bool(const Second&, const Counts& so_far, double share_done)>;
 
-// Opens the connections, runs the load to its end. Throws Unreachable, Interrupted (before the
-// measurement only).
+// Opens the connections and runs the load to its end. Throws Unreachable and Interrupted, but only
+// before the measurement.
 RunResult run_load(const LoadOptions& load, const Workload& workload, client::Servers& servers,
                    const Watched& watched, const client::StopFlag& stop, const Look& look);
 

@@ -1,6 +1,5 @@
 #pragma once
-// A set of transaction ids, one bit each where they are dense: finds at once an id that came
-// twice.
+// A set of transaction ids, one bit each if they are dense. It finds an id that was inserted twice.
 
 #include <array>
 #include <bit>
@@ -11,7 +10,7 @@ namespace exchange::loadgen {
 
 class IdSet {
  public:
-  // False where `id` is in the set already.
+  // Returns false if `id` is already in the set.
   bool insert(std::uint64_t id) {
     std::uint64_t& word = pages_[id / page_ids][id % page_ids / 64];
     const std::uint64_t bit = std::uint64_t(1) << (id % 64);
@@ -19,7 +18,7 @@ class IdSet {
     word |= bit;
     return true;
   }
-  // Adds all of `other`; returns how many were in the set already.
+  // Adds all of `other`; returns how many were already in the set.
   std::uint64_t insert(const IdSet& other) {
     std::uint64_t twice = 0;
     for (const auto& [page, words] : other.pages_) {

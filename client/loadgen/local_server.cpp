@@ -26,7 +26,7 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// In the child, between fork and exec.
+// Runs in the child, between fork and exec.
 [[noreturn]] void become_server(const std::vector<std::string>& arguments,
                                 const std::vector<int>& cpus, int output, int errors,
                                 pid_t parent) {
@@ -35,7 +35,7 @@ namespace {
   for (const std::string& argument : arguments)
     pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
-  ::setpgid(0, 0);  // Ctrl-C is for us; we stop the server
+  ::setpgid(0, 0);  // Ctrl-C is for this program, which then stops the server
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
   ::dup2(output, STDOUT_FILENO);
@@ -147,7 +147,7 @@ void LocalServer::await_ready(const client::StopFlag& stop_flag) {
 
 bool LocalServer::running() { return pid_ > 0 && !reap(0); }
 
-// Whether it has ended, waiting for so long.
+// Waits up to `timeout_s` for the process to end. Returns whether it has ended.
 bool LocalServer::reap(double timeout_s) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   while (!ended_) {
@@ -186,7 +186,7 @@ std::string LocalServer::stop() {
 std::string LocalServer::words() const {
   std::ifstream file(folder_.path() / "stderr");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  constexpr std::size_t shown_max = 4'000;  // bytes: its last words
+  constexpr std::size_t shown_max = 4'000;  // bytes: the end of its error output
   return text.size() <= shown_max ? text : "…" + text.substr(text.size() - shown_max);
 }
 

@@ -1,5 +1,5 @@
-// The load generator: wiring and the life of a run. Start reading here; then bench.hpp, fleet.hpp,
-// driver.hpp, workload.hpp.
+// The load generator: wiring and the sequence of a run. Start reading here; then bench.hpp,
+// fleet.hpp, driver.hpp, workload.hpp.
 
 #include <cstdio>
 #include <cstring>
@@ -20,7 +20,8 @@ using namespace exchange::loadgen;
 
 namespace {
 
-// What this machine does not allow of the options, noticed before a long run rather than after.
+// Returns which of the options this machine cannot provide. Checked before a long run, not after
+// it.
 std::string cannot_do(const Options& options) {
   constexpr unsigned own_descriptors = 64;
   const std::uint64_t wanted = std::uint64_t(options.load.clients) + options.load.idle_connections +
@@ -38,8 +39,8 @@ std::string cannot_do(const Options& options) {
   return {};
 }
 
-// Writes what text() returns, unless `file` is empty. Returns false, and prints why, where it could
-// not be written.
+// Writes what text() returns, unless `file` is empty. If it cannot be written, prints why and
+// returns false.
 template <class Text>
 bool write_report(const std::string& file, const Text& text) {
   if (file.empty()) return true;
@@ -52,7 +53,7 @@ bool write_report(const std::string& file, const Text& text) {
   }
 }
 
-// Returns false where a file could not be written; the others are.
+// Writes every report. Returns false if one of the files could not be written.
 bool write_reports(const Options& options, const Report& report) {
   print_text(writes_to_stdout(options) ? stderr : stdout, report);
   bool written =
@@ -62,7 +63,7 @@ bool write_reports(const Options& options, const Report& report) {
   return written;
 }
 
-// Returns false, and prints why, where it cannot be written.
+// If it cannot be written, prints why and returns false.
 bool write_history(const Options& options, Transcript& transcript) {
   if (options.history_file.empty()) return true;
   if (options.history_file == standard_output) {
@@ -90,7 +91,7 @@ int run(Options options) {
   Bench bench(options);
   if (workload_options.account_prefix.empty())
     workload_options.account_prefix = bench.unused_prefix();
-  // Only this run may trade what is audited.
+  // Only this run may trade the symbols that the audit checks.
   if (options.load.audit && workload_options.symbol_prefix == WorkloadOptions().symbol_prefix)
     workload_options.symbol_prefix = "R" + workload_options.account_prefix + "S";
 
@@ -105,7 +106,7 @@ int run(Options options) {
   std::optional<AuditResult> audited;
   if (options.load.audit && !result.stopped_early) audited = bench.audit_history(workload, result);
 
-  // 3. What came of it.
+  // 3. The results.
   const Report report{.options = options,
                       .workload = workload,
                       .result = result,

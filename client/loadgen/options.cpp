@@ -26,7 +26,7 @@ void for_each_part(const std::string& text, Part part) {
   for (std::string one; std::getline(parts, one, ',');) part(one);
 }
 
-// "0,2-3" as {0, 2, 3}, each once; throws std::invalid_argument, as do the others.
+// Parses "0,2-3" as {0, 2, 3}, each once. Throws std::invalid_argument, as the other parsers do.
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;
   const char *at = text.data(), *const end = at + text.size();
@@ -54,7 +54,7 @@ std::vector<int> parse_cpu_list(const std::string& text) {
   }
 }
 
-// "1,2,4" as {1, 2, 4}, ascending and each once.
+// Parses "1,2,4" as {1, 2, 4}, ascending and each once.
 std::vector<unsigned> parse_core_counts(const std::string& text) {
   std::vector<unsigned> counts;
   for_each_part(text, [&](const std::string& part) {
@@ -69,7 +69,7 @@ std::vector<unsigned> parse_core_counts(const std::string& text) {
   return counts;
 }
 
-// "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
+// Parses "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
 std::vector<Stage> parse_stages(const std::string& text) {
   std::vector<Stage> stages;
   double total_s = 0;
@@ -89,7 +89,7 @@ std::vector<Stage> parse_stages(const std::string& text) {
   return stages;
 }
 
-// "order=70,ioc=5,query=20,cancel=5".
+// Parses "order=70,ioc=5,query=20,cancel=5".
 Mix parse_mix(const std::string& text) {
   Mix mix;
   for_each_part(text, [&](const std::string& part) {
@@ -127,7 +127,7 @@ std::string check_symbol_prefix(const std::string& text) {
                                                             : "must be 1 to 28 letters and digits";
 }
 
-// An option whose text `parse` reads, which throws std::invalid_argument.
+// Adds an option whose text `parse` reads. `parse` throws std::invalid_argument.
 template <class Value, class Parse>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Parse parse,
                         const std::string& type, const std::string& help) {
@@ -137,7 +137,7 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Pa
       ->type_name(type);
 }
 
-// A number in these bounds.
+// Adds an option that is a number within these bounds.
 template <class Number, class Bound>
 CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, Bound least,
                         Bound most, const std::string& help) {
@@ -147,7 +147,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, B
     return app.add_option(name, value, help)->check(CLI::Range(least, most));
 }
 
-// An option that is one of an enumeration, by its name.
+// Adds an option that is a value of an enumeration, given by name.
 template <class Enum>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
                         const std::string& help) {
@@ -199,7 +199,7 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
              "threads that play the clients; their histograms are merged");
 }
 
-// What `policies` chooses itself, or has no use for. After add_load_options().
+// Adds the options that `policies` sets itself, or does not use. Call it after add_load_options().
 void add_single_run_options(CLI::App& app, Options& options) {
   add_parsed(
       app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
@@ -315,7 +315,7 @@ void add_output_options(CLI::App& app, Options& options) {
       ->needs(history);
 }
 
-// Which two of the files to write are the same one; empty: none. Devices may be.
+// Returns which two of the files to write are the same file; empty if none are. Devices may be.
 std::string written_twice(const Options& options) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> flags;  // by the file
@@ -332,7 +332,7 @@ std::string written_twice(const Options& options) {
   return {};
 }
 
-// What only all options together show. Throws CLI::ValidationError.
+// Checks and completes what depends on several options. Throws CLI::ValidationError.
 void put_together(Options& options, const CLI::App& app, std::optional<double> rate_per_s) {
   LoadOptions& load = options.load;
   WorkloadOptions& workload = options.workload;
@@ -374,7 +374,7 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (load.audit && workload.mix.market > 0 && workload.cash < WorkloadOptions().cash)
     error("--audit: not with market orders and so little --cash: it relies on cash for every buy");
   if (workload.keys && !options.connect_to) {
-    workload.operator_key = "operator of loadgen";  // of a private server, on loopback
+    workload.operator_key = "operator of loadgen";  // for a private server, on loopback
     options.local_server.operator_key = workload.operator_key;
   } else if (workload.keys && !options.operator_key_file.empty()) {
     try {

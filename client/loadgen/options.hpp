@@ -1,5 +1,5 @@
 #pragma once
-// Every setting and limit of the load generator, with its default, its unit and why.
+// Every setting and limit of the load generator, with its default, its unit and its reason.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace exchange::loadgen {
 
-using namespace run_audit;  // the records of a run, which the wire judge reads
+using namespace run_audit;  // the records of a run, which course/conformance reads
 
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)
 BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
 
-// As options and reports have it: per-request, wrong answer.
+// Returns the name as options and reports write it: per-request, wrong answer.
 template <class Enum>
 std::string name_with(char separator, Enum value) {
   std::string name(name_of(value));
@@ -30,7 +30,7 @@ std::string name_with(char separator, Enum value) {
   return name;
 }
 
-// Weights of what is asked for; the sum is positive.
+// Weights of the request kinds; their sum is positive.
 struct Mix {
   unsigned create = 0, order = 0, query = 0, cancel = 0;
   unsigned ioc = 0, fok = 0, post = 0, market = 0, stp = 0;  // orders with terms
@@ -49,23 +49,23 @@ struct WorkloadOptions {
   Mix mix = {.order = 100};
   unsigned symbols = 10;            // SYM1 to SYMn
   unsigned accounts = 0;            // dealt out to the clients; 0: one for each client
-  double match_ratio = 0.5;         // share of the shares ordered that trade, about
+  double match_ratio = 0.5;         // the share of the ordered shares that trade, approximately
   unsigned orders_per_request = 1;  // or queries and cancels, by the mix
-  // the same seed gives the same requests, but for the account prefix
+  // the same seed gives the same requests, except for the account prefix
   std::uint64_t seed = 1;
-  std::string account_prefix;  // digits that start every account id; empty: some that are unused
+  std::string account_prefix;  // digits that start every account id; empty: unused ones
   std::string symbol_prefix = "SYM";
   std::int64_t cash = 1'000'000'000'000;  // of each account at the start, whole
-  bool keys = false;                      // accounts are made with a key, and each request gives it
-  std::string operator_key;               // given by each request that creates; empty: none
-  bool references = false;                // orders have one
+  bool keys = false;                      // accounts have a key, and each request contains it
+  std::string operator_key;               // in each request that creates; empty: no key
+  bool references = false;                // orders have a reference
 };
-// As reports have it.
+// As reports write it.
 BOOST_DESCRIBE_STRUCT(WorkloadOptions, (),
                       (kind, mix, symbols, accounts, match_ratio, orders_per_request, seed,
                        account_prefix, symbol_prefix))
 
-// A part of an open-loop run: its length, and the rate that is planned for it.
+// A part of an open-loop run: its length and its planned rate.
 struct Stage {
   double seconds = 0;
   double requests_per_s = 0;
@@ -75,77 +75,77 @@ BOOST_DESCRIBE_STRUCT(Stage, (), (seconds, requests_per_s))
 
 struct LoadOptions {
   unsigned clients = 20;
-  unsigned idle_connections = 0;     // opened beside the clients' and left alone
+  unsigned idle_connections = 0;     // opened in addition to the clients', and left unused
   unsigned workers = 1;              // threads that play the clients
-  unsigned pipeline = 1;             // requests that a client keeps in flight at most
+  unsigned pipeline = 1;             // the most requests that a client keeps in flight
   std::uint64_t requests = 20'000;   // in total, dealt out evenly to the clients
   std::optional<double> duration_s;  // instead of `requests`
   std::vector<Stage> stages;         // not empty: open loop, and instead of both
   Arrivals arrivals = Arrivals::uniform;
-  double warmup_s = 0;                  // before what is measured
-  std::optional<double> ramp_up_per_s;  // clients that begin per second; without: all at once
+  double warmup_s = 0;                  // before the measured part
+  std::optional<double> ramp_up_per_s;  // clients that begin per second; unset: all at once
   ConnectionUse connection = ConnectionUse::persistent;
-  double timeout_s = 30;  // of one request; also how long no answer at all is borne
+  double timeout_s = 30;  // of one request; also the longest time without any answer
   bool check_replies = true;
   bool lenient = false;  // as ReplyCheck
-  bool audit = false;    // keep what audit.hpp needs
+  bool audit = false;    // keep the data that audit.hpp needs
   AuditPrecision audit_precision = AuditPrecision::unit;
   bool transcript = false;  // keep every request and reply (transcript.hpp)
-  // The load generator plays the operator too: a step each (TradingDays).
+  // The load generator also acts as the operator: one step per this time (TradingDays).
   std::optional<double> trading_days_s;
-  // Orders have references, and requests of orders and queries whose connection ended are sent
-  // again.
+  // Orders have references. If a connection ends, its requests that contain only orders and queries
+  // are sent again.
   bool retry = false;
 
   bool open_loop() const { return !stages.empty(); }
 };
-// As reports have it.
+// As reports write it.
 BOOST_DESCRIBE_STRUCT(LoadOptions, (),
                       (clients, idle_connections, workers, pipeline, connection, requests, stages,
                        arrivals, duration_s, warmup_s, timeout_s, trading_days_s))
 
-// A server of our own.
+// A private server.
 struct LocalServerOptions {
   Policy policy = Policy::loop;
-  unsigned threads = 0;      // 0: as many as CPUs it may use
+  unsigned threads = 0;      // 0: one for each CPU that it may use
   std::string store;         // empty: SQLite in a temporary folder
   std::string operator_key;  // not empty: --auth
   std::vector<int> cpus;     // empty: any
 };
 
 struct Options {
-  std::vector<std::string> command;  // as typed
+  std::vector<std::string> command;  // as given
   WorkloadOptions workload;
   LoadOptions load;
   LocalServerOptions local_server;
-  // HOST:PORT of a running server, in place of a local one; or several with a comma between, of
+  // HOST:PORT of a running server, in place of a private one; or several, separated by commas, of
   // which one is active
   std::optional<std::string> connect_to;
   std::string operator_key_file;    // of that server; empty: none
   std::optional<int> server_pid;    // of that server, for its CPU and memory
-  std::optional<int> database_pid;  // of the database's first process; its children count too
+  std::optional<int> database_pid;  // the database's first process, with its children
   std::vector<int> client_cpus;     // empty: any
   std::vector<Expectation> expectations;
-  // not empty: search the highest rate at which these hold
+  // not empty: search for the highest rate at which these hold
   std::vector<Expectation> capacity_while;
-  // Empty: none; "-": stdout.
+  // Empty: no file; "-": stdout.
   std::string json_file, hdr_file, history_file;
-  bool history_append = false;  // to what the file holds
+  bool history_append = false;  // append to the file
 };
 
 inline constexpr std::string_view standard_output = "-";  // as the name of a file
-// The files to write, each after its flag; those that are not wanted are empty.
+// Returns the files to write, each after its flag; the name is empty if the file is not wanted.
 std::vector<std::pair<std::string, std::string>> output_files(const Options& options);
-// Then the text of the report goes to stderr.
+// True: the text of the report goes to stderr.
 bool writes_to_stdout(const Options& options);
 
-// Each policy on several numbers of CPUs.
+// The options of `policies`: each policy on several numbers of CPUs.
 struct PoliciesOptions {
-  Options each;                          // of each run, but for its policy and CPUs
+  Options each;                          // of each run, except for its policy and CPUs
   std::vector<unsigned> cores{1, 2, 4};  // numbers of CPUs that the server gets, ascending
   std::vector<int> cpus;                 // to use, the server's first; empty: all, by number
   unsigned rounds = 3;
-  bool choose_workers = true;  // by the CPUs that are left for the clients
+  bool choose_workers = true;  // from the number of CPUs left for the clients
 };
 
 inline constexpr unsigned clients_max = 100'000;
@@ -157,13 +157,13 @@ inline constexpr unsigned workers_max = 256;
 // creations in one set-up request: about 250 kB, a quarter of the server's limit
 inline constexpr unsigned setup_elements_max = 4'000;
 inline constexpr std::size_t read_bytes_max = 64u << 10;  // taken from a socket at once
-// connections opened at once at the start: kind to listen backlogs
+// connections opened at once at the start, so that listen backlogs do not overflow
 inline constexpr unsigned connecting_max = 256;
-// after a refused connection; where a standby server may take over soon
+// the pause after a refused connection; the shorter one if a standby may take over soon
 inline constexpr unsigned reconnect_pause_ms = 100, reconnect_soon_ms = 20;
 inline constexpr unsigned server_start_s = 60;  // a database may take 30 s to appear
-inline constexpr unsigned server_stop_s = 60;   // then it is killed; a busy machine may need it
-inline constexpr unsigned server_stop_notice_s = 5;  // then stderr says what is waited for
+inline constexpr unsigned server_stop_s = 60;   // then it is killed; a busy machine may need this
+inline constexpr unsigned server_stop_notice_s = 5;  // then stderr names what it waits for
 
 enum ExitCode {
   exit_ok = 0,
@@ -174,14 +174,13 @@ enum ExitCode {
   exit_interrupted = 130
 };
 
-// The options of this command line; or, after --help or an error, what was printed decides: an
-// exit code.
+// The parsed options; or, after --help or an error was printed, the exit code.
 struct ParsedOptions {
   Options options;
   std::optional<int> exit_code;
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
-// Likewise, of the subcommand `policies`; argv[0] is its name.
+// The same for the subcommand `policies`; argv[0] is its name.
 struct ParsedPoliciesOptions {
   PoliciesOptions options;
   std::optional<int> exit_code;

@@ -16,7 +16,8 @@ std::optional<std::int64_t> Pacer::next() {
       const double uniform = (double(random_.next() >> 11) + 0.5) / 9'007'199'254'740'992.0;
       at -= std::log(uniform);
     }
-    // Half a millionth of a request: 0.1 s at 30 per second are 3, however that is rounded.
+    // The margin is half a millionth of a request: 0.1 s at 30 per second is 3 requests, whatever
+    // the rounding.
     if (at < stage.seconds * stage.requests_per_s - 5e-7) {
       in_stage_ = arrivals_ == Arrivals::poisson ? at : at + 1;
       return std::int64_t((stage_start_s_ + at / stage.requests_per_s) * 1e9);

@@ -1,7 +1,7 @@
 #pragma once
-// When the requests of an open-loop run are planned: a sequence of times that follows from the
-// stages and the seed alone, whatever the server does and however many workers share it. Pure; one
-// thread at a time.
+// The planned times of the requests of an open-loop run. The sequence follows from the stages and
+// the seed alone: it does not depend on the server or on the number of workers that share it. Pure;
+// one thread at a time.
 
 #include <cstdint>
 #include <optional>
@@ -14,12 +14,12 @@ namespace exchange::loadgen {
 
 class Pacer {
  public:
-  // A stage's requests are spaced evenly, or for Arrivals::poisson by exponentially distributed
-  // gaps, as many independent users would send them.
+  // The requests of a stage are spaced evenly; for Arrivals::poisson the gaps are exponentially
+  // distributed, as if many independent users sent them.
   Pacer(std::vector<Stage> stages, Arrivals arrivals, std::uint64_t seed);
 
-  // Of the next request, in nanoseconds from the start of the run, never falling; nothing after the
-  // last stage.
+  // Returns the time of the next request, in nanoseconds from the start of the run, never
+  // decreasing; nothing after the last stage.
   std::optional<std::int64_t> next();
   // The planned rate at that time; 0 after the end.
   double rate_at(double second) const;

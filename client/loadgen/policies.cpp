@@ -20,9 +20,9 @@ namespace {
 // A policy on a number of CPUs.
 struct Cell {
   Options options;      // of its runs
-  unsigned cores = 0;   // that the server gets
-  bool fits = true;     // on this machine
-  std::string problem;  // of the last run that failed; empty: none did
+  unsigned cores = 0;   // CPUs of the server
+  bool fits = true;     // true: the machine has enough CPUs
+  std::string problem;  // of the last run that failed; empty: no run failed
   std::vector<Json> runs;
 };
 
@@ -31,7 +31,8 @@ std::string count_of_cpus(std::size_t usable) {
   return usable == this_machine().cpus ? "this machine has " + cpus : "only " + cpus + " to use";
 }
 
-// The server gets the first CPUs; the clients get the others, or share where there are none.
+// The server gets the first CPUs; the clients get the others, or share the server's if there are no
+// others.
 std::vector<Cell> make_cells(const PoliciesOptions& options, const std::vector<int>& cpus) {
   std::vector<Cell> cells;
   for (const unsigned cores : options.cores)
@@ -54,7 +55,7 @@ std::vector<Cell> make_cells(const PoliciesOptions& options, const std::vector<i
   return cells;
 }
 
-// One run; false where it had errors. Throws what Bench throws.
+// Makes one run; returns false if it had errors. Throws what Bench throws.
 bool measure(Cell& cell) {
   const std::string started = utc_now();
   Options options = cell.options;
@@ -75,7 +76,7 @@ bool measure(Cell& cell) {
                       .bottleneck = bench.bottleneck(result, options.load)};
   cell.runs.push_back(to_json(report));
   const std::string problem = bench.stop_server();
-  if (!problem.empty()) cell.problem = problem;  // a later round that goes well does not undo it
+  if (!problem.empty()) cell.problem = problem;  // a later successful round does not clear it
   return report.all_well() && problem.empty();
 }
 

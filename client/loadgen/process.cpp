@@ -17,7 +17,7 @@
 namespace exchange::loadgen {
 
 std::optional<double> cpu_seconds(int pid) {
-  // The same sum as utime + stime of /proc/PID/stat, in nanoseconds in place of ticks of 10 ms.
+  // The same sum as utime + stime of /proc/PID/stat, in nanoseconds instead of ticks of 10 ms.
   clockid_t clock{};
   timespec time{};
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
@@ -44,7 +44,7 @@ std::optional<std::uint64_t> resident_bytes(const std::string& process) {
   return resident_pages * std::uint64_t(::sysconf(_SC_PAGESIZE));
 }
 
-// The number after `label` at the start of a line.
+// Returns the number after `label` at the start of a line.
 std::optional<std::uint64_t> field(std::ifstream&& file, std::string_view label) {
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(label)) return std::strtoull(line.c_str() + label.size(), nullptr, 10);
@@ -59,7 +59,7 @@ std::optional<Stat> stat_of(const std::filesystem::path& process) {
   std::ifstream file(process / "stat");
   std::string line;
   if (!std::getline(file, line) || line.rfind(')') == std::string::npos) return std::nullopt;
-  // the name before it may hold anything
+  // the name before it may contain any characters
   std::istringstream rest(line.substr(line.rfind(')') + 1));
   std::string skipped;
   Stat stat;

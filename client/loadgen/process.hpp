@@ -1,6 +1,6 @@
 #pragma once
-// What the system reports of a process and of the machine: CPU time, memory, CPUs it may use,
-// descriptors it may open.
+// Reads what the system reports about a process and the machine: CPU time, memory, usable CPUs,
+// allowed descriptors.
 
 #include <cstdint>
 #include <optional>
@@ -11,23 +11,25 @@
 
 namespace exchange::loadgen {
 
-// What a process has used so far. Values that the system does not report are absent.
+// The resources that a process has used so far. Values that the system does not report are absent.
 struct Usage {
   double cpu_s = 0;  // user and system time, ended threads included
   std::optional<std::uint64_t> resident_bytes;
-  // Context switches: it waited, or it was made to. Of other processes without their ended threads.
+  // Context switches, voluntary (it waited) and involuntary. For other processes they exclude ended
+  // threads.
   std::optional<std::uint64_t> voluntary_switches, involuntary_switches;
 };
 Usage own_usage();
-// Nothing where the process is gone.
+// Returns nothing if the process has ended.
 std::optional<Usage> usage_of(int pid);
-// CPU time of a process and of all its children, ended ones included: a database with a process for
-// each connection.
+// CPU time of a process and all its children, including ended ones, for a database with one process
+// per connection.
 std::optional<Usage> usage_with_children(int pid);
-// CPU time alone, cheap enough for each second.
+// CPU time alone: cheap enough to read each second.
 std::optional<double> cpu_seconds(int pid);
-// Seconds since the system started in which a hypervisor let this machine wait although it had work
-// to do ("steal" in proc_stat(5)), the mean of all CPUs. Nothing where the system does not say.
+// Seconds since the system started in which a hypervisor made this machine wait although it had
+// work to do ("steal" in proc_stat(5)), the mean over all CPUs. Nothing if the system does not
+// report it.
 std::optional<double> stolen_cpu_seconds();
 
 struct Machine {
@@ -38,14 +40,14 @@ struct Machine {
 BOOST_DESCRIBE_STRUCT(Machine, (), (cpu, cpus, memory_bytes, kernel))
 Machine this_machine();
 
-// On which the calling thread may run, in ascending order.
+// The CPUs on which the calling thread may run, in ascending order.
 std::vector<int> usable_cpus();
 bool may_run_on(int cpu);
-// Pins the calling thread, and what it starts later. Throws std::system_error.
+// Pins the calling thread, and the threads and processes that it starts later. Throws
+// std::system_error.
 void pin_to(const std::vector<int>& cpus);
 
-// Raises the soft limit as far as may be needed. Returns advice where `wanted` descriptors are not
-// to be had.
+// Raises the soft limit as far as needed. Returns advice if `wanted` descriptors are not available.
 std::string raise_descriptor_limit(std::uint64_t wanted);
 
 }  // namespace exchange::loadgen

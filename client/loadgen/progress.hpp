@@ -1,5 +1,5 @@
 #pragma once
-// The line on a terminal that shows a run under way, rewritten each second.
+// The line on a terminal that shows the progress of a run, rewritten each second.
 
 #include "client/loadgen/fleet.hpp"
 
@@ -7,13 +7,13 @@ namespace exchange::loadgen {
 
 class Progress {
  public:
-  // `live`: stderr is a terminal; without, nothing is shown.
+  // `live`: stderr is a terminal; otherwise nothing is shown.
   explicit Progress(bool live) : live_(live) {}
   ~Progress() { clear(); }
   void show(const Second& second, const Counts& so_far, double share_done);
-  // A sentence on what is being done between runs.
+  // Shows what the program does between runs.
   void say(const std::string& text);
-  // Takes a live line away, before something else is written.
+  // Removes the live line before other output is written.
   void clear();
 
  private:

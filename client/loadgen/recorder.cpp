@@ -6,7 +6,7 @@
 namespace exchange::loadgen {
 namespace {
 
-// Whether the symbol was halted, or in an auction.
+// Whether the request was refused because the symbol was halted, or in an auction.
 bool is_for_trading(std::string_view refusal) {
   for (const Reason reason : {Reason::trading_halted, Reason::not_in_auction, Reason::no_price_max})
     if (refusal.starts_with(describe(reason))) return true;
@@ -32,7 +32,7 @@ std::string_view Recorder::record(const Context& context, const Action& action,
       if (!rejected)
         history_.new_accounts.push_back({.number = action.id, .client = context.client});
       break;
-    case Action::Kind::placement:  // comes after its account
+    case Action::Kind::placement:  // follows the creation of its account
       if (!rejected && !history_.new_accounts.empty() &&
           history_.new_accounts.back().number == action.id)
         history_.new_accounts.back() = {.number = action.id,

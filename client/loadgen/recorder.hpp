@@ -15,9 +15,9 @@ class Recorder {
     std::uint32_t client, account;
     std::int64_t sent, answered;  // nanoseconds since the start
   };
-  // Before the elements of each reply, which come in their order.
+  // Call it before the elements of each reply, which come in their order.
   void begin_reply();
-  // A right reply element to `action`. Returns the problem of one that the audit cannot read.
+  // Records a right reply element to `action`. Returns the error in one that the audit cannot read.
   std::string_view record(const Context& context, const Action& action, const CheckedElement& reply,
                           Deviations& deviations);
   History& history() { return history_; }
@@ -25,7 +25,7 @@ class Recorder {
  private:
   void record_order(const Context& context, const Action& action, std::uint64_t id);
   void record_replace(const Context& context, const Action& action, std::size_t element);
-  // Of an element that is not an order.
+  // The place of an element that is not an order.
   Place place_of(std::size_t element) const {
     return {opened_last_, Place::Side::after, std::uint16_t(element)};
   }
@@ -37,7 +37,7 @@ class Recorder {
   // Of this reply:
   std::uint64_t opened_last_ = 0;
   std::size_t first_replace_ = 0, first_cancel_of_all_ = 0;
-  Status status_;  // read last: its memory is used again
+  Status status_;  // the one read last: its memory is reused
 };
 
 }  // namespace exchange::loadgen

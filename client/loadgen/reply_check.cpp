@@ -7,14 +7,14 @@
 namespace exchange::loadgen {
 namespace {
 
-// Large enough for any one attribute that a request writes.
+// Large enough for any attribute that a request writes.
 using TextBuffer = char[128];
 
 std::string_view between(const char* begin, const char* end) {
   return {begin, std::size_t(end - begin)};
 }
 
-// Nothing stands there, and that may be.
+// Whether the attribute is missing and this is allowed.
 bool may_be_missing(const client::ReplyElement& reply, std::string_view name, ReplyCheck& check) {
   if (!check.lenient || reply.attribute(name).data() != nullptr) return false;
   check.deviations.add(Deviation::not_repeated, name);
@@ -26,7 +26,8 @@ bool repeats_text(const client::ReplyElement& reply, std::string_view name,
   return reply.attribute(name) == written || may_be_missing(reply, name, check);
 }
 
-// As written, or as another form of the same number. `units`: in units of 1e-8.
+// Whether the reply repeats the number as written, or in another form. `units`: the number in units
+// of 1e-8.
 bool repeats_number(const client::ReplyElement& reply, std::string_view name,
                     std::string_view written, std::int64_t units, ReplyCheck& check) {
   const std::string_view repeated = reply.attribute(name);
@@ -88,7 +89,7 @@ bool repeats_replace(const client::ReplyElement& reply, const Action& action, Re
          repeats_limit(reply, action, check);
 }
 
-// What is canceled is named by its id alone.
+// The reply names the canceled orders by their ids alone.
 bool fits_cancel_all(const client::ReplyElement& reply, const Workload& workload,
                      const Action& action, ReplyCheck& check) {
   if (reply.name != "error") return number_of_id(reply.attribute("id")) != 0;
@@ -96,7 +97,7 @@ bool fits_cancel_all(const client::ReplyElement& reply, const Workload& workload
                             : repeats_symbol(reply, workload, action, check);
 }
 
-// Whether the attributes come back as they were sent.
+// Whether the reply repeats the attributes as they were sent.
 bool repeats(const client::ReplyElement& reply, const Workload& workload, unsigned client,
              const Action& action, ReplyCheck& check) {
   switch (action.kind) {
@@ -126,14 +127,15 @@ std::string_view name_expected(Action::Kind kind) {
   return "";
 }
 
-// The error of a cancel of all orders repeats no attribute, so that its sentence tells (E19, R13).
+// The error of a cancel of all orders does not repeat an attribute, so that its text identifies it
+// (E19, R13).
 bool refuses_cancel_all(const client::ReplyElement& error, const Action& action) {
   return action.kind == Action::Kind::cancel_all && action.symbol == 0 &&
          (error.content.starts_with("no open orders") ||
           error.content.starts_with("the reply would be too long"));
 }
 
-// Why this is no right reply to the action; empty if it is one.
+// Returns why this is not a right reply to the action; empty if it is one.
 std::string_view problem_of(CheckedElement& checked, const Workload& workload, unsigned client,
                             const Action& action, ReplyCheck& check) {
   const client::ReplyElement& reply = checked.element;
@@ -153,7 +155,7 @@ std::string_view problem_of(CheckedElement& checked, const Workload& workload, u
              : "the reply does not repeat the request's attributes";
 }
 
-// How many elements the reply has beyond those that were asked for.
+// Returns how many elements the reply has beyond those that were asked for.
 std::size_t additional_elements(std::string_view document, std::size_t asked) {
   client::ReplyElements elements(document);
   std::size_t count = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view metric = "exchange_stage_seconds";
 constexpr std::string_view end_of_metrics = "# EOF\n";
 
-// The value of a label in `name{label="value",…}`.
+// Returns the value of a label in `name{label="value",…}`.
 std::string label(const std::string& line, const std::string& name) {
   const std::string wanted = name + "=\"";
   const std::size_t begin = line.find(wanted);
@@ -21,7 +21,8 @@ std::string label(const std::string& line, const std::string& name) {
   return line.substr(value, line.find('"', value) - value);
 }
 
-// The value below which a share `quantile` of the counts lies, evenly spread within its bucket.
+// Returns the value below which a share `quantile` of the counts lies; assumes an even spread
+// within each bucket.
 double quantile(const std::vector<std::pair<double, std::uint64_t>>& buckets, double quantile) {
   const double rank = quantile * double(buckets.back().second);
   double low = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Where the server's time goes, as its own /metrics report (server/metrics/stages.hpp): the
-// difference between two readings of the histograms of the stages of a request.
+// The times that the server spends in each stage of a request, from its own /metrics
+// (server/metrics/stages.hpp): the difference between two readings of the histograms.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ struct StageLatency {
   double mean_us = 0, p50_us = 0, p99_us = 0;  // quantiles to the width of a bucket
 };
 
-// The stages at one moment, as text of the Prometheus format.
+// One reading of the stages, parsed from the Prometheus text format.
 struct StageReading {
   struct Stage {
     double sum_s = 0;
@@ -29,7 +29,7 @@ struct StageReading {
 };
 StageReading parse_stages_of(const std::string& prometheus_text);
 
-// GET /metrics; empty where that fails: a report goes without.
+// GET /metrics. Returns an empty reading if that fails: the report then has no stages.
 StageReading read_stages(const client::Address& http, double timeout_s,
                          const client::StopFlag& stop);
 

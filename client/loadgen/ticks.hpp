@@ -1,6 +1,6 @@
 #pragma once
-// The clock of a run: when it warms up, when it is measured, when sending ends, and the ticks at
-// which all workers report, one each second of either part. Times are nanoseconds since the start.
+// The clock of a run: the times of warm-up, measurement and end of sending, and the ticks at which
+// all workers report, one each second of either part. Times are nanoseconds since the start.
 // Immutable.
 
 #include <chrono>
@@ -31,9 +31,9 @@ class Ticks {
   }
   Clock::time_point start() const { return start_; }
   std::int64_t warmup_end() const { return warmup_; }
-  // After this nothing is sent; without a limit in time, never.
+  // The end of sending; never, if there is no time limit.
   std::int64_t end() const { return end_; }
-  // When tick number `tick`, from 0, ends.
+  // The end of tick number `tick`, from 0.
   std::int64_t end_of(std::uint64_t tick) const {
     const std::uint64_t warmup_ticks = std::uint64_t((warmup_ + second - 1) / second);
     if (tick < warmup_ticks) return std::min(std::int64_t(tick + 1) * second, warmup_);

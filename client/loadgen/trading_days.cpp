@@ -14,9 +14,9 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr std::int32_t marker_cents = 1;
-constexpr auto pause_max = std::chrono::milliseconds(20);  // after which it looks at the flag
+constexpr auto pause_max = std::chrono::milliseconds(20);  // between two checks of the flag
 
-// Behind those that are traded.
+// The first symbol after those that are traded.
 unsigned marker_symbol(const Workload& workload) { return workload.options().symbols + 1; }
 
 std::string change_element(const Workload& workload, unsigned symbol, Trading trading) {
@@ -24,7 +24,7 @@ std::string change_element(const Workload& workload, unsigned symbol, Trading tr
       SetInstrument{.symbol = SymbolName(workload.symbol_name(symbol)), .trading = trading});
 }
 
-// The next reply in `rest`, which has one.
+// Takes the next reply from `rest`, which must contain one.
 std::string_view take_reply(std::string_view& rest) {
   std::size_t scanned = 0;
   const client::ReplyEnd reply = client::find_reply(rest, scanned);
@@ -44,7 +44,7 @@ bool has_replies(std::string_view text, unsigned count) {
   return true;
 }
 
-// 0: it was refused.
+// Returns 0 if the order was refused.
 std::uint64_t opened_id(std::string_view reply) {
   client::ReplyElements elements(reply);
   client::ReplyElement element;
@@ -79,7 +79,8 @@ void TradingDays::run(const Ticks& ticks, std::stop_token over) {
     if (trading_[symbol - 1] != Trading::open && !change(symbol, Trading::open)) return;
 }
 
-// Three of four open symbols go into an auction, three of four others are opened.
+// On average, of four steps on an open symbol three begin an auction; of four on another, three
+// open it.
 void TradingDays::step() {
   const unsigned symbol = 1 + random_.below(std::uint32_t(trading_.size()));
   const bool usual = random_.below(4) > 0;
@@ -90,7 +91,7 @@ void TradingDays::step() {
   }
 }
 
-// An order that is never executed.
+// Returns an order that is never executed.
 std::string TradingDays::marker() const {
   const PlaceOrder order(AccountId(workload_.account_id(0)),
                          SymbolName(workload_.symbol_name(marker_symbol(workload_))), Side::buy,

@@ -1,8 +1,8 @@
 #pragma once
-// Plays the operator during a run (--trading-days): one step after another, it halts a symbol,
-// begins an auction or opens it again. For the audit each step stands between two orders of a
-// symbol of its own, whose ids show when it happened. Owns its connection and records.
-// Thread: one at a time.
+// Acts as the operator during a run (--trading-days): one step after another, it halts a symbol,
+// begins an auction or opens the symbol again. For the audit, each step stands between two orders
+// in a separate symbol, whose ids show when it happened. Owns its connection and records. Thread:
+// one at a time.
 
 #include <optional>
 #include <stop_token>
@@ -19,9 +19,9 @@ namespace exchange::loadgen {
 
 class TradingDays {
  public:
-  // All must outlive it. Asks nothing yet.
+  // All arguments must outlive it. Does not send anything yet.
   TradingDays(const LoadOptions& load, const Workload& workload, client::Servers& servers);
-  // A step each --trading-days until `over`; then opens what is not.
+  // Makes one step every --trading-days until `over`; then opens all symbols that are not open.
   void run(const Ticks& ticks, std::stop_token over);
 
   // After run():
@@ -30,7 +30,7 @@ class TradingDays {
 
  private:
   void step();
-  // False: the connection ended.
+  // Returns false if the connection ended.
   bool change(unsigned symbol, Trading trading);
   void record(unsigned symbol, Trading trading, std::int64_t sent, std::string_view replies);
   std::string marker() const;
@@ -48,8 +48,8 @@ class TradingDays {
   Transcript transcript_;
 };
 
-// Creates the symbol of the orders beside the steps; its second element opens a symbol that is
-// open, which shows whether the server lets the load generator do so.
+// Creates the symbol for the orders beside the steps. Its second element opens a symbol that is
+// already open, which shows whether the server allows the load generator to do so.
 std::string set_up_trading_days(const Workload& workload);
 
 }  // namespace exchange::loadgen

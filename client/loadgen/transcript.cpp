@@ -12,7 +12,7 @@
 namespace exchange::loadgen {
 namespace {
 
-// Without keys. What a server sent may be no UTF-8.
+// Removes keys. The text of a server may be invalid UTF-8.
 std::string quoted(std::string_view text) {
   return nlohmann::json(without_keys(std::string(text)))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -49,7 +49,7 @@ void Transcript::add(Transcript&& other) {
 std::string_view Transcript::keep(std::string_view text) {
   if (text.size() > free_bytes_) {
     free_bytes_ = std::max(chunk_bytes, text.size());
-    free_ = chunks_.emplace_back(new char[free_bytes_]).get();  // not touched before it is used
+    free_ = chunks_.emplace_back(new char[free_bytes_]).get();  // touched only when used
   }
   std::memcpy(free_, text.data(), text.size());
   const std::string_view kept(free_, text.size());
@@ -59,7 +59,7 @@ std::string_view Transcript::keep(std::string_view text) {
 }
 
 void Transcript::write(std::ostream& out, const std::vector<std::string>& command) {
-  // Those of one connection are in order already, and stay so.
+  // Requests of one connection are already in order, and remain so.
   std::stable_sort(requests_.begin(), requests_.end(),
                    [](const Request& a, const Request& b) { return a.call_ns < b.call_ns; });
   out << nlohmann::json{{"history", 1}, {"clock", "monotonic, ns"}, {"command", command}}.dump(

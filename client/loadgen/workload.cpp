@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::string_view xml_declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 constexpr std::int32_t mid_cents = 100'00;   // the mid price
-constexpr std::int32_t spread_cents = 1'00;  // limits lie this far from it at most
+constexpr std::int32_t spread_cents = 1'00;  // the largest distance of a limit from it
 constexpr std::uint32_t shares_per_order_max = 100;
 constexpr std::size_t header_bytes_max = 24;  // of the length line
-// Of one element as text, with the longest names: an order and the two elements of a new account.
+// The largest size of an element as text, with the longest names: an order, or the two elements of
+// a new account.
 constexpr std::size_t element_bytes_max = 260, document_bytes_max = 300;
 
 // The value of `random` scaled to 0 .. bound-1.
@@ -54,10 +55,10 @@ std::string Workload::account_id(std::uint32_t account) const {
   return options_.account_prefix + std::string(account_digits_ - digits.size(), '0') + digits;
 }
 
-// Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders
-// per second of one symbol they last for a quarter of an hour, and some ninety runs on one store
-// stay below what the exchange can hold in all (docs/protocol.md, C15: 92 billion shares of a
-// symbol).
+// All accounts together get a billion shares of each symbol. Resting sells bind some of them for
+// good: at 100,000 orders per second of one symbol the shares last for a quarter of an hour. Some
+// ninety runs on one store stay below what the exchange can hold in all (docs/protocol.md, C15: 92
+// billion shares of a symbol).
 std::int64_t Workload::shares_per_account() const {
   return std::max(1'000u, 1'000'000'000u / accounts_);
 }
@@ -88,8 +89,8 @@ char* write_account(char* out, const Workload& workload, std::uint32_t account) 
   return end;
 }
 
-// Of the account whose id was written last, which began at `id`: it repeats the id after a prefix,
-// so that it is long enough.
+// Writes the key of the account whose id was written last and begins at `id`. The key repeats the
+// id after a prefix, so that it is long enough.
 char* write_key(char* out, const Workload& workload, const char* id) {
   if (!workload.options().keys) return out;
   const std::string_view text(id, std::size_t(out - id));
@@ -134,8 +135,8 @@ void Script::next(std::string& out) {
   out.resize(begin + header_bytes + document_bytes);
 }
 
-// Draws the same amount of randomness for each request of a kind: what replies say does not shift
-// the sequence.
+// Draws the same number of random values for each request of a kind, so that the content of replies
+// does not shift the sequence.
 void Script::draw() {
   const Mix& mix = workload_->options_.mix;
   actions_.clear();
@@ -175,14 +176,14 @@ void Script::draw() {
   }
 }
 
-// An order, and the replace of an older one in one of four ways: it keeps its place, loses it at
-// the same price, loses it at another, or takes what rests on the other side. The id of the order
-// shows when the replace happened, which the reply to the replace does not; so with a cancel of
-// all.
+// Draws an order, and the replace of an older one in one of four ways: the older order keeps its
+// place, loses it at the same price, loses it at another price, or takes what rests on the other
+// side. The id of the new order shows when the replace happened, which the reply to the replace
+// does not. The order after a cancel of all has the same purpose.
 void Script::draw_replace(Action order, std::uint32_t back, bool own_account) {
   const std::uint64_t random = random_.next();
   Order* const old = name_order(Action::Kind::replace, back, own_account);
-  if (old) order.symbol = old->symbol;  // it is not halted for one of them alone
+  if (old) order.symbol = old->symbol;  // so that a halt applies to both of them
   actions_.push_back(order);
   if (!old) return;
   const std::int32_t sign = old->amount > 0 ? 1 : -1, shares = sign * old->amount;
@@ -206,8 +207,9 @@ void Script::draw_replace(Action order, std::uint32_t back, bool own_account) {
                       .id = old->id});
 }
 
-// And an order after it. Of all symbols and of that of `order` by turns. One in each request, so
-// that its reply elements can be distinguished from those of other cancels by their number.
+// Draws a cancel of all, and an order after it. The cancel alternates between all symbols and the
+// symbol of `order`. A request contains at most one, so that its reply elements can be
+// distinguished from those of other cancels by their number.
 void Script::draw_cancel_all(const Action& order) {
   const auto is_one = [](const Action& action) { return action.kind == Action::Kind::cancel_all; };
   if (std::any_of(actions_.begin(), actions_.end(), is_one)) return actions_.push_back(order);
@@ -218,8 +220,8 @@ void Script::draw_cancel_all(const Action& order) {
   actions_.push_back(order);
 }
 
-// `at`: drawn from the weights without `create`. What came later comes behind the others, so that
-// mixes without it draw what they always drew.
+// `at`: drawn from the weights without `create`. Kinds that were added later come after the others,
+// so that mixes without them draw the same as before.
 Terms Script::draw_terms(std::uint32_t at) {
   const Mix& mix = workload_->options_.mix;
   std::uint32_t end = mix.order + mix.query + mix.cancel;
@@ -232,9 +234,9 @@ Terms Script::draw_terms(std::uint32_t at) {
   return stp_orders_++ % 2 == 0 ? Terms::cancel_resting : Terms::cancel_taking;
 }
 
-// A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
-// takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
-// shares trade. Orders that never rest are takers.
+// The limit of a taker crosses the mid price by the whole spread, that of a maker stays on its own
+// side: takers trade with makers, makers never with each other. If r/2 of the orders are takers,
+// about r of the shares trade. Orders that never rest are takers.
 Action Script::draw_order(std::uint64_t random, std::uint64_t prices, Terms terms) {
   const unsigned symbol = 1 + scaled(high(random), workload_->options_.symbols);
   const bool buy = (random & 1) == 1;
@@ -253,15 +255,16 @@ Action Script::draw_order(std::uint64_t random, std::uint64_t prices, Terms term
           .id = ++referenced_};
 }
 
-// Whether it is a maker's by its limit: most others have executed.
+// Whether its limit is that of a maker: most other orders have executed.
 bool Script::rests(const Order& order) const {
   return !never_rests(order.terms) &&
          (order.amount > 0 ? order.limit_cents < mid_cents : order.limit_cents > mid_cents);
 }
 
-// An order that is not canceled yet, `back` from the latest or the next older; to replace, one that
-// probably rests. Null where there is none. All actions of a request are one account's: the first
-// chooses it, the others take orders of that account.
+// Returns an order that is not canceled yet: the one `back` from the latest, or the next older one;
+// for a replace, one that probably rests. Null if there is no such order. All actions of a request
+// belong to one account: a request with a single element takes the account of the order, other
+// requests name only orders of their own account.
 Script::Order* Script::name_order(Action::Kind kind, std::uint32_t back, bool own_account) {
   const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
   const bool whole_request = workload_->options_.orders_per_request == 1;
@@ -277,8 +280,8 @@ Script::Order* Script::name_order(Action::Kind kind, std::uint32_t back, bool ow
   return nullptr;
 }
 
-// Clients have the accounts whose numbers, divided by the number of clients, leave their own; or,
-// where accounts are fewer than clients, share them.
+// Each client has the accounts whose number modulo the number of clients is its own number. If
+// there are fewer accounts than clients, clients share them.
 std::uint32_t Script::draw_account(std::uint32_t random) const {
   const unsigned clients = workload_->clients_, accounts = workload_->accounts_;
   if (accounts <= clients) return client_ % accounts;
@@ -355,7 +358,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   std::vector<SetupRequest> requests;
   const unsigned accounts = workload.trades() ? workload.accounts() : 1,
                  symbols = workload.trades() ? workload.options().symbols : 0;
-  constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
+  constexpr unsigned keys_at_once = 100;  // the server hashes each key before it replies
   const unsigned accounts_at_once = std::min(std::max(1u, setup_elements_max / (symbols + 1)),
                                              workload.options().keys ? keys_at_once : ~0u);
   const std::string shares = std::to_string(workload.shares_per_account()),

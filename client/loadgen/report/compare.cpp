@@ -26,7 +26,7 @@ using Values = std::vector<double>;
 
 constexpr const char* report_format = "exchange-loadgen/1";
 constexpr const char* comparison_format = "exchange-loadgen-compare/1";
-constexpr const char* comparisons_format = "exchange-loadgen-comparisons/1";  // of several
+constexpr const char* comparisons_format = "exchange-loadgen-comparisons/1";  // several comparisons
 constexpr double confidence = 0.95;
 constexpr std::size_t batches_max = 20;  // of one run
 constexpr std::size_t batches_min = 3;   // of one side
@@ -46,26 +46,26 @@ double total(const Runs& runs, double (*of)(const Json&)) {
 
 using Figure = std::function<double(const Json&)>;
 
-// The number under these keys.
+// Reads the number under these keys.
 template <class... Key>
 Figure under(Key... keys) {
   return [=](const Json& json) { return number_at(json, {keys...}); };
 }
 
-// In proportion to the CPU time of a request.
+// Divides a CPU share by the request rate: proportional to the CPU time of a request.
 Figure share_per_request(const char* share) {
   return [=](const Json& second) {
     return number_at(second, {share}) / number_at(second, {"requests_per_s"});
   };
 }
 
-// The median stands in where a second has no mean.
+// Uses the median for a second without a mean.
 double mean_of_second(const Json& second) {
   const double mean = number_at(second, {"response_mean_ms"});
   return std::isfinite(mean) ? mean : number_at(second, {"response_p50_ms"});
 }
 
-// Half an error more, so that a run without any has a logarithm.
+// Adds half an error, so that a run without errors has a logarithm.
 double error_share_of_run(const Json& run) {
   return 100 * (errors_of(run) + 0.5) / (answered_of(run) + errors_of(run) + 1);
 }
@@ -79,7 +79,7 @@ struct Metric {
   const char *name, *unit;
   bool more_is_better;
   Figure of_run;
-  // only its relative spread counts; for p99.9 that of the maxima, which is rather too wide than
+  // only its relative spread counts; p99.9 uses that of the maxima, which is too wide rather than
   // too narrow
   Figure of_second;
 };
@@ -100,7 +100,7 @@ const Metric metrics[] = {
 const Metric error_share{"errors", "% of requests", false, error_share_of_run,
                          error_share_of_second};
 
-// The mean of a side on the scale of logarithms, how sure it is, and from how many values.
+// The mean of a side on a logarithmic scale, the variance of that mean, and the number of values.
 struct Estimate {
   double log_mean, variance_of_mean, values;
 };
@@ -113,7 +113,7 @@ std::pair<double, double> mean_and_variance(const Values& values) {
   return {mean, count > 1 ? squares / (count - 1) : 0};
 }
 
-// Above 0 only: of anything else there is no ratio.
+// Uses values above 0 only: others have no ratio.
 Values values_of(const Runs& runs, const Metric& metric) {
   Values values;
   for (const Json& run : runs)
@@ -137,7 +137,7 @@ std::optional<Estimate> estimate_from_runs(const Runs& runs, const Metric& metri
 void add_batches(const Json& series, const Metric& metric, Values& batches) {
   if (!series.is_array() || series.empty()) return;
   Values seconds;
-  const double whole = 0.9;  // the last second may be a part of one
+  const double whole = 0.9;  // the last second may be partial
   const auto end_of = [&](std::size_t i) {
     return i < series.size() ? number_at(series[i], {"second"}) : 0;
   };
@@ -155,7 +155,7 @@ void add_batches(const Json& series, const Metric& metric, Values& batches) {
   }
 }
 
-// Only how sure the figure of the whole run is; the figure itself is not that of the seconds.
+// Estimates only the uncertainty from the seconds; the mean comes from the whole runs.
 std::optional<Estimate> estimate_from_seconds(const Runs& runs, const Metric& metric) {
   const Values logs = logarithms(values_of(runs, metric));
   Values batches;
@@ -204,7 +204,7 @@ MetricComparison compare_metric(const Runs& a, const Runs& b, const Metric& metr
   return result;
 }
 
-// Where a side has no errors there is no ratio, and nothing to be unsure of.
+// If a side has no errors, there is no ratio and no uncertainty.
 MetricComparison compare_errors(const Runs& a, const Runs& b, bool from_runs,
                                 double tolerance_percent) {
   const double in_a = total(a, errors_of), in_b = total(b, errors_of);
@@ -232,7 +232,7 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
   return text;
 }
 
-// The different values of a key on one side.
+// Returns the different values of a key on one side.
 std::set<std::string> values_at(const Runs& runs, const char* group, const char* key) {
   std::set<std::string> values;
   for (const Json& run : runs) values.insert(plain(at(run, {group, key})));
@@ -240,8 +240,8 @@ std::set<std::string> values_at(const Runs& runs, const char* group, const char*
 }
 
 std::vector<std::string> differences(const Runs& a, const Runs& b) {
-  // A description may name a port, and accounts, and symbols where a run is audited, are new in
-  // each run.
+  // A description may name a port; accounts are new in each run, and so are symbols if a run is
+  // audited.
   static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix",
                                                    "workload.symbol_prefix"};
   std::vector<std::string> found;
@@ -343,8 +343,8 @@ std::string verdict_text(const MetricComparison& metric, double tolerance_percen
   return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
 }
 
-// Of the two figures that every report has: those without an interval, as "throughput, response
-// p99".
+// Of throughput and response p99, which every report has: lists those without an interval, as
+// "throughput, response p99".
 std::string metrics_without_interval(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const MetricComparison& metric : comparison.metrics)
@@ -390,7 +390,7 @@ void print(std::ostream& out, const Comparison& comparison) {
     out << "REGRESSION: " << regression << "\n";
 }
 
-// "A  a1.json, a2.json  (commit 1436c54)".
+// Returns "A  a1.json, a2.json  (commit 1436c54)".
 std::string heading(const char* side, const std::vector<std::string>& files, const Runs& runs) {
   std::set<std::string> commits;
   for (const Json& run : runs) commits.insert(text_at(run, {"commit"}));
@@ -441,7 +441,7 @@ void write(const std::string& path, const std::string& text, std::ostream& stand
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
 }
 
-// Throws std::runtime_error, which says what is wrong with which file.
+// Throws std::runtime_error, which names the file and the error.
 Json read_report(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path + ": cannot be read: " + std::strerror(errno));
@@ -449,7 +449,7 @@ Json read_report(const std::string& path) {
   try {
     report = Json::parse(file);
   } catch (const Json::exception& error) {
-    // after the library's name of the error, in brackets
+    // the reason follows the library's error name, which is in brackets
     const std::string_view reason = error.what();
     throw std::runtime_error(
         path + ": is not JSON: " +

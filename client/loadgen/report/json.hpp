@@ -1,6 +1,6 @@
 #pragma once
-// JSON of the reports, keys in the order of writing. Slow to compile: only for the files that read
-// or make reports.
+// JSON of the reports, with keys in the order of writing. Slow to compile: include it only in files
+// that read or write reports.
 
 #include <cmath>
 #include <initializer_list>
@@ -13,7 +13,7 @@ namespace exchange::loadgen {
 using Json = nlohmann::ordered_json;
 using Keys = std::initializer_list<const char*>;
 
-// What lies under these keys, one inside the other; null if any is missing.
+// Returns the value under these keys, one inside the other; null if any is missing.
 inline const Json& at(const Json& from, Keys keys) {
   static const Json nothing;
   const Json* found = &from;
@@ -26,26 +26,26 @@ inline const Json& at(const Json& from, Keys keys) {
   return *found;
 }
 
-// NaN if it is not a number.
+// Returns NaN if the value is not a number.
 inline double number_at(const Json& from, Keys keys) {
   const Json& value = at(from, keys);
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Empty if it is not a text.
+// Returns an empty string if the value is not a text.
 inline std::string text_at(const Json& from, Keys keys) {
   const Json& value = at(from, keys);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// Bytes that are no UTF-8, which a server may have sent, become U+FFFD.
+// Replaces bytes that are not UTF-8, which a server may have sent, by U+FFFD.
 inline std::string to_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 inline bool true_at(const Json& from, Keys keys) { return at(from, keys) == Json(true); }
 
-// Of the numbers in an object; 0 if it is none.
+// Returns the sum of the numbers in an object; 0 if it is not an object.
 inline double sum(const Json& counts) {
   double total = 0;
   if (counts.is_object())

@@ -6,7 +6,7 @@
 namespace exchange::loadgen {
 namespace {
 
-// Puts commas into the whole part of a number in digits.
+// Inserts commas into the whole part of a number.
 std::string with_separators(std::string digits) {
   const std::size_t first = digits[0] == '-' ? 1 : 0;
   std::size_t point = digits.find('.');

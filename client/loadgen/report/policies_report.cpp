@@ -13,7 +13,7 @@ namespace {
 
 std::vector<Json> runs_of(const Json& cell) { return cell["runs"].get<std::vector<Json>>(); }
 
-// {median, least, greatest} of the runs that have the figure; null if none has.
+// Returns {median, least, greatest} of the runs that have the figure; null if no run has it.
 Json spread(const std::vector<Json>& runs, Keys keys) {
   std::vector<double> values;
   for (const Json& run : runs)
@@ -57,7 +57,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 bool shares(const Json& cell) { return cell["server_cpus"] == cell["client_cpus"]; }
 
-// The cells of each number of CPUs, as they stand in the document.
+// Groups the cells by number of CPUs, in the order of the document.
 std::vector<std::vector<const Json*>> by_cores(const Json& policies) {
   std::vector<std::vector<const Json*>> groups;
   for (const Json& cell : policies["cells"]) {
@@ -67,7 +67,7 @@ std::vector<std::vector<const Json*>> by_cores(const Json& policies) {
   return groups;
 }
 
-// A report of any cell; null if there is none.
+// Returns a report of any cell; null if there is no report.
 const Json& any_run(const Json& policies) {
   static const Json nothing;
   for (const Json& cell : policies["cells"])
@@ -79,17 +79,19 @@ bool open_loop(const Json& policies) {
   return at(any_run(policies), {"load", "mode"}) == Json("open");
 }
 
-// By what policies are ranked: by the response p99 where a plan gives all the same rate.
+// The figure that ranks policies: the response p99 if a plan gives all the same rate, else
+// throughput.
 struct Rank {
   const char *figure, *metric, *unit;
-  double better;  // 1 or -1: of the greater
+  double better;  // 1: the greater is better; -1: the smaller
 };
 Rank rank_of(const Json& policies) {
   if (open_loop(policies)) return {"response_p99_ms", "response p99", "ms p99", -1};
   return {"requests_per_s", "throughput", "requests/s", 1};
 }
 
-// "0.970 of that (no difference seen)": of the medians; compare() has the interval.
+// Returns "0.970 of that (no difference seen)". The ratio compares the medians; compare() gives the
+// interval.
 std::string compared_text(const Json& first, const Json& other, const Rank& rank) {
   const double ratio =
       number_at(other, {rank.figure, "median"}) / number_at(first, {rank.figure, "median"});
@@ -122,7 +124,7 @@ Json answer(std::vector<const Json*> cells, const Rank& rank) {
 
 std::vector<std::string> warnings_of(const Json& policies) {
   std::vector<std::string> warnings;
-  constexpr double apart_max = 1.5;  // the greatest rate of a cell to its least
+  constexpr double apart_max = 1.5;  // the greatest rate of a cell divided by its least
   double stolen = 0, apart = apart_max;
   std::string unsteady;  // the cell whose rounds differ most
   for (const Json& cell : policies["cells"]) {
@@ -176,7 +178,7 @@ std::string describe(const Json& policies) {
 void add_summary(Json& policies) {
   for (Json& cell : policies["cells"]) {
     if (cell["runs"].empty()) continue;
-    Json runs = std::move(cell["runs"]);  // which are long, behind the figures
+    Json runs = std::move(cell["runs"]);  // moves the long runs behind the figures
     cell.erase("runs");
     cell.update(figures_of(runs.get<std::vector<Json>>()));
     cell["runs"] = std::move(runs);

@@ -1,5 +1,5 @@
 #pragma once
-// What `loadgen policies` lays side by side: several runs in one table. Pure.
+// The report of `loadgen policies`: several runs in one table. Pure.
 //
 // The form "exchange-loadgen-policies/1": format, commit, started, command, machine, rounds,
 // interrupted, and cells: {policy, cores, server_cpus, client_cpus, workers, not_run and problem (a
@@ -16,6 +16,6 @@
 namespace exchange::loadgen {
 
 void add_summary(Json& policies);
-// Of a document with its summary.
+// Returns the text of a document that has its summary.
 std::string policies_text(const Json& policies);
 }  // namespace exchange::loadgen

@@ -14,7 +14,7 @@
 namespace exchange::loadgen {
 namespace {
 
-// 0 of nothing.
+// Returns 0 if there are no values.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2),
@@ -22,7 +22,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// As printf.
+// Formats as printf does.
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[512];
   va_list arguments;
@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
 
 std::string grouped(std::uint64_t number) { return exact_text(double(number)); }
 
-// "12 wrong answer, 3 timeout", or "none".
+// Returns "12 wrong answer, 3 timeout", or "none".
 template <class Kind, std::size_t N>
 std::string list(const std::array<std::uint64_t, N>& counts, char separator = ' ') {
   std::string listed;
@@ -53,7 +53,8 @@ std::string latencies(const Histogram& ns) {
   return row;
 }
 
-// "5.49 us per request, 45 % of a CPU, 12.3 MB, 100 + 3 context switches per 1000 requests".
+// Returns "5.49 us per request, 45 % of a CPU, 12.3 MB, 100 + 3 context switches per 1000
+// requests".
 std::string describe(const Consumption& consumption, std::uint64_t answered) {
   const Usage& used = consumption.used;
   std::string described;
@@ -87,7 +88,7 @@ std::string describe_load(const Options& options) {
   return described;
 }
 
-// Shares are written in per cent.
+// The text report shows shares in per cent.
 std::string unit_for_people(const Expectation& expectation) {
   const std::string unit = expectation.unit();
   return unit == "share" ? "%" : unit;
@@ -113,8 +114,8 @@ void print_problems(std::FILE* out, const Examples& examples) {
     if (!example->empty()) line(out, label, *example);
 }
 
-// Many requests were lost on connections that the server had replied on before, and the server was
-// there all the time.
+// Whether many requests were lost on open connections although the server accepted all connections
+// and ran to the end: it probably closes the connection after a reply.
 bool closes_after_reply(const Report& report) {
   const Counts& counts = report.result.counts;
   return report.options.load.connection == ConnectionUse::persistent && counts.answered > 0 &&
@@ -142,7 +143,7 @@ void print_capacity(std::FILE* out, const Report& report) {
                  one.response_p99_ms, one.held ? "held" : "not held");
 }
 
-// The answer comes first: what follows it is of the last try alone.
+// The result is printed first: the text after it describes only the last try.
 void print_capacity_found(std::FILE* out, const Report& report) {
   const Capacity& capacity = *report.capacity;
   line(out, "CAPACITY",
@@ -181,7 +182,7 @@ Json counts_json(const std::array<std::uint64_t, N>& counts, char separator = ' 
   return json;
 }
 
-// A described struct as an object, an enumerator as its name, nothing as null.
+// Converts a described struct to an object, an enumerator to its name, an empty value to null.
 template <class Value>
 Json json_of(const Value& value);
 template <class Value>
@@ -194,7 +195,7 @@ Json json_of(const std::vector<Value>& values) {
   for (const Value& value : values) json.push_back(json_of(value));
   return json;
 }
-// The newer kinds only where there are some: reports of other mixes are as they always were.
+// Includes the newer kinds only if the mix has them: reports of other mixes do not change.
 Json json_of(const Mix& mix) {
   Json json{{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}};
   for_each_member<Mix>([&](auto weight) {
@@ -229,7 +230,7 @@ Json consumption_json(const std::optional<Consumption>& consumption, std::uint64
           {"involuntary_switches", json_of(used.involuntary_switches)}};
 }
 
-// "loop" of "policy=loop threads=2 store=…"; empty where the word is not there.
+// Returns "loop" from "policy=loop threads=2 store=…"; empty if the key is missing.
 std::string word_after(const std::string& description, const std::string& key) {
   const std::size_t begin = description.find(key + "=");
   if (begin == std::string::npos) return {};
@@ -246,7 +247,7 @@ Json server_json(const Report& report) {
   return {{"description", report.server},
           {"policy", policy.empty() ? Json() : Json(policy)},
           {"store", store.empty() ? Json() : Json(store)},
-          // none of their own where each client has one
+          // null if each client has a thread
           {"threads", counted ? Json(std::stoul(threads)) : Json()},
           {"cpus", report.options.local_server.cpus}};
 }
@@ -300,7 +301,7 @@ Json audit_json(const std::optional<AuditResult>& audit) {
           {"seconds", audit->seconds},       {"not_checked", audit->not_checked}};
 }
 
-// What was measured, and its limit, are those of the first condition.
+// The measured value and its limit belong to the first condition.
 Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& conditions) {
   Json trials = Json::array();
   for (const CapacityTry& one : capacity.tries)
@@ -332,7 +333,7 @@ std::vector<Judgement> judge(const std::vector<Expectation>& expectations,
   std::vector<Judgement> judgements;
   for (const Expectation& expectation : expectations) {
     const bool latency = std::string_view(expectation.unit()) == "ms";
-    // Of a run without a single answer no latency can be said.
+    // A run without any answer has no latency.
     const double value = latency && result.counts.response_ns.count() == 0
                              ? NAN
                              : measured(expectation.measure, result);
@@ -343,8 +344,8 @@ std::vector<Judgement> judge(const std::vector<Expectation>& expectations,
 
 std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus,
                               unsigned server_cpus) {
-  // By the seconds, not the whole: one late reply at the end must not hide a client that was busy
-  // until then.
+  // Uses the seconds, not the whole run: one late reply at the end must not hide a client that was
+  // busy before.
   std::vector<double> client, server;
   for (const Second& second : result.series) {
     if (second.warmup) continue;
@@ -357,7 +358,7 @@ std::string client_bottleneck(const RunResult& result, const LoadOptions& load, 
     return text("it used %.0f %% of the CPU it could%s", 100 * client_share,
                 load.workers < cpus ? " (--workers may help)" : "");
   if (result.stolen_cpu_share.value_or(0) > stolen_cpu_share_max) return {};  // late because of it
-  // 1 ms: what a client that is not late gets from timers and the scheduler.
+  // 1 ms is the lateness that timers and the scheduler cause even in a client with free capacity.
   const double late_ms = latency_ms(Measure::p99, result.counts.lateness_ns),
                response_ms = latency_ms(Measure::p99, result.counts.response_ns);
   if (late_ms > 1 && late_ms > response_ms / 5)

@@ -1,6 +1,6 @@
 #pragma once
-// What a run found, as text for people and as JSON for programs and for the other reports: the same
-// figures.
+// Reports the results of a run, as text and as JSON for programs and for the other reports: both
+// contain the same figures.
 
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
@@ -21,30 +21,31 @@ struct Judgement {
   double measured = 0;  // in the unit of its bound
   bool met = false;
 };
-// What a run measured, in the unit of Expectation's bounds.
+// Returns the measured value, in the unit of Expectation's bounds.
 double measured(Measure measure, const RunResult& result);
 std::vector<Judgement> judge(const std::vector<Expectation>& expectations, const RunResult& result);
 
-// The client's own limits shaped the figures: they are less than what the server can do. Why; empty
-// where they did not. `cpus`, `server_cpus`: that client and server may use.
+// Returns why the client's own limits determined the figures, which are then lower than what the
+// server can do; empty if they did not. `cpus`, `server_cpus`: the CPUs that client and server may
+// use.
 std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus,
                               unsigned server_cpus);
 
-// Wrong answers may never be; other errors only where a condition says how many.
+// Wrong answers are never allowed; other errors only if a condition limits them.
 bool no_errors_but_those_judged(const std::vector<Expectation>& expectations, const Counts& counts);
 
 struct Report {
-  const Options& options;  // with the load as it was run
+  const Options& options;  // with the load that was run
   const Workload& workload;
   const RunResult& result;
   std::string started;  // UTC, ISO 8601
-  std::string server;   // which one, with what policy and store
+  std::string server;   // its name, policy and store
   Machine machine;
-  unsigned client_cpus = 1;  // that the load generator could use
+  unsigned client_cpus = 1;  // usable by the load generator
   std::vector<Judgement> judgements;
   std::optional<AuditResult> audit;
   std::optional<Capacity> capacity;
-  std::vector<StageLatency> stages;  // of a server of our own
+  std::vector<StageLatency> stages;  // of a private server
 
   // client_bottleneck() of the run, or of the search for the capacity
   std::string bottleneck;
@@ -54,12 +55,12 @@ struct Report {
 
 void print_text(std::FILE* out, const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
-// The percentiles of `ns`, in milliseconds, in the text format that HdrHistogram prints and that
+// Returns the percentiles of `ns`, in milliseconds, in the text format that HdrHistogram prints and
 // its plotters read.
 std::string to_hdr(const Histogram& ns);
-// The time of day in UTC as ISO 8601, to the second.
+// Returns the time of day in UTC as ISO 8601, to the second.
 std::string utc_now();
-// To stdout if `path` is "-". Throws std::system_error.
+// Writes to stdout if `path` is "-". Throws std::system_error.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace exchange::loadgen
