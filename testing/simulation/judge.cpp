@@ -1,5 +1,4 @@
-// Replays what was committed through the naive model and compares every reply
-// with it.
+// Replays the committed commands through the naive model and compares every reply with it.
 
 #include <algorithm>
 #include <span>
@@ -15,7 +14,7 @@ namespace {
 
 [[noreturn]] void violated(const std::string& what) { throw Violation(what); }
 
-// The journal as it was written, command by command.
+// One command of the journal, in the order in which it was written.
 struct Step {
   BatchNumber batch;
   Epoch epoch;
@@ -69,7 +68,7 @@ class Judge {
 
  private:
   void judge_process(const ProcessRecord& record) {
-    if (record.replaced_at_start) return;  // a row, or a reply, of it will be one too many
+    if (record.replaced_at_start) return;  // later checks report any row or reply of it
     const std::string who = "the server of epoch " + std::to_string(record.epoch);
     const BatchNumber before = at_ == 0 ? 0 : steps_[at_ - 1].batch;
     if (at_ < steps_.size() && steps_[at_].epoch < record.epoch)
@@ -84,7 +83,7 @@ class Judge {
       if (!judge_submission(record, submitted)) return;
   }
 
-  // False if it was not committed: nothing after it was, in this process.
+  // Returns false if it was not committed: then nothing after it was committed in this process.
   bool judge_submission(const ProcessRecord& record, const Submitted& submitted) {
     for (std::size_t i = 0; i < submitted.commands.size(); ++i) {
       const Command& command = submitted.commands[i];
@@ -124,7 +123,7 @@ class Judge {
     replied_now_.clear();
     return true;
   }
-  // Each step once, and in order, whichever servers took them.
+  // Each step must be taken once and in order, whichever servers took the steps.
   void judge_steps(const Submitted& submitted) {
     std::map<std::string, Timestamp> taken;
     for (const Command& command : submitted.commands) {
@@ -172,7 +171,7 @@ class Judge {
                std::string(received.substr(0, length + end.size())));
   }
 
-  // After a polite stop: the tables hold all there is.
+  // After a polite stop the tables must hold everything.
   void judge_tables() {
     const Disk::Projection& last = world_.disk.projections.back();
     const BatchNumber newest = steps_.empty() ? 0 : steps_.back().batch;
@@ -205,11 +204,11 @@ class Judge {
 
   World& world_;
   const std::vector<Step> steps_;
-  std::size_t at_ = 0;  // the next step to be accounted for
+  std::size_t at_ = 0;  // the next step that a request must explain
   NaiveExchange model_;
-  // by connection: what its commands came to, in order
+  // by connection: the outcomes of its commands, in order
   std::vector<std::vector<Outcome>> replied_;
-  std::vector<std::vector<const Command*>> commands_;  // by connection: what was asked
+  std::vector<std::vector<const Command*>> commands_;  // by connection: the commands that were sent
   std::vector<Outcome> replied_now_;
   std::map<std::string, Timestamp> taken_;  // of the timetable: the newest step of each symbol
 };

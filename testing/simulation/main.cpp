@@ -1,5 +1,5 @@
-// The exchange in a simulated world, seed by seed: see world.hpp. Prints the command that replays a
-// failing seed.
+// Runs the exchange in a simulated world, one seed after the other (see world.hpp). Prints the
+// command that replays a failing seed.
 
 #include <spdlog/spdlog.h>
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t seeds_judged_from = 1'000;
 struct Counted {
   const char* what;
   unsigned World::Counts::*count;
-  unsigned least;  // of a thousand seeds: half of what is usual, or less
+  unsigned least;  // for a thousand seeds: half of the usual number, or less
 };
 constexpr Counted counted[] = {
     {"servers", &World::Counts::servers, 1'000},
@@ -34,7 +34,7 @@ constexpr Counted counted[] = {
     {"steps of a timetable", &World::Counts::steps, 7'000},
     {"of them not committed", &World::Counts::lost_steps, 5}};
 
-// "1 servers, 2 crashes, ..."
+// Returns text such as "1 servers, 2 crashes, ...".
 std::string print(const World::Counts& counts) {
   std::string text;
   for (const Counted& one : counted)
@@ -42,7 +42,7 @@ std::string print(const World::Counts& counts) {
   return text;
 }
 
-// Of many seeds: a world in which nothing goes wrong proves nothing.
+// Checks the counts of many seeds: a world in which nothing goes wrong proves nothing.
 bool enough_happened(const World::Counts& counts, std::uint64_t seeds) {
   if (seeds < seeds_judged_from) return true;  // a replay, or a short run
   bool enough = true;
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       ->default_str("300; 1 with --seed");
   app.add_flag("--verbose", verbose, "show the server's log and a line for each seed");
   CLI11_PARSE(app, argc, argv);
-  ::setenv("TZ", "UTC0", 1);  // of timetables
+  ::setenv("TZ", "UTC0", 1);  // for timetables
   if (app.count("--seed") > 0 && app.count("--seeds") == 0) count = 1;
   spdlog::set_level(verbose ? spdlog::level::info : spdlog::level::off);
 

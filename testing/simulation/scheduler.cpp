@@ -12,11 +12,11 @@ namespace exchange::simulation {
 namespace {
 
 constexpr std::size_t stack_bytes = 256 * 1024;
-constexpr std::uint64_t steps_max = 20'000'000;  // far beyond any run that goes on
+constexpr std::uint64_t steps_max = 20'000'000;  // far more than any run that ends
 
 thread_local Scheduler* current_scheduler = nullptr;
 
-// AddressSanitizer has to know which stack is in use: a switch is begun on the old one, finished on
+// AddressSanitizer has to know which stack is in use: a switch begins on the old stack and ends on
 // the new one.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr auto* begin_switch = __sanitizer_start_switch_fiber;
@@ -37,7 +37,7 @@ Task Scheduler::spawn(std::string name, Process process, bool thread, std::funct
   fiber->name = std::move(name);
   fiber->process = process;
   fiber->thread = thread;
-  fiber->killed = dying() && running_->process == process;  // a thread of a process that is killed
+  fiber->killed = dying() && running_->process == process;  // a thread of a killed process
   fiber->work = std::move(work);
   if (stacks_.empty()) {
     fiber->stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
@@ -95,7 +95,7 @@ void Scheduler::run() {
     stacks_.push_back(std::move(next->stack));
     alive_.erase(std::find(alive_.begin(), alive_.end(), next));
   }
-  if (failure_)  // what still stands unwinds, newest first
+  if (failure_)  // the remaining tasks unwind, newest first
     while (!alive_.empty()) {
       const auto last = std::find_if(alive_.rbegin(), alive_.rend(),
                                      [](const Fiber* fiber) { return fiber->thread; });
@@ -112,7 +112,7 @@ void Scheduler::run() {
 
 Scheduler::Fiber* Scheduler::choose() {
   ++steps_;
-  // The killed unwind before any other task moves, threads first, then in the reverse order of
+  // Killed tasks unwind before any other task runs: threads first, then in the reverse order of
   // their creation.
   Fiber* killed = nullptr;
   for (Fiber* fiber : alive_)
@@ -132,7 +132,7 @@ Scheduler::Fiber* Scheduler::choose() {
                (by_time == nullptr || fiber->deadline < by_time->deadline))
         by_time = fiber;
     }
-    // A busy machine may be late, or so slow that timers go off in between.
+    // A busy machine may be late, or so slow that timers expire in between.
     if (!ready_.empty() && !(by_time != nullptr && chance(200)))
       return ready_[below(ready_.size())];
     if (by_time != nullptr) {
@@ -161,10 +161,10 @@ void Scheduler::suspend() {
   finish_switch(fiber.sanitizer_stack, &main_stack_bottom_, &main_stack_size_);
 }
 
-// Swaps what belongs to the fiber with what belongs to the one that ran before: tasks may block
-// inside of a catch.
+// Swaps the exceptions of the fiber with those of the fiber that ran before: tasks may block inside
+// a catch block.
 void Scheduler::switch_exceptions(Fiber& fiber) {
-  // of the Itanium C++ ABI: a pointer and a count
+  // the layout of the Itanium C++ ABI: a pointer and a count
   auto* const globals = reinterpret_cast<std::byte*>(abi::__cxa_get_globals());
   std::swap_ranges(fiber.exceptions.begin(), fiber.exceptions.end(), globals);
 }
@@ -236,7 +236,7 @@ void Scheduler::kill(Process process) {
   bool any = false;
   for (Fiber* fiber : alive_)
     if (fiber->process == process) any = fiber->killed = true;
-  if (any) suspend();  // the killed go first
+  if (any) suspend();  // killed tasks run first
 }
 
 }  // namespace exchange::simulation

@@ -1,9 +1,9 @@
 #pragma once
-// Scheduler runs tasks, in place of threads, on the one thread that calls run(). Which of those
-// that can go on does so is drawn from a seed at every point where a thread could be preempted;
-// time is virtual and passes when all wait. So a run is a function of its seed. Tasks are fibers:
+// Scheduler runs tasks, in place of threads, on the one thread that calls run(). At every point
+// where a thread could be preempted, the seed decides which of the ready tasks runs next. Time is
+// virtual and passes when all tasks wait. So a run is a function of its seed. Tasks are fibers:
 // production code blocks in them as it does in threads. Owner: one simulation. Functions are called
-// in tasks, but for spawn() and run().
+// in tasks, except spawn() and run().
 
 #include <ucontext.h>
 
@@ -19,10 +19,10 @@
 
 namespace exchange::simulation {
 
-// Thrown when a task that was killed would block. Not a std::exception, so that no handler takes
-// it for a failure.
+// Thrown when a killed task would block. It is not a std::exception, so that no handler takes it
+// for a failure.
 struct Killed {};
-// The promise that was broken, in words; ends the run.
+// The broken promise, in words; ends the run.
 struct Violation : std::exception {
   explicit Violation(std::string what) : what_(std::move(what)) {}
   const char* what() const noexcept override { return what_.c_str(); }
@@ -41,43 +41,43 @@ class Scheduler {
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
 
-  // The one that runs on this thread; null if none does.
+  // Returns the scheduler that runs on this thread; null if none runs.
   static Scheduler* current();
 
   // `thread`: a thread of the process, which dies before the rest of it.
   Task spawn(std::string name, Process process, bool thread, std::function<void()> work);
-  // Until every task has ended. Throws what a task threw, or Violation if all wait and none can
-  // wake them.
+  // Runs until every task has ended. Throws what a task threw, or Violation if all tasks wait and
+  // none can wake them.
   void run();
 
-  // Points where others may run first. With a lock held, and in a task that is being killed, they
-  // do nothing.
+  // Points where other tasks may run first. They do nothing while a lock is held, and in a task
+  // that is being killed.
   void preempt();
   // Blocks until notified, or until virtual time or the step has come. May wake for no reason.
   // Throws Killed.
   void wait(const void* event);
   bool wait_until(const void* event, Nanoseconds deadline);  // false: the time is over
   void sleep(Nanoseconds time);
-  // switches between tasks; ends early if all others wait for ever
+  // Waits for this number of switches between tasks; ends early if all other tasks wait for ever.
   void sleep_steps(std::uint64_t steps);
   void notify(const void* event);
-  // Blocks until that task has ended. Throws nothing: destructors join.
+  // Blocks until that task has ended. Does not throw: destructors join.
   void join(Task task);
 
-  // Ends all tasks of a process, threads first, as kill -9 would: their stacks
-  // unwind, and whatever would leave the process on the way must ask dying() first. Not of the
-  // caller's own process.
+  // Ends all tasks of a process, threads first, as kill -9 would: their stacks unwind, and code
+  // that would send anything out of the process on the way must check dying() first. A task must
+  // not kill its own process.
   void kill(Process process);
-  // The caller's task has been killed.
+  // Returns whether the caller's task has been killed.
   bool dying() const { return running_ != nullptr && running_->killed; }
   Process process() const { return running_->process; }
 
   Nanoseconds now() const { return now_; }
-  // From the seed.
+  // Drawn from the seed.
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   bool chance(std::uint64_t one_in) { return one_in != 0 && below(one_in) == 0; }
 
-  // Holds a lock while it lives: preempt() lets no other task run.
+  // Holds a lock while it lives: preempt() does not let another task run.
   class Lock {
    public:
     Lock() : scheduler_(current()) {
@@ -101,12 +101,12 @@ class Scheduler {
     std::function<void()> work;
     std::unique_ptr<char[]> stack;
     ucontext_t context{};
-    // What the C++ runtime keeps by thread: exceptions being handled.
+    // The C++ runtime's data for each thread: the exceptions that are being handled.
     alignas(void*) std::array<std::byte, sizeof(void*) + sizeof(unsigned)> exceptions{};
     void* sanitizer_stack = nullptr;
-    const void* event = nullptr;  // waited for, with a deadline
+    const void* event = nullptr;  // the event that the fiber waits for, with a deadline
     Nanoseconds deadline = never;
-    std::uint64_t step = 0;  // not before, unless nothing else happens
+    std::uint64_t step = 0;  // it runs at this step, or earlier if nothing else can run
     bool ready = true, killed = false, ended = false;
   };
 

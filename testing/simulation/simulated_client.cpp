@@ -7,7 +7,7 @@
 namespace exchange::simulation {
 namespace {
 
-// Makes it one of a request by this account: the protocol has no order 0.
+// Makes the command one that a request of this account can contain: the protocol has no order 0.
 void fit(Command& command, const AccountId& account) {
   if (is_creation(command)) return;
   const auto fit = [&](auto& one) {
@@ -18,8 +18,8 @@ void fit(Command& command, const AccountId& account) {
   std::visit(fit, command);
 }
 
-// Names an open order of its account, if the tables have one: a number at random is mostly that of
-// another account, or of a closed order.
+// Names an open order of its account, if the tables have one: a random number usually belongs to
+// another account, or to a closed order.
 void aim(ReplaceOrder& replace, const ModelTables& tables, Scheduler& scheduler) {
   const Rows image = tables.image();
   std::vector<OrderRow> own;
@@ -43,7 +43,7 @@ AskedRequest request(std::vector<Command> commands, const AccountId& account) {
 
 }  // namespace
 
-// A market, so that most of what follows means something.
+// Creates a market, so that most of the following requests have an effect.
 AskedRequest World::first_request() {
   std::vector<Command> commands;
   for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a)
@@ -101,7 +101,7 @@ void World::send(Connection& connection, std::string_view bytes) {
   }
 }
 
-// Until there are so many replies. False if the connection ended first.
+// Reads until `wanted` replies have come. Returns false if the connection ended first.
 bool World::read_replies(Connection& connection, std::size_t wanted) {
   constexpr std::string_view end = "</results>\n";
   std::size_t replies = 0;
@@ -128,7 +128,7 @@ void World::run_client(unsigned number) {
   std::optional<std::size_t> connected;
   bool first = number == 0;
   for (unsigned asked = 0; asked < plan.requests;) {
-    // Time passes only while nobody can do anything, and leases end by time.
+    // Time passes only while every task waits, and leases end by time.
     if (plan.mostly_queries || plan.timetable)
       scheduler.sleep(Nanoseconds(scheduler.below(plan.timetable ? 2'000 : 100)) * 1'000'000);
     if (!connected) connected = connect();
@@ -159,7 +159,7 @@ void World::run_client(unsigned number) {
     Connection& connection = connections[*connected];
     connection.to_server.ended = true;
     scheduler.notify(&connection.to_server);
-    // to the end of the stream: there must be none
+    // reads to the end of the stream: no further reply may come
     read_replies(connection, connection.asked.size() + 1);
   }
   --clients_left_;

@@ -1,4 +1,4 @@
-// What main() and a transport do, without sockets.
+// Does the work of main() and of a transport, without sockets.
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +59,7 @@ void World::serve_process(Process process) {
   }
   auto core = std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
                                      on_fatal, on_projected);
-  if (!alive(process)) return;  // killed while it began: no client may find it
+  if (!alive(process)) return;  // killed during the start: no client may find it
   Server server{process, record, *core, sink};
   newest_served_ = std::max(newest_served_, record.epoch);
   servers_.push_back(&server);
@@ -78,7 +78,7 @@ void World::serve_process(Process process) {
   if (!scheduler.dying()) forget(process);
 }
 
-// As _exit(1): from here on nothing leaves the process.
+// Works as _exit(1): from here on nothing leaves the process.
 void World::die(Process process, const std::string& why) {
   if (why.find("taken the store over") == std::string::npos)
     throw Violation("a server gave up: " + why);
@@ -105,7 +105,7 @@ void World::serve_connection(Server& server, std::size_t number) {
         scheduler.preempt();
         const bool replaced = newest_served_ > server.record.epoch;
         {
-          const Scheduler::Lock together;  // the record has the core's order
+          const Scheduler::Lock together;  // the record needs the core's order
           server.record.submitted.push_back({number, session.commands()});
           server.core.submit({&one, 1});
         }

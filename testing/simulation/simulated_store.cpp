@@ -76,12 +76,12 @@ void SimulatedStore::read(BatchNumber after, const Visit& visit) {
 
 void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
   if (!connected_) throw StoreUnavailable("not connected");
-  connected_ = false;  // unless all goes well
+  connected_ = false;  // stays so if anything below fails
   const Nanoseconds began = scheduler_.now();
   const JournalRow row{batch, epoch_, std::string(payload)};
   try {
     take_time();
-  } catch (const Killed&) {  // on its way to the database
+  } catch (const Killed&) {  // the row was in flight to the database
     if (scheduler_.chance(2)) disk_.under_way = row;
     throw;
   }
@@ -150,7 +150,7 @@ void SimulatedStore::project(const Rows& rows, BatchNumber batch) {
   fail(disk_.faults.project_committed, "reply to projection lost");
 }
 
-// As SQLite does: a checkpoint first, the rows go with the next append.
+// Works as SQLite does: a checkpoint first; the next append removes the rows.
 void SimulatedStore::prune(BatchNumber through) {
   take_time();
   fail(disk_.faults.prune_fails, "prune failed");

@@ -1,10 +1,9 @@
 #pragma once
-// A store whose disk outlives the processes that use it, and which fails in every way that a store
-// may: an append that is lost, that commits although it reports failure, that commits late, that
-// commits on a primary and is lost when a standby replaces it, that hangs; a primary that was
-// replaced and still answers reads; reads that fail; projections lost at a power cut. What may
-// never happen is checked here: a projection ahead of the journal, a pruned row that is still
-// needed.
+// A store whose disk outlives the processes that use it. It fails in every way that a store may. An
+// append is lost, commits although it reports failure, commits late, commits on a primary and is
+// lost when a standby replaces that primary, or hangs. A primary that was replaced still answers
+// reads. Reads fail, and projections are lost at a power cut. The store also checks what must never
+// happen: a projection ahead of the journal, and pruning of a row that is still needed.
 
 #include <deque>
 #include <map>
@@ -17,7 +16,7 @@
 
 namespace exchange::simulation {
 
-// Each is the one chance in so many of one operation; 0: never.
+// A fault happens in one of this number of operations; 0: never.
 struct StoreFaults {
   std::uint64_t append_lost = 0, append_committed = 0, append_late = 0,
                 append_unreplicated = 0;  // all report failure
@@ -31,24 +30,24 @@ struct Disk {
     ModelTables tables;
     BatchNumber batch = 0;
   };
-  // SQLite: a projection is safe from power cuts only after a checkpoint
+  // as in SQLite: a projection is safe from power cuts only after a checkpoint
   bool tables_sync_late = false;
   StoreFaults faults;
 
   Epoch epoch = 0;
   std::map<BatchNumber, JournalRow> journal;
   std::map<BatchNumber, JournalRow> archive;  // every row ever committed: for the judge
-  std::deque<Projection> projections{1};      // the last is what is read; the first is safe
-  // of a lost connection, or not replicated: commits later, or never
+  std::deque<Projection> projections{1};      // readers see the last; the first is safe
+  // the append of a lost connection, or one not replicated: it commits later, or never
   std::optional<JournalRow> under_way;
   Process lock_holder = 0;  // a live server's lock; 0: none
   Process cut_off = 0;      // cannot reach the store; 0: none
-  // It reaches a primary that was replaced, with the tables of that time. It gets no answer to what
-  // a standby would have to confirm.
+  // If set, the process that is cut off reaches a primary that was replaced, with the tables of
+  // that time. It gets no answer to calls that a standby would have to confirm.
   std::optional<Projection> stale_primary;
 
   void commit(const JournalRow& row);
-  // Brings what is under way to its end, whichever.
+  // Decides whether the append in doubt commits or is lost.
   void resolve_under_way(Scheduler& scheduler);
   void power_cut(Scheduler& scheduler);
 };
@@ -84,7 +83,7 @@ class SimulatedStore final : public Store, public Journal, public Tables {
   Fills read_fills(const FillRange&) override { return {}; }
 
  private:
-  void take_time();  // crashes, hangs and partitions strike here
+  void take_time();  // a crash, a hang or a partition may happen here
   void fail(std::uint64_t one_in, const char* what);
   void check_epoch() const;
 

@@ -73,13 +73,13 @@ void SimulatedTimetable::submit(std::span<Submission* const> submissions) {
   submission_.sink = this;
   Submission* const one = &submission_;
   world_.scheduler.preempt();
-  const Scheduler::Lock together;  // the record has the core's order
+  const Scheduler::Lock together;  // the record needs the core's order
   record_.submitted.push_back({Submitted::timetable, commands_, looked_at_});
   core_->submit({&one, 1});
 }
 
-// Whether a change of this time may be that of an earlier step, committed only after the step that
-// was due at `at`: it counts from when it was due.
+// Returns whether a change of this time may be that of an earlier step which was committed only
+// after the step due at `at`: a change counts from the time at which its step was due.
 bool SimulatedTimetable::is_own(std::string_view symbol, Timestamp change, Timestamp at) const {
   const auto own = own_.find(symbol);
   return own != own_.end() && own->second.looked_at < at && own->second.looked_at <= change &&
@@ -105,7 +105,7 @@ void SimulatedTimetable::check(std::span<const Command> commands) const {
     const auto [step, at] = newest_step(simulated_day(), symbol, looked_at_);
     if (trading != trading_of(step->kind))
       throw Violation("the timetable takes another step than " + describe(*step));
-    // It may have been created since the timetable looked at the clock.
+    // The symbol may have been created since the timetable looked at the clock.
     const Changes& known_then = known_at_look_.contains(symbol) ? known_at_look_ : known_;
     const auto known = known_then.find(symbol);
     if (known == known_then.end() || (known->second >= at && !is_own(symbol, known->second, at)))

@@ -1,7 +1,7 @@
 #pragma once
 // The scheduler of --timetable in a simulated server, with the day of timetable.txt. Each change
-// that it submits must be that of the newest step, and must not undo what it knew to be newer.
-// Owner: the main task of the process.
+// that it submits must be that of the newest step, and must not undo a change that it knew to be
+// newer. Owner: the main task of the process.
 
 #include <map>
 #include <string>
@@ -19,11 +19,12 @@ struct TakenStep {
   const TimetableStep* step = nullptr;
   Timestamp at{};
 };
-// The newest step of the symbol up to `now`, in UTC; independent of server/timetable/schedule.cpp.
+// Returns the newest step of the symbol up to `now`, in UTC; independent of
+// server/timetable/schedule.cpp.
 TakenStep newest_step(const Timetable& timetable, std::string_view symbol, Timestamp now);
-// The day of timetable.txt.
+// Returns the day of timetable.txt.
 const Timetable& simulated_day();
-// Throws Violation if a symbol, as the tables have it, lacks its newest step.
+// Throws Violation if a symbol in these tables lacks its newest step.
 void check_taken(const Rows& tables, Timestamp now);
 
 class SimulatedTimetable final : Clock, Service, CompletionSink {
@@ -34,7 +35,7 @@ class SimulatedTimetable final : Clock, Service, CompletionSink {
   void stop() { scheduler_.stop(); }
 
  private:
-  Timestamp now() override;  // the scheduler looks: what it submits next is due by then
+  Timestamp now() override;  // the scheduler reads the clock: what it submits next is due by then
   std::int64_t monotonic_ns() override;
   void pause(std::uint32_t milliseconds) override;
   void submit(std::span<Submission* const> submissions) override;
@@ -53,8 +54,8 @@ class SimulatedTimetable final : Clock, Service, CompletionSink {
   };
   std::map<std::string, Own, std::less<>> own_;  // the newest submission for each symbol
   Timestamp looked_at_{};
-  // The scheduler's, and what the core gets in its place: the core's thread may outlive that of the
-  // scheduler when the process dies.
+  // The scheduler's submission. The core gets submission_ in its place: the core's thread may
+  // outlive the scheduler's thread when the process dies.
   Submission* given_ = nullptr;
   std::vector<Command> commands_;
   Submission submission_;

@@ -10,7 +10,7 @@ constexpr Nanoseconds second = 1'000'000'000;
 }  // namespace
 
 Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
-  // One chance in so many, or, more often than not, never.
+  // One chance in a drawn number, or, in two of three cases, never.
   const auto rate = [&](std::uint64_t most) {
     return scheduler.chance(3) ? unsigned(2 + scheduler.below(most)) : 0u;
   };
@@ -49,7 +49,7 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
 World::World(std::uint64_t seed)
     : scheduler(seed), plan(Plan::draw(scheduler, disk)), commands_(seed, plan.extreme_numbers) {
   plan.timetable = seed % 4 == 0;
-  if (plan.timetable) plan.clock_jumps_one_in = 0;  // one that goes back may repeat a step
+  if (plan.timetable) plan.clock_jumps_one_in = 0;  // a clock that goes back may repeat a step
 }
 
 void World::run() {
@@ -62,8 +62,7 @@ void World::run() {
   judge(*this);
 }
 
-// What an operator, or an orchestrator, does: sees to it that a server is up. And what the world
-// does to it.
+// Acts as the operator or the orchestrator, which keeps a server up, and causes the world's faults.
 void World::supervise() {
   start_server();
   for (unsigned i = 0; i < plan.troubles && clients_left_ > 0; ++i) {
@@ -71,7 +70,7 @@ void World::supervise() {
     trouble();
     if (alive_.empty() || (alive_.size() == 1 && alive_[0] == zombie_)) start_server();
   }
-  // All is well from here on: every task must come to an end.
+  // From here on there are no faults: every task must come to an end.
   disk.faults = {};
   disk.cut_off = zombie_ = 0;
   for (const Nanoseconds deadline = scheduler.now() + 3'600 * second; clients_left_ > 0;
@@ -80,7 +79,7 @@ void World::supervise() {
     if (scheduler.now() > deadline)
       throw Violation("clients still wait, long after the last trouble");
   }
-  // A server that was replaced finds out when it is asked something; no client will do that now.
+  // A replaced server notices it at its next request, but no client will send one now.
   if (alive_.size() != 1 || disk.lock_holder != alive_[0]) {
     while (!alive_.empty()) crash(alive_.back(), false);
     start_server();
@@ -96,11 +95,11 @@ void World::pass_hours() {
   }
 }
 
-// While all is well, every step is taken.
+// While there are no faults, every step must be taken.
 void World::pass_quiet_day() {
   for (int hour = 0; hour < 24; ++hour) {
     clock.offset += 3'600 * second;
-    for (int tenth = 0; tenth < 50; ++tenth) scheduler.sleep(second / 10);  // a long one may leap
+    for (int tenth = 0; tenth < 50; ++tenth) scheduler.sleep(second / 10);  // a long sleep may leap
     check_taken(disk.projections.back().tables.image(), clock.now());
   }
 }
@@ -155,7 +154,7 @@ void World::crash(Process process, bool power_cut) {
     if (connection.process != process) continue;
     connection.to_server.broken = true;
     Pipe& replies = connection.to_client;
-    // what the kernel had sent
+    // the bytes that the kernel had already sent
     if (!replies.ended) replies.bytes.resize(scheduler.below(replies.bytes.size() + 1));
     replies.ended = replies.broken = true;
     scheduler.notify(&replies);
@@ -164,7 +163,7 @@ void World::crash(Process process, bool power_cut) {
   if (power_cut) disk.power_cut(scheduler);
 }
 
-// SIGTERM. While the store is unavailable it may take long; then there is kill -9.
+// Sends SIGTERM. If it takes too long, because the store is unavailable, kill -9 follows.
 void World::stop_politely() {
   const Process process = alive_.front();
   for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process);

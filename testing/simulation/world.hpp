@@ -1,7 +1,7 @@
 #pragma once
-// One simulated world: a disk, server processes that live and die on it, clients, and what all of
-// them did, for the judge. The core, the session and recovery are those of the server; sockets,
-// threads, clock and store are simulated.
+// One simulated world: a disk, server processes that live and die on it, clients, and a record of
+// what all of them did, for the judge. The core, the session and recovery are those of the server;
+// sockets, threads, clock and store are simulated.
 
 #include <deque>
 #include <string>
@@ -17,11 +17,11 @@
 
 namespace exchange::simulation {
 
-// What a seed chooses before anything happens. Most worlds have few kinds of trouble: each then
-// goes deep.
+// The choices of a seed before the run. Most worlds have few kinds of faults: each kind is then
+// tested in depth.
 struct Plan {
   unsigned clients = 3, requests = 20;  // of each client
-  unsigned crashes_one_in = 0;          // of the steps of the supervisor, as all below
+  unsigned crashes_one_in = 0;          // of the supervisor's steps, as all below
   unsigned power_cuts_one_in = 0, restarts_one_in = 0, partitions_one_in = 0,
            clock_jumps_one_in = 0;
   unsigned troubles = 0;  // steps of the supervisor
@@ -49,45 +49,45 @@ class SimulatedClock final : public Clock {
   Scheduler& scheduler_;
 };
 
-// Bytes on their way in one direction.
+// Bytes in flight in one direction.
 struct Pipe {
   std::string bytes;
   bool ended = false;   // the sender sends no more
-  bool broken = false;  // nothing arrives any more, either way
+  bool broken = false;  // bytes no longer arrive, in either direction
 };
 
 struct AskedRequest {
   std::string bytes;              // with its length line
-  std::vector<Command> commands;  // none: it is malformed, and answered with one <error>
+  std::vector<Command> commands;  // empty: it is malformed, and answered with one <error>
 };
 
-// One connection, for ever: what was asked on it and what came back.
+// The record of one connection, kept for the whole run: its requests and the bytes of its replies.
 struct Connection {
   Process process;
   Pipe to_server, to_client;
   std::vector<AskedRequest> asked;
   std::string received;
-  bool cut = false;  // in the middle of a request, maybe: the last reply may say so
+  bool cut = false;  // maybe inside a request: the last reply may say so
 };
 
 struct Submitted {
   static constexpr std::size_t timetable = SIZE_MAX;  // in place of a connection
   std::size_t connection;
   std::vector<Command> commands;
-  Timestamp looked_at = {};  // of the timetable: its steps up to then are due
+  Timestamp looked_at = {};  // only of the timetable: its steps up to then are due
 };
 
-// What one process found, promised and did.
+// What one process recovered, received and did.
 struct ProcessRecord {
   Epoch epoch = 0;
   BatchNumber recovered_batch = 0;
-  // another had taken the store over before it had read all: it may send no reply
+  // another server had taken the store over before it had read all: it may send no reply
   bool replaced_at_start = false;
   std::vector<Submitted> submitted;  // in the order in which the core got them
   std::vector<std::string> state;    // as recovered
 };
 
-// A process that serves. Its main task owns it.
+// A serving process. Its main task owns it.
 struct Server {
   Process process;
   ProcessRecord& record;
@@ -100,9 +100,9 @@ struct Server {
 class World {
  public:
   explicit World(std::uint64_t seed);
-  // Runs it to its end and judges it. Throws Violation.
+  // Runs the world to its end and judges it. Throws Violation.
   void run();
-  // Two runs of one seed must agree on it.
+  // Two runs with the same seed must return the same value.
   std::uint64_t fingerprint() {
     return scheduler.below(UINT64_MAX) ^ std::uint64_t(scheduler.now());
   }
@@ -120,7 +120,7 @@ class World {
   } counts;
 
  private:
-  // world.cpp: what happens to servers
+  // world.cpp: the events of servers
   void supervise();
   void trouble();
   void start_server();
@@ -131,7 +131,7 @@ class World {
   void forget(Process process);
   bool alive(Process process) const;
 
-  // simulated_server.cpp: what main() and a transport do
+  // simulated_server.cpp: the work of main() and a transport
   void serve_process(Process process);
   void serve_connection(Server& server, std::size_t number);
   [[noreturn]] void die(Process process, const std::string& why);
@@ -145,7 +145,7 @@ class World {
   bool read_replies(Connection& connection, std::size_t wanted);
 
   RandomCommands commands_;
-  std::vector<Server*> servers_;  // that take connections now
+  std::vector<Server*> servers_;  // that accept connections now
   std::vector<Process> alive_;
   Process last_process_ = 0;
   Epoch newest_served_ = 0;  // of the servers that took connections

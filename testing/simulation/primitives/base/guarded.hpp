@@ -1,7 +1,7 @@
 #pragma once
-// What sources see in a simulation in place of server/base/guarded.hpp: a lock is a point where
-// another task may go first. A task that waits sleeps until it is notified, so that a forgotten
-// notify() is found.
+// Replaces server/base/guarded.hpp for sources in a simulation: a lock is a point where another
+// task may run first. A waiting task sleeps until it is notified, so that a missing notify() is
+// found.
 
 #include <chrono>
 #include <utility>

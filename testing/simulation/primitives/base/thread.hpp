@@ -1,6 +1,5 @@
 #pragma once
-// What the core's sources see in a simulation in place of server/base/thread.hpp: threads are
-// tasks.
+// Replaces server/base/thread.hpp for the core's sources in a simulation: threads are tasks.
 
 #include <exception>
 #include <functional>
