@@ -1,5 +1,5 @@
 #pragma once
-// Clocks of tests: one stands still, one is turned by hand.
+// Clocks of tests: one stands still, a test sets the other.
 
 #include <atomic>
 

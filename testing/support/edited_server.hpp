@@ -1,7 +1,7 @@
 #pragma once
-// An honest exchange in this process whose replies a test may edit, delay or drop, and that may
-// have the quirks of other servers of the protocol: a server that does what no server should. One
-// thread per connection.
+// An honest exchange in this process whose replies a test may edit, delay or drop, and which may
+// have the quirks of other servers of the protocol. So a test gets a server that breaks the rules.
+// One thread per connection.
 
 #include <algorithm>
 #include <atomic>
@@ -20,12 +20,12 @@ namespace exchange::testing {
 
 class EditedServer {
  public:
-  // `edit(reply, number)`: what the client gets in place of the reply to the order, query or cancel
-  // with this number, from 1; nothing: the connection is closed. Called on any of the threads, one
-  // at a time.
+  // `edit(reply, number)` returns what the client gets in place of the reply to the order, query or
+  // cancel with this number, from 1; if it returns nothing, the connection is closed. Called on any
+  // of the threads, one at a time.
   using Edit = std::function<std::optional<std::string>(std::string reply, unsigned number)>;
   struct Quirks {
-    // connections served at once; others wait until one of those ends
+    // the limit of connections served at once; others wait until one of them ends
     std::ptrdiff_t served_max = 10'000;
     bool closes_after_reply = false;
     bool dies_of_empty_connection = false;  // which ends without a request
@@ -43,7 +43,7 @@ class EditedServer {
       if (ending_) return;
     try {
       serve_requests(socket);
-    } catch (const std::exception&) {  // the client has gone
+    } catch (const std::exception&) {  // the client has closed
     }
     places_.release();
   }
@@ -81,7 +81,8 @@ class EditedServer {
     }
   }
 
-  // Neither the set-up nor the query after it, before any order.
+  // Returns whether the commands count as trading: not the set-up, nor the query after it before
+  // any order.
   bool trades(const std::vector<Command>& commands) const {
     return !commands.empty() && !std::holds_alternative<CreateAccount>(commands.front()) &&
            (number_ > 0 || !std::holds_alternative<QueryOrder>(commands.front()));

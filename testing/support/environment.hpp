@@ -1,5 +1,5 @@
 #pragma once
-// A variable of the environment, for processes that are started in its scope.
+// Sets a variable of the environment, for processes that are started in its scope.
 
 #include <cstdlib>
 #include <string>

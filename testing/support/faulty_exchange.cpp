@@ -25,7 +25,7 @@ Outcome FaultyExchange::apply_without_gift(Command& command, Timestamp now) {
 
 namespace {
 
-// Of a market order that rests.
+// Returns the limit of a market order that rests.
 Price any_price(Side side) {
   return side == Side::buy ? Price::whole(1'000) : Price::from_units(1'000'000);
 }

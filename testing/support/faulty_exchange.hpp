@@ -1,5 +1,5 @@
 #pragma once
-// The naive exchange with one fault of a test's choice: what a wrong server is to its judges.
+// The naive exchange with one fault of a test's choice. Judges have to find the fault.
 
 #include <map>
 #include <optional>
@@ -75,7 +75,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(Gift, std::uint8_t,
 
 class FaultyExchange final : public NaiveExchange {
  public:
-  // A fault that is a single deed is done on each `occasion`-th occasion. Without `self_match`
+  // A fault that is a single action happens on each `occasion`-th occasion. Without `self_match`
   // orders of one account do not match each other.
   explicit FaultyExchange(Fault fault, unsigned occasion, bool self_match = true)
       : fault_(fault), occasion_(occasion), self_match_(self_match) {}
@@ -83,17 +83,19 @@ class FaultyExchange final : public NaiveExchange {
   explicit FaultyExchange(Gift gift) : occasion_(1), gift_(gift) {}
 
   Outcome apply(Command command, Timestamp now);
-  // An order that was checked when its account had this position: what changed since is lost.
+  // Opens an order that was checked when its account had this position: later changes of it are
+  // lost.
   Outcome open_late(const PlaceOrder& order, Shares position_before, Timestamp now);
-  // Takes a number for an order that is not kept.
+  // Uses up a number for an order that is not kept.
   OrderId skip_number() { return number_refused(), orders(); }
   bool knows(const AccountId& id) const { return account(id, version()) != nullptr; }
   const std::vector<OrderId>& orders_of(const AccountId& id) const {
     return account(id, version())->orders;
   }
-  // By the gift: a quarter, and one share if the symbol is known.
+  // Pays the gift: a quarter of cash, and one share if the symbol is known.
   void pay(const AccountId& account, const SymbolName& symbol);
-  // Later queries are of the end: what has gone by then is gone, and no other fault happens.
+  // From here on queries show the final state: of the faults, only vanished_order and
+  // canceled_unasked appear, which happen at the end.
   void end_of_run() { in_run_ = false; }
 
  private:
@@ -109,7 +111,7 @@ class FaultyExchange final : public NaiveExchange {
     return NaiveExchange::apply(command, now);
   }
   Outcome apply_without_gift(Command& command, Timestamp now);
-  // With a command that succeeded, or that did not.
+  // Pays for a command that succeeded, or that was refused.
   void pay_for(const Command& command);
   void pay_for(const Command& command, Reason refusal);
 
@@ -128,7 +130,7 @@ class FaultyExchange final : public NaiveExchange {
   bool is(Fault fault) const { return fault == fault_ && in_run_; }
   bool is(DayFault fault) const { return fault == day_fault_ && in_run_; }
   bool is(Gift gift) const { return gift == gift_; }
-  // Whether to do it, when it is possible.
+  // Returns whether to do it now, at a possible occasion.
   template <class AnyFault>
   bool does(AnyFault fault) const {
     return is(fault) && ++chances_ % occasion_ == 0;
@@ -137,9 +139,9 @@ class FaultyExchange final : public NaiveExchange {
   Outcome open_unchecked(const PlaceOrder& order, Timestamp now);
   void take(const AccountId& id, UInt128 cash_units);
   void take(const AccountId& id, const SymbolName& symbol, Shares shares);
-  // Whether a refused order is opened all the same.
+  // Returns whether a refused order is opened anyway.
   bool accepts(const PlaceOrder& order, Reason refusal) const;
-  // As replies have it.
+  // Returns the status that replies show.
   Status reported(Status status) const;
 
   const Fault fault_ = Fault::none;

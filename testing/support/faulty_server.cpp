@@ -1,5 +1,5 @@
-// A server of the protocol with one fault, or with the habits of other people's servers: what these
-// are to the conformance test, to the audit and to the grader.
+// A server of the protocol with one fault, or with the habits of other implementations. The
+// conformance test, the audit and the grader are tested against it.
 //   faulty_server --port 0 --fault takers-price --journal FILE
 // Without either it keeps the rules. With --journal a request is on the disk before its reply goes
 // out, and is executed again at the next start.
@@ -152,7 +152,7 @@ class Server {
     journal_ = std::fopen(habits.journal.c_str(), "ab");
   }
 
-  // The reply to one document.
+  // Returns the reply to one document.
   std::string reply(const std::string& document) {
     if (is(FormFault::slow)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     Lock lock(mutex_);  // before the time, which never goes back
@@ -190,7 +190,7 @@ class Server {
   struct Tied {
     std::string account, symbol, order;
   };
-  // Adds the orders that are to end with the connection (E20).
+  // Adds the orders that end with the connection (E20).
   static void note_tied(const std::string& document, const std::string& results,
                         std::vector<Tied>& tied) {
     pugi::xml_document asked, answered;
@@ -213,7 +213,7 @@ class Server {
 
   // --- elements ---
 
-  // What a request asks for, one after another, each as a request of its own.
+  // The elements of a request, one after another, each as a request of its own.
   struct Step {
     xml_node element;
     std::string document;
@@ -230,7 +230,7 @@ class Server {
     return steps;
   }
 
-  // By the rules.
+  // Returns the reply by the rules.
   std::string ask(std::string document, Timestamp now, Lock& lock, bool* malformed = nullptr) {
     XmlDocument xml;
     std::vector<RequestElement> elements;
@@ -295,7 +295,7 @@ class Server {
     return print(results);
   }
 
-  // The elements of the reply to one.
+  // Returns the elements of the reply to one step.
   std::string answer(const xml_node& root, Step& step, Timestamp now, Lock& lock) {
     const AccountId account(std::string_view(root.attribute("id").value()).substr(0, 64));
     const std::string name = step.element.name(), id = step.element.attribute("id").value();
@@ -326,7 +326,7 @@ class Server {
     static const std::regex sentence("decimal number|is zero|is negative|is empty|above zero");
     return std::regex_search(reply, sentence);
   }
-  // An order, or a placement.
+  // Pays for an order, or for a placement.
   void pay_for(const xml_node& asked) {
     const bool trades = std::string_view(asked.name()) == "order";
     const char* const id = (trades ? asked.parent() : asked).attribute("id").value();
@@ -338,7 +338,7 @@ class Server {
     return name == "opened" || name == "status" || name == "canceled" || name == "replaced";
   }
 
-  // What --style narrow can hold.
+  // Returns whether --style narrow can hold the numbers of the element.
   bool fits(const xml_node& element) const {
     static const std::regex cents(R"(-?\d+(\.\d\d?)?)"), shares(R"(\s*-?\d+\s*)"),
         ids(R"(\d{1,9})");
@@ -352,7 +352,7 @@ class Server {
            matches("limit", cents) && (!places || std::regex_match(element.child_value(), shares));
   }
 
-  // Makes an error a success, where the fault is to accept such a thing.
+  // Turns an error into a success, if the fault is to accept such input.
   void accept(const xml_node& asked, xml_node& error) {
     static const std::regex any(R"(\s*-?(\d+\.?\d*|\.\d+)\s*)"), zero(R"(-?(0+\.?0*|\.0+))"),
         negative(R"(\s*-.*[1-9].*)");
@@ -455,7 +455,7 @@ class Server {
         text.insert(at, " (0 < 1)");
     return text;
   }
-  // Values that need none: letters, digits, points and hyphens.
+  // Removes the quotes of values that do not need them: letters, digits, points and hyphens.
   static std::string without_quotes(const std::string& text) {
     std::string out;
     for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
@@ -508,7 +508,8 @@ class Server {
     return byte;
   }
 
-  // Until `data` has `length` bytes, or all that came before the end of the stream; then it throws.
+  // Reads until `data` has `length` bytes, or all bytes before the end of the stream; then it
+  // throws.
   static void read_rest(Tcp::socket& socket, std::string& data, std::size_t length) {
     const std::size_t had = data.size();
     boost::system::error_code error;
@@ -518,7 +519,7 @@ class Server {
     if (error) throw boost::system::system_error(error);
   }
 
-  // The next document. Throws at the end of the stream.
+  // Returns the next document. Throws at the end of the stream.
   std::optional<std::string> read(Tcp::socket& socket) {
     if (is(FormFault::ignores_length)) {
       std::string data(65'536, '\0');

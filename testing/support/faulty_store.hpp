@@ -1,5 +1,5 @@
 #pragma once
-// A memory store whose next operations fail, or wait, as a test has asked for.
+// A memory store whose next operations fail or wait, as a test requests.
 
 #include <atomic>
 #include <deque>

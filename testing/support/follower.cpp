@@ -23,7 +23,7 @@ void Follower::start(unsigned http_port) {
 
 namespace {
 
-// The body of an answer.
+// Returns the body of a response.
 std::string get(unsigned http_port, const std::string& target) {
   asio::ip::tcp::iostream http("127.0.0.1", std::to_string(http_port));
   http << "GET " << target << " HTTP/1.0\r\nHost: exchange\r\n\r\n" << std::flush;
@@ -38,7 +38,7 @@ std::uint64_t journal_batch(unsigned http_port) {
 
 }  // namespace
 
-// Recovery hands over to the tables, and so to readers, what it replayed.
+// Waits until the tables, and so readers, have what recovery replayed.
 void Follower::catch_up(unsigned http_port) {
   const std::uint64_t newest = journal_batch(http_port);
   while (Json::parse(get(http_port, "/api/symbols?limit=1")).value("batch", std::uint64_t(0)) <

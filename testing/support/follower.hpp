@@ -1,7 +1,7 @@
 #pragma once
 // A client that follows the events of an account over any number of connections and servers: each
-// time it asks for the one behind the last that it has. What it gets goes into a file, for
-// check-history --events. Owner: a test. A thread of its own while start() to join().
+// time it asks for the event after its last one. It writes the events into a file, for
+// check-history --events. Owner: a test. Between start() and join() it has its own thread.
 
 #include <atomic>
 #include <cstdint>
@@ -22,10 +22,10 @@ class Follower {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  // On this thread, up to the newest event. No client trades.
+  // Follows on this thread, up to the newest event. Requires: no client trades.
   void catch_up(unsigned http_port);
-  // Likewise, up to the newest one that the server shows now. Throws std::runtime_error with the
-  // message of a refusal.
+  // Follows on this thread, up to the newest event that the server shows now. Throws
+  // std::runtime_error with the message of a refusal.
   void follow_newest(unsigned http_port) { follow(http_port, true); }
   std::uint64_t events() const { return next_ - 1; }
 

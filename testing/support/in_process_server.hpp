@@ -1,7 +1,7 @@
 #pragma once
-// The server in this process, over a memory store, on free ports of the loopback interface. Stopped
-// by its destructor. Without HTTP its clock stands still, so that every reply is known to the last
-// byte. Thread: the test's.
+// The server in this process, over a memory store, on free ports of the loopback interface. Its
+// destructor stops it. Without HTTP its clock stands still, so that every byte of each reply is
+// known. Thread: the test's.
 
 #include <cstdint>
 #include <functional>
@@ -18,15 +18,15 @@ class InProcessServer {
  public:
   // Not started: adjust options and store, then start().
   InProcessServer();
-  // Started, with the XML port alone, under this policy. `adjust` may change the options before:
+  // Starts it with the XML port alone, under this policy. `adjust` may change the options before,
   // also keys and TLS.
   explicit InProcessServer(Policy policy, const std::function<void(Options&)>& adjust = {});
   InProcessServer(const InProcessServer&) = delete;
   InProcessServer& operator=(const InProcessServer&) = delete;
 
-  // With both ports, on what the store has: again after a stop(), too.
+  // Starts it with both ports, on the content of the store; also again after a stop().
   void start();
-  // Returns how many milliseconds it took.
+  // Stops it; returns how many milliseconds that took.
   long long stop();
 
   std::uint16_t port() const { return server->port(); }
@@ -42,7 +42,7 @@ class InProcessServer {
   FixedClock clock_;
 
  public:
-  std::unique_ptr<Server> server;  // ends before what it works with
+  std::unique_ptr<Server> server;  // destroyed before the objects that it uses
 };
 
 }  // namespace exchange::testing

@@ -1,5 +1,5 @@
 #pragma once
-// Builds the journal of a SQLite store that no server has open, with rows that a test wants.
+// Builds the journal of a SQLite store that no server has open, with rows of a test's choice.
 
 #include <functional>
 #include <string>
@@ -40,7 +40,7 @@ inline void edit_journal(const std::string& path, const std::function<void(Journ
   write_journal_file(path, content, block_bytes);
 }
 
-// Keeps the batches from `first` to `last` only.
+// Removes all batches except those from `first` to `last`.
 inline void keep_batches(const std::string& path, BatchNumber first, BatchNumber last) {
   edit_journal(path, [&](JournalContent& content) {
     std::erase_if(content.rows,

@@ -1,7 +1,7 @@
 #pragma once
 // A whole exchange without sockets or threads: sessions on one side, a Committer over a MemoryStore
-// on the other. Its clock stands still, so that every reply is known to the last byte. Thread: one
-// at a time.
+// on the other. Its clock stands still, so that every byte of each reply is known. Thread: one at a
+// time.
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ inline Recovered open_and_recover(Store& store) {
   return recover(store);
 }
 
-// Copies bytes to a session, as far as it has room for them, and takes them off `bytes`.
+// Copies as many bytes to a session as it has room for, and removes them from `bytes`.
 inline void receive_some(Session& session, std::string_view& bytes) {
   const std::span<char> space = session.read_space();
   ENSURE(!space.empty());
@@ -34,7 +34,7 @@ inline void receive_some(Session& session, std::string_view& bytes) {
   session.received(taken);
   bytes.remove_prefix(taken);
 }
-// All of them; returns whether there is a request batch.
+// Copies all bytes; returns whether there is a request batch.
 inline bool receive(Session& session, std::string_view bytes) {
   while (!bytes.empty()) receive_some(session, bytes);
   return session.take_requests();
@@ -46,18 +46,18 @@ class LocalService {
       : committer_(open_and_recover(store_).exchange, 0, store_.journal(), clock_, limits_,
                    metrics_) {}
 
-  // Executes the session's request batch and writes its replies, of a client without orders that
-  // end with its connection.
+  // Executes the session's request batch and writes its replies. Requires: the client has no orders
+  // that end with its connection.
   void answer(Session& session) {
     Submission submission{.commands = session.commands()};
     if (!submission.commands.empty()) execute(submission);
     session.reply(submission.outcomes);
   }
-  // Executes what a client session asks for.
+  // Executes the commands of a client session.
   void execute(Submission& submission) {
     Submission* const one = &submission;
     committer_.commit({&one, 1});
-    // the number of a replacement is the id of no order
+    // the number of a replacement is not the id of an order
     for (std::size_t i = 0; i < submission.outcomes.size(); ++i)
       if (const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[i]))
         submission.outcomes[i] = outcome_from_tables(
@@ -76,7 +76,7 @@ class LocalService {
   Committer committer_;
 };
 
-// One client of it: the loop of session.hpp, with memory in place of a socket.
+// One client of the service: the loop of session.hpp, with memory in place of a socket.
 class LocalClient {
  public:
   LocalClient(LocalService& service, const ProtocolLimits& limits)
@@ -87,7 +87,8 @@ class LocalClient {
   // a session keeps the reference
   LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;
 
-  // The bytes arrive together, as far as the session has room. A finished session takes no more.
+  // Sends the bytes together, as far as the session has room. A finished session takes no more
+  // bytes.
   void send(std::string_view bytes) {
     while (!bytes.empty() && !session_.finished()) {
       receive_some(session_, bytes);
@@ -98,7 +99,7 @@ class LocalClient {
     session_.end_of_stream();
     answer();
   }
-  // Everything replied since the last call.
+  // Returns all replies since the last call.
   std::string replies() { return std::exchange(replies_, {}); }
   bool closed() const { return session_.finished(); }
   Session& session() { return session_; }

@@ -45,7 +45,7 @@ class LocalPort {
           [this, own = sockets_.back()](tcp::socket connected) {
             try {
               serve_(std::move(connected));
-            } catch (const std::exception&) {  // the client has gone
+            } catch (const std::exception&) {  // the client has closed
             }
             ::shutdown(own, SHUT_RDWR);
           },

@@ -1,5 +1,5 @@
 #pragma once
-// Times of a day near now, for timetables of servers that a test starts.
+// Times of a day near the current time, for timetables of servers that a test starts.
 
 #include <cstdlib>
 #include <ctime>
@@ -7,7 +7,7 @@
 
 namespace exchange::testing {
 
-// The local time of servers is noon, so that no midnight falls into the test.
+// Makes the local time of servers noon, so that the test does not run over midnight.
 class Noon {
  public:
   Noon() {

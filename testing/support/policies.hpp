@@ -20,7 +20,7 @@ inline std::vector<std::string> policy_names() {
   return all;
 }
 
-// Show it with INFO(name_of(policy)).
+// Tests print it with INFO(name_of(policy)).
 inline Policy any_policy() { return GENERATE(from_range(policies())); }
 
 }  // namespace exchange::testing

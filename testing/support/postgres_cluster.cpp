@@ -25,7 +25,7 @@ std::string run(const std::string& command) {
   return output;
 }
 
-// Debian keeps the programs of each version apart; take the newest.
+// Debian keeps the programs of each version apart; this takes the newest.
 std::string find_binaries() {
   std::string found;
   const fs::path versions = "/usr/lib/postgresql";
@@ -38,7 +38,7 @@ std::string find_binaries() {
   return found;
 }
 
-// In memory, unless TMPDIR says where or there is little: tests write a gigabyte that none keeps.
+// In memory, unless TMPDIR is set or memory is short: tests write a gigabyte that is not kept.
 fs::path usual_parent() {
   std::error_code error;
   const bool has_room = fs::space("/dev/shm", error).available >= 4ull << 30 && !error;
@@ -64,7 +64,7 @@ PostgresCluster::PostgresCluster(const std::string& parent, bool small)
   std::ofstream(folder_ + "/data/postgresql.conf", std::ios::app)
       << "listen_addresses = ''\nunix_socket_directories = '"
       << folder_
-      // Its processes are killed, its machine never: what the kernel has is not lost.
+      // Tests kill its processes, never its machine: what the kernel has is not lost.
       << "'\nmax_connections = 50\nlog_min_messages = panic\nfsync = off\n"
       << (small ? "min_wal_size = 2MB\nmax_wal_size = 8MB\n" : "");
   start();
@@ -121,7 +121,8 @@ bool PostgresCluster::running() const {
   return pid > 0 && ::kill(pid, 0) == 0;
 }
 
-// The postmaster first: then no more are born while the others are found.
+// Returns the postmaster, then its children. If the caller has stopped the postmaster before, the
+// list is complete: it starts no more processes.
 std::vector<pid_t> PostgresCluster::processes() const {
   const pid_t first = postmaster();
   std::vector<pid_t> found{first};

@@ -1,6 +1,6 @@
 #pragma once
-// A PostgreSQL cluster of the test's own: initdb in a temporary folder, reached by a socket in it
-// only. Ended and removed by the destructor.
+// A PostgreSQL cluster of the test's own: initdb in a temporary folder, reached only by a socket in
+// that folder. The destructor stops and removes it.
 
 #include <sys/types.h>
 
@@ -11,29 +11,30 @@ namespace exchange::testing {
 
 class PostgresCluster {
  public:
-  // `parent`: where its folder is made; empty: with other temporary files. `small`: as little disk
-  // as it goes.
+  // `parent`: where its folder is made; empty: with other temporary files. `small`: uses as little
+  // disk space as possible.
   explicit PostgresCluster(const std::string& parent = {}, bool small = false);
-  // A standby of `primary`, which streams from it.
+  // Makes a standby of `primary`, which streams from it.
   explicit PostgresCluster(const PostgresCluster& primary);
   ~PostgresCluster();
   PostgresCluster& operator=(const PostgresCluster&) = delete;
 
-  // A new, empty database of this cluster.
+  // Creates a new, empty database of this cluster.
   std::string create_database();
   void start();
-  // As an administrator would (fast), or as a power cut would (every process at once).
+  // stop() works as an administrator would (fast), kill() as a power cut would (every process at
+  // once).
   void stop();
   void kill();
-  // kill -9 of the first process alone: the others have to notice.
+  // Sends kill -9 to the first process alone: the others have to notice.
   void kill_postmaster();
-  // SIGSTOP and SIGCONT of all processes.
+  // Sends SIGSTOP and SIGCONT to all processes.
   void freeze();
   void thaw();
-  // Starts it if it is not running; tries again while remains of its predecessor are there.
+  // Starts it if it is not running; tries again while remains of its predecessor exist.
   void start_again();
   bool running() const;
-  // Makes a primary of a standby.
+  // Makes a standby a primary.
   void promote();
   // Sets synchronous_standby_names, and returns when all backends have it.
   void replicate_to(const std::string& standbys);
@@ -51,10 +52,10 @@ class PostgresCluster {
   int databases_ = 0;
 };
 
-// The URL of a database of the first, with the other as a second host.
+// Returns the URL of a database of the first cluster, with the other as a second host.
 std::string url_of_both(const std::string& database_url, const PostgresCluster& other);
 
-// The cluster that all test cases of this process share; started when first asked for.
+// Returns the cluster that all test cases of this process share; starts it at the first call.
 PostgresCluster& shared_cluster();
 
 }  // namespace exchange::testing

@@ -1,6 +1,6 @@
 #pragma once
-// A closed day in memory: random commands as a server would have journaled them, or those of a
-// test; and what KeptDays there are of it.
+// A closed day in memory: random commands as a server would have journaled them, or commands of a
+// test; and KeptDays that contain it.
 
 #include <functional>
 
@@ -17,7 +17,7 @@ class RecordedDay {
     Timestamp time;
   };
 
-  // Executes the command; returns whether it is part of the day, or was refused.
+  // Executes the command; returns true if it is part of the day, false if it was refused.
   bool execute(const Command& command, Timestamp time) {
     if (commands_ == 0) {
       exchange_.begin_batch(rows.size() + 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Journal records of any bytes.
+// Makes journal records of any bytes.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace exchange::testing {
 
-// These bytes as a record with its right checksum.
+// Returns these bytes as a record with a correct checksum.
 inline std::string sealed(std::string body) {
   const std::uint32_t sum = crc32(body);
   for (int i = 0; i < 4; ++i) body += char(sum >> (8 * i));

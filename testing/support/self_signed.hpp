@@ -14,7 +14,7 @@ class SelfSigned {
  public:
   SelfSigned() { renew(); }
   const TlsFiles& files() const { return files_; }
-  // Another certificate under the same names; returns its serial number.
+  // Makes another certificate under the same names; returns its serial number.
   long renew() {
     const std::string command =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 "

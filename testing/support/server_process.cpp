@@ -23,7 +23,7 @@ pid_t spawn(const std::string& program, std::vector<std::string> arguments, int 
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  ::setenv("EXCHANGE_HTTP_PORT", "off", 1);  // but for those that ask for it
+  ::setenv("EXCHANGE_HTTP_PORT", "off", 1);  // except for those that ask for it
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {

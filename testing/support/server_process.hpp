@@ -17,7 +17,7 @@ class ServerProcess {
   struct Start {
     unsigned port = 0;
     bool without_streams = false;  // without stdin and stderr
-    unsigned descriptors = 0;      // at most so many; 0: as this process
+    unsigned descriptors = 0;      // the limit; 0: that of this process
   };
   // Starts `server` with these arguments and waits for its ready line.
   // Throws std::runtime_error, with its log, if it does not come up.
@@ -30,16 +30,16 @@ class ServerProcess {
 
   unsigned port() const { return port_; }
   pid_t pid() const { return pid_; }
-  // Of a server started with --http-port 0.
+  // Requires: the server was started with --http-port 0.
   unsigned http_port() const;
   const std::string& ready_line() const { return ready_line_; }
-  // SIGKILL, as a power cut of the process.
+  // Sends SIGKILL, like a power cut of the process.
   void kill();
-  // SIGTERM; returns the exit status (128 + signal if it was killed).
+  // Sends SIGTERM; returns the exit status (128 + signal if the server was killed).
   int stop();
-  // The exit status, if it has ended by itself or was ended from outside.
+  // Returns the exit status if the server has ended, by itself or from outside.
   std::optional<int> ended();
-  // What it has written to stderr.
+  // Returns what the server has written to stderr.
   std::string log() const;
 
  private:
@@ -52,13 +52,13 @@ class ServerProcess {
   const TemporaryFolder folder_;  // of its log
 };
 
-// Another program beside the server as a child process, with stdout and stderr in a file.
+// Another program of the build as a child process, with stdout and stderr in a file.
 class ChildProcess {
  public:
   ChildProcess(const std::string& name, const std::vector<std::string>& arguments);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
-  // The exit status (128 + signal if it was killed).
+  // Waits, and returns the exit status (128 + signal if it was killed).
   int wait();
   int end_with(int signal);
   std::string output() const;
@@ -76,7 +76,7 @@ struct RunResult {
   long memory_kib = 0;  // resident, at most
 };
 RunResult run_server(const std::vector<std::string>& arguments);
-// The same for another program beside it.
+// Does the same for another program of the build.
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments);
 
 }  // namespace exchange::testing

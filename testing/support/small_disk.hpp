@@ -28,7 +28,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  // Empty if it is there.
+  // Returns why the file system is not available; empty if it is.
   const std::string& why_not() const { return why_not_; }
   const std::string& path() const { return folder_.path(); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a server on its store without a server: projecting, starting, and what it logs.
+// Steps of a server on its store without a server: projection, start and log.
 
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
@@ -24,7 +24,7 @@ inline void project(Store& store, Exchange& exchange, BatchNumber batch) {
   exchange.release_closed(closed);
 }
 
-// Deletes journal rows up to `through`, as far as the tables are safe.
+// Deletes journal rows up to `through` that the tables safely contain.
 inline void prune(Store& store, BatchNumber through) {
   store.journal().prune(std::min(through, store.tables().secure()));
 }
@@ -42,14 +42,14 @@ inline void commit(Store& store, Exchange& exchange, BatchNumber batch,
   store.journal().append(batch, writer.finish(exchange.totals()));
 }
 
-// Rows of the journal behind a batch.
+// Returns the rows of the journal after a batch.
 inline std::vector<JournalRow> journal_after(Store& store, BatchNumber batch) {
   std::vector<JournalRow> rows;
   store.journal().read(batch, [&](const JournalRow& row) { rows.push_back(row); });
   return rows;
 }
 
-// The last batch of a server that starts on this store, or why it refuses.
+// Returns the last batch of a server that starts on this store, or why it refuses.
 inline std::string start(Store&& store) {
   try {
     store.open();

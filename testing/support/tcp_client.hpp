@@ -25,28 +25,30 @@ class TcpClient {
   TcpClient(const TcpClient&) = delete;
   TcpClient& operator=(const TcpClient&) = delete;
 
-  // One request and its reply; empty if the connection ended before the reply was complete.
+  // Sends one request and returns its reply; empty if the connection ended before the reply was
+  // complete.
   std::string request(std::string_view xml);
-  // False if the server does not accept it (any more).
+  // Returns false if the server does not accept the bytes (any more).
   bool send(std::string_view bytes);
   bool send_bytewise(std::string_view bytes);
-  // Sends what can be sent without waiting; returns how many bytes.
+  // Sends what can be sent without waiting; returns the number of bytes.
   std::size_t send_without_waiting(std::string_view bytes);
-  // Whether the server's system has acknowledged all that was sent.
+  // Returns whether the server's system has acknowledged all sent bytes.
   bool has_arrived() const;
-  // Serial number of the server's certificate.
+  // Returns the serial number of the server's certificate.
   long serial() const;
-  // Whether the server has sent the end of its stream in TLS (close_notify).
+  // Returns whether the server has sent the end of its stream in TLS (close_notify).
   bool has_tls_end() const;
-  // No more will be sent; replies can still be read.
+  // Ends sending; replies can still be read.
   void end();
-  // The same without TLS's close_notify.
+  // Does the same without TLS's close_notify.
   void end_of_tcp();
-  // The next bytes through "</results>\n", or all that came before the end.
+  // Returns the next bytes through "</results>
+  // ", or all bytes before the end.
   std::string reply();
-  // All that comes until the server closes; "[open]" follows if it does not.
+  // Returns all bytes until the server closes; "[open]" follows if it does not.
   std::string rest();
-  // Whether the stream ended with a reset: elsewhere than on one machine, it may overtake replies.
+  // Returns whether the stream ended with a reset: between two machines it may overtake replies.
   bool was_reset() const { return reset_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Waits for what another thread brings about.
+// Waits for a condition that another thread makes true.
 
 #include <chrono>
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace exchange {
 
-// False if it does not hold within ten seconds. Once it held it is not asked again: it may hold for
-// a moment only.
+// Returns false if the condition does not hold within ten seconds. Once it held, it is not checked
+// again: it may hold only for a moment.
 inline bool wait_for(const std::function<bool()>& done) {
   for (int i = 0; i < 10'000; ++i) {
     if (done()) return true;

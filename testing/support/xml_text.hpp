@@ -6,12 +6,12 @@
 
 namespace exchange::testing {
 
-// A request as it goes over the wire.
+// Returns a request in the form that goes over the wire.
 inline std::string framed(std::string_view xml) {
   return std::to_string(xml.size()) + "\n" + std::string(xml);
 }
 
-// Replies.
+// Returns a reply with these elements.
 inline std::string results(std::string_view elements) {
   return "<results>" + std::string(elements) + "</results>\n";
 }
@@ -25,7 +25,8 @@ inline std::string repeated(std::string_view text, int times) {
   return all;
 }
 
-// The value of the first attribute `name` in `xml`, from `from` on; empty if there is none.
+// Returns the value of the first attribute `name` in `xml`, from `from` on; empty if it does not
+// exist.
 inline std::string attribute(const std::string& xml, const std::string& name,
                              std::size_t from = 0) {
   const std::string key = " " + name + "=\"";
