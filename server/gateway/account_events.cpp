@@ -7,7 +7,7 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
-// To write 500 events takes 1 ms of CPU time, a snapshot of 10,000 orders 10 ms.
+// Writing 500 events takes 1 ms of CPU time, a snapshot of 10,000 orders 10 ms.
 constexpr std::chrono::milliseconds spread(5);
 constexpr std::string_view tables_behind = "the tables are far behind; subscribe again later";
 
@@ -49,7 +49,7 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
   if (!co_await changes_.wait_for([this, &id] { return recorded(id) != nullptr; }, deadline))
     co_return refused(tables_behind);
-  // After a start, the view may lack events that clients have from the server before.
+  // After a start, the view may lack events that clients have from the previous server.
   const auto newest = [this, &id] { return recorded(id)->events; };
   if (request.from && !co_await changes_.wait_for(
                           [&request, &newest] { return *request.from - 1 <= newest(); },
@@ -112,7 +112,7 @@ asio::awaitable<std::vector<AccountEvents::Message>> AccountEvents::next(
     const Bursts::Work work(bursts_, spread);
     for (std::size_t i = 0; i < of.size(); ++i) {
       const std::vector<EventRow>& rows = (*events)[i];
-      // Empty after a takeover: they will be projected soon.
+      // After a takeover a range may be empty: its events will be projected soon.
       if (of[i]->over || rows.empty()) continue;
       of[i]->sent = rows.back().number;
       drop_sent(*of[i]);
@@ -138,7 +138,7 @@ void AccountEvents::take_message(Connection& connection, std::vector<Message>& m
   connection.ready.pop_front();
   subscription->ready = false;
   if (subscription->over) return;
-  // Rows came since it was found to have one, and took the place of those in hand: reads them.
+  // New rows may have replaced those in hand since the check in next(): then read the events.
   if (!has_message(*subscription)) return make_ready(subscription);
   messages.push_back(message(subscription));
   if (!subscription->over && view_->account(subscription->number).events > subscription->sent)
@@ -194,7 +194,7 @@ std::vector<AccountEvents::SubscriptionPointer> AccountEvents::take_ready(
     const SubscriptionPointer subscription = connection.ready.front();
     connection.ready.pop_front();
     subscription->ready = false;
-    // Not those that the tables alone have: the view knows the symbols of its own.
+    // Skip events that only the tables have: the view knows the symbols of its own events.
     const EventNumber newest = view_->account(subscription->number).events;
     if (subscription->over || newest <= subscription->sent) continue;
     const std::uint64_t count = std::min<std::uint64_t>(newest - subscription->sent, room);
@@ -226,7 +226,8 @@ void AccountEvents::take(const Rows& rows) {
     if (followers_.contains(row.account)) new_ones.emplace(row.order, &row.reference);
   for (const EventRow& row : rows.events) {
     const auto [first, last] = followers_.equal_range(row.account);
-    // A server that took over projects events again whose orders the view may have forgotten.
+    // After a takeover the server projects some events again. The view may have forgotten their
+    // orders.
     if (first == last || row.number <= view_->account(row.account).events) continue;
     EventRow event = row;
     if (row.order != 0) {
@@ -239,7 +240,7 @@ void AccountEvents::take(const Rows& rows) {
         continue;
     }
     for (auto at = first; at != last; ++at)
-      if (at->second->begun) take_row(*at->second, event);  // else its first message has it
+      if (at->second->begun) take_row(*at->second, event);  // else a snapshot or a read has it
   }
 }
 

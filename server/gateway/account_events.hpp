@@ -1,15 +1,16 @@
 #pragma once
-// AccountEvents gives connections the events of accounts that they follow
-// (docs/account-stream.md), whatever the format of their door. A connection gets its next message
-// once it has taken the one before. A live follower gets the rows of the last projections, which
-// are in hand; one that is slow, or comes back, gets rows of the tables. So a slow client costs
-// little memory, and what it missed is still there.
+// AccountEvents sends connections the events of the accounts that they follow
+// (docs/account-stream.md), in any format of a door. A connection gets its next message once it has
+// taken the previous one. A live follower gets the rows of the last projections, which are in hand
+// (in memory). A follower that is slow, or that reconnects, gets rows that are read from the
+// tables. A slow client therefore needs little memory and loses no events.
 // Invariants:
-// 1. A follower gets each event once, in the order of their numbers, without a gap.
-// 2. What it gets was committed and is in the tables.
-// 3. Rows in hand follow each other without a gap. A connection has events_max of them at most;
-//    the rest is read from the tables.
-// 4. A row in hand is the same as that of the tables: one whose reference is unknown is read.
+// 1. A follower gets each event once, in the order of the event numbers, without a gap.
+// 2. Each event that it gets was committed and is in the tables.
+// 3. Rows in hand follow each other without a gap. A connection has at most events_max of them;
+//    the other events are read from the tables.
+// 4. A row in hand equals the row of the tables. If the reference of its order is unknown, the
+//    event is read from the tables.
 // Owner: the door's server. Thread: that of the market view.
 
 #include <boost/asio/awaitable.hpp>
@@ -32,17 +33,17 @@ namespace exchange {
 
 class AccountEvents {
  public:
-  // What a client asks for.
+  // The request of a client.
   struct Request {
     AccountId account;
     std::string key = {};
-    std::optional<EventNumber> from = {};  // the first event; none: a snapshot, and what follows it
+    std::optional<EventNumber> from = {};  // the first event; empty: a snapshot and later events
   };
-  // What a follower gets, for its door to write.
+  // The content of one message to a follower; its door writes it.
   struct Update {
-    // snapshot: the account as it is, with the number of its newest event. subscribed: events from
-    // `from` on follow. rules: the operator changed what the account may do, or its name. events:
-    // at least one. key_changed: the subscription is over.
+    // snapshot: the current state of the account, with the number of its newest event. subscribed:
+    // the events from `from` on follow. rules: the operator changed the rules of the account, or
+    // its name. events: at least one event. key_changed: the subscription is over.
     enum class Kind : std::uint8_t { snapshot, subscribed, rules, events, key_changed };
     BOOST_DESCRIBE_NESTED_ENUM(Kind, snapshot, subscribed, rules, events, key_changed)
     Kind kind;
@@ -60,14 +61,14 @@ class AccountEvents {
     const AccountId account;
     const AccountNumber number;
     const std::shared_ptr<Connection> connection;
-    const std::optional<EventNumber> from;  // none: with a snapshot
+    const std::optional<EventNumber> from;  // empty: with a snapshot
     const std::uint64_t key_version;        // of the account, before its key was checked
     bool begun = false;                     // its first message was made
     EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
-    std::deque<EventRow> in_hand = {};      // some may be in a message already
+    std::deque<EventRow> in_hand = {};      // a message may contain some of them already
     bool rules_changed = false;             // since its newest message
     bool ready = false, over = false;
-    // The next event is in hand.
+    // Whether the next event is in hand.
     bool is_live() const {
       return !in_hand.empty() && in_hand.front().number <= sent + 1 && in_hand.back().number > sent;
     }
@@ -77,14 +78,14 @@ class AccountEvents {
     Connection(const PeerAddress& peer, Write write_) : address(peer), write(write_) {}
     const PeerAddress address;
     const Write write;
-    std::deque<SubscriptionPointer> ready;  // with something to send
+    std::deque<SubscriptionPointer> ready;  // those that have something to send
     std::size_t in_hand = 0;                // rows of its subscriptions
     bool over = false;
-    Event* waiting = nullptr;  // of next()
+    Event* waiting = nullptr;  // set while next() waits
   };
   using ConnectionPointer = std::shared_ptr<Connection>;
 
-  // `view`, `changes` and `turns` are those of the thread.
+  // `view`, `changes` and `turns` belong to the same thread.
   AccountEvents(boost::asio::io_context& context, const std::optional<MarketView>& view,
                 ViewChanges& changes, CoreClient& core, AddressTurns& turns,
                 const GatewayLimits& limits)
@@ -100,28 +101,29 @@ class AccountEvents {
     std::string refusal;               // a sentence
     std::string_view code = {};        // of the refusal
   };
-  // Checks the key; has the events recorded, if they are not yet, and waits until the view has
-  // them. Then next() has something for the connection.
+  // Checks the key. If the events of the account are not recorded yet, asks the core to record
+  // them. Waits until the view has them; next() then has a message for the connection.
   boost::asio::awaitable<Begun> begin(ConnectionPointer connection, Request request);
-  // The next messages of the connection, once there are any, and whose they are; about `events_max`
-  // events in all. None: there will be none any more.
+  // Waits for the next messages of the connection and returns them with their subscriptions; they
+  // have about `events_max` events in total. Empty: no more messages will come.
   struct Message {
     SubscriptionPointer subscription;
     std::string text;
-    bool is_answer = false;  // the first of the subscription
-    bool is_last = false;    // it is over
+    bool is_answer = false;  // the first message of the subscription
+    bool is_last = false;    // the subscription is over
   };
   boost::asio::awaitable<std::vector<Message>> next(ConnectionPointer connection);
   void end(const SubscriptionPointer& subscription);
   void end(Connection& connection);
 
-  // Before the view gets the rows: takes the events of followers in hand.
+  // Keeps the events of followed accounts in hand. Call it before the view gets the rows.
   void take(const Rows& rows);
-  // Then, once the view has them: wakes the followers of these accounts.
+  // Wakes the followers of these accounts. Call it once the view has the rows.
   void publish(const Rows& rows);
-  // Ends the subscriptions whose key is no more that of their account; also those without events.
+  // Ends the subscriptions whose key is not the key of their account any more, even if they have no
+  // new events.
   void check_keys();
-  // Before the context ends.
+  // Call it before the context ends.
   void close() {
     reads_.close();
     begins_.close();
@@ -129,11 +131,11 @@ class AccountEvents {
 
  private:
   const MarketView::Account* recorded(const AccountId& account) const;  // null: not yet
-  // Whether the core brings events into the tables soon.
+  // Reports to the core whether clients wait for events: it then projects events soon.
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
   bool has_right_key(const Subscription& subscription) const;
-  // What needs no reading of tables.
+  // Whether a message is available without a read of the tables.
   bool has_message(const Subscription& subscription) const;
   Message message(const SubscriptionPointer& subscription);
   Message events_in_hand(const SubscriptionPointer& subscription);
@@ -141,9 +143,10 @@ class AccountEvents {
                     std::span<const EventRow> events = {}) const;
   void take_row(Subscription& subscription, const EventRow& row) const;
   static void drop_rows(Subscription& subscription, std::size_t count);
-  // Without rows in hand up to the newest that was sent.
+  // Drops the rows in hand up to the newest event that was sent.
   static void drop_sent(Subscription& subscription);
-  // Take what is ready off the connection: such a message, or ranges of events to read.
+  // Both remove ready subscriptions from the connection: take_message() one that has_message(),
+  // take_ready() those whose events must be read from the tables.
   void take_message(Connection& connection, std::vector<Message>& messages);
   std::vector<SubscriptionPointer> take_ready(Connection& connection,
                                               std::vector<EventRange>& ranges);
@@ -158,7 +161,7 @@ class AccountEvents {
   AddressTurns begins_{context_, limits_.event_reads_max};
   Bursts bursts_;
   std::multimap<AccountNumber, SubscriptionPointer> followers_;
-  std::size_t beginning_ = 0;  // subscriptions
+  std::size_t beginning_ = 0;  // subscriptions that begin() prepares
   std::uint64_t checked_key_version_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// AddressTurns lets at most `per_address_max` pieces of work of one address be under way at once;
-// the others wait. So however much one address asks for, work of another waits for at most that
-// many pieces of it.
+// AddressTurns allows at most `per_address_max` pieces of work of one address at once; the others
+// wait. So even if one address requests a lot of work, the work of another address waits for at
+// most that many pieces of it.
 //   const AddressTurns::Turn turn = co_await turns.take(address);
 // Owner: the door's server. Thread: that of the context.
 
@@ -17,7 +17,7 @@ namespace exchange {
 
 class AddressTurns {
  public:
-  // Work of one address; its destructor ends it.
+  // One piece of work of an address; the destructor ends it.
   class Turn {
    public:
     Turn(AddressTurns& turns, const PeerAddress& address) : turns_(&turns), address_(address) {}
@@ -37,12 +37,13 @@ class AddressTurns {
   AddressTurns(boost::asio::io_context& context, std::size_t per_address_max)
       : context_(context), per_address_max_(per_address_max) {}
 
-  // First come, first served.
+  // Waits for a turn; the order is first come, first served.
   boost::asio::awaitable<Turn> take(PeerAddress address) {
     OfAddress& of_address = of_[address];
     if (of_address.under_way < per_address_max_) {
       ++of_address.under_way;
-      // Behind all that has come meanwhile: what asks for a turn next finds this one taken.
+      // Continue after the handlers that are queued now. Those that request a turn find this one
+      // taken.
       co_await boost::asio::post(context_, boost::asio::use_awaitable);
     } else {
       Event handed_over(context_);
@@ -51,7 +52,8 @@ class AddressTurns {
     }
     co_return Turn(*this, address);
   }
-  // Before the context ends, which destroys those that wait. No work begins any more.
+  // No work begins any more. Call it before the context ends, which destroys the waiting
+  // coroutines.
   void close() { closed_ = true; }
 
  private:

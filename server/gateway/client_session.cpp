@@ -46,15 +46,15 @@ ClientSession::Step ClientSession::keys_checked() {
     submission_.refuse(Reason::key_unchecked);
     return Step::reply;
   }
-  // Of several accounts the newest, and none whose key was wrong since.
+  // Keep the newest proven logins, without accounts whose key was wrong since.
   if (proves_) *proven_ = keys_->logins;
   submission_.commands = keys_->accepted();
-  return Step::execute;  // also if nothing is left (invariant 3)
+  return Step::execute;  // even if no command is left (invariant 3)
 }
 
 void ClientSession::end_batch() {
   submission_.stamps.end(Stage::deliver);
-  // before the client learns that its accounts exist
+  // before the client gets the reply that its accounts exist
   if (keys_ && !is_disconnecting()) authenticator_->complete(*keys_, submission_.outcomes);
 }
 

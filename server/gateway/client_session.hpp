@@ -1,8 +1,8 @@
 #pragma once
-// ClientSession is one client at the gateway, whatever door it came through: the request batch that
-// it executes, the accounts that it is logged in to, the orders that end with its connection
-// (docs/protocol.md, E20), and what is counted of it. A door reads requests into commands and
-// credentials, does what each step says, and writes the outcomes in its format:
+// ClientSession is one client at the gateway, for every door: the request batch that it executes,
+// the accounts that it is logged in to, the orders that end with its connection (docs/protocol.md,
+// E20), and its metrics. A door reads requests into commands and credentials, performs each step,
+// and writes the outcomes in its format:
 //   session.begin_reading();
 //   ... read ...
 //   session.count_requests(requests, errors);
@@ -14,14 +14,14 @@
 //   session.forget_outcomes();
 //   ... send the replies ...
 //   session.replied();
-// and when the connection is over, as long as begin_tied_cancels(): submit, wait, end_batch(),
-// forget_outcomes().
+// When the connection is over, while begin_tied_cancels() returns true, the door does: submit,
+// wait, end_batch(), forget_outcomes().
 // Invariants:
-// 1. While a batch is executed, the commands and credentials that it was begun with do not change.
-// 2. Nothing is executed whose key was not checked; what came with a wrong key is refused by the
-//    engine, or does not reach it (Authenticator).
-// 3. Outcomes are there after the commit that they depend on, a refusal's too: a server that was
-//    replaced does not know the keys that its successor gave.
+// 1. While a batch is executed, the commands and credentials that began it do not change.
+// 2. The server executes a command only after it has checked its key. The engine refuses commands
+//    with a wrong key, or they do not reach it (Authenticator).
+// 3. Outcomes are available after the commit that they depend on. This includes refusals: a server
+//    that was replaced does not know the keys that its successor has set.
 // Owner: the connection. Thread: one at a time. No sockets, no format.
 
 #include <functional>
@@ -38,13 +38,13 @@ namespace exchange {
 
 using Logins = std::vector<KeyCheck::Login>;
 
-// Who is at the other end of a connection.
+// The client at the other end of a connection.
 struct Peer {
   PeerAddress address;
   int socket = -1;  // as in KeyCheck
-  // Where each request carries its key: the logins that requests of the connection have proven, so
-  // that a later one with the same key needs no hash. It may come from another user of a proxy.
-  // Null: none are kept.
+  // For doors whose requests each carry their key: the logins that earlier requests of the
+  // connection have proven, so that a later one with the same key needs no hash. Requests of
+  // one connection may come from several users of a proxy. Null: logins are not kept.
   Logins* proven = nullptr;
   operator const PeerAddress&() const { return address; }
 };
@@ -53,7 +53,7 @@ class ClientSession {
  public:
   enum class Step : std::uint8_t { check_keys, execute, reply };
 
-  // `authenticator` null: accounts have no keys. All outlive it.
+  // If `authenticator` is null, accounts have no keys. All arguments must outlive the session.
   ClientSession(Submission& submission, Authenticator* authenticator, Metrics& metrics,
                 const Peer& peer, DoorPolicy policy = {});
 
@@ -64,17 +64,17 @@ class ClientSession {
   }
   void count_requests(std::size_t requests, std::size_t errors);
   Step begin_batch(std::span<Command> commands, std::span<Credential> credentials);
-  // `on_done` is called from a thread of the authenticator, or at once.
+  // Calls `on_done` from a thread of the authenticator, or before it returns.
   void check_keys(std::function<void()> on_done);
   Step keys_checked();
-  // There is one outcome for each command now.
+  // Call it once each command has its outcome.
   void end_batch();
   std::span<const Outcome> outcomes() const { return submission_.outcomes; }
-  // The next request of the batch had this number of commands; with `ties_orders` its orders end
-  // with the connection.
+  // The next request of the batch had this number of commands. If `ties_orders` is set, its orders
+  // end with the connection.
   void note_request(std::size_t commands, bool ties_orders);
-  // Its replies are written. Before they are sent: a client that takes them slowly holds no
-  // outcomes.
+  // Call it when the replies are written, before they are sent: outcomes then take no memory while
+  // a slow client takes its replies.
   void forget_outcomes() { submission_.forget_outcomes(); }
   void replied();
 
@@ -82,17 +82,19 @@ class ClientSession {
   bool has_keys() const { return authenticator_ != nullptr; }
   bool is_logged_in(const AccountId& account) const { return keys_->is_logged_in(account); }
   bool is_operator() const { return keys_ && keys_->is_logged_in(operator_id); }
-  // The keys of the batch could not be checked.
+  // Whether the keys of the batch could not be checked.
   bool keys_unchecked() const { return keys_ && keys_->refused; }
 
   // --- orders that end with the connection ---
-  // Why no more orders can end with this connection, of which `max` may; null: they can.
+  // Returns the reason if no more orders can end with this connection, which may have at most `max`
+  // such orders; otherwise null.
   const char* tie_problem(std::size_t max) const {
     return tied_orders_.count() < max
                ? nullptr
                : "too many orders of this connection end with it; use another connection";
   }
-  // Begins a batch of no request, which cancels some of them; false: there are none.
+  // Begins a batch that belongs to no request and cancels some of these orders; returns false if
+  // there are none.
   bool begin_tied_cancels();
   bool is_disconnecting() const { return disconnecting_; }
 

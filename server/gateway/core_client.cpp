@@ -35,7 +35,8 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
                                                       const Lease&) {
   using Step = ClientSession::Step;
   if (!attached()) co_return standby_refusal;
-  // Requests that wait for the store would take the connections that ask for its state.
+  // Requests that wait for the store would occupy the connections of clients that ask for its
+  // state.
   if (!health_->store_available()) co_return "the store is unavailable";
   ClientSession& session = pending.session;
   Step step = session.begin_batch(commands, credentials);
@@ -45,7 +46,7 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
   co_return "";
 }
 
-// The authenticator calls back before it ends, and this waits for it.
+// The coroutine waits until the authenticator calls back, which it does before it ends.
 asio::awaitable<ClientSession::Step> CoreClient::check_keys(ClientSession& session) {
   Event checked(context_);
   session.check_keys([&] { asio::post(context_, [&checked] { checked.set(); }); });
@@ -100,14 +101,14 @@ asio::awaitable<CoreClient::Events> CoreClient::read_events(std::vector<EventRan
   co_return co_await answer.wait_until(Event::Clock::time_point::max());
 }
 
-// Core threads.
+// Core threads call it.
 void CoreClient::completed(std::span<Submission* const> submissions) {
   for (Submission* submission : submissions)
     asio::post(context_,
                [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
 }
 
-// begin(on_read) asks the core for a Result, and returns whether it will call on_read with one.
+// begin(on_read) requests a Result from the core and returns whether the core will call on_read.
 template <class Result, class Begin>
 asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
     Begin begin, std::shared_ptr<const AddressQuota::Share> share, std::chrono::milliseconds time) {
@@ -149,7 +150,7 @@ asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view
   const BatchNumber wanted = health_->committed_batch();
   const auto is_there = [&] {
     if (health_->projected_batch() >= wanted && view && view->batch() >= wanted) return true;
-    // the hand-over under way may be an earlier one: asks again after each
+    // The projection under way may have begun before this call, so request another after each.
     state_.with([&](const State& state) {
       if (attached() && !state.closed) core_->await_projection();
     });
@@ -159,7 +160,7 @@ asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view
   co_return co_await changes.wait_for(is_there, Event::Clock::now() + time);
 }
 
-// One that began before the call proves nothing for it.
+// A confirmation that began before the call proves nothing for it.
 asio::awaitable<bool> CoreClient::is_active(std::chrono::milliseconds time) {
   const auto deadline = Event::Clock::now() + time;
   const std::uint64_t begun_before = confirmations_begun_;

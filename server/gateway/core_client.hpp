@@ -1,7 +1,8 @@
 #pragma once
-// CoreClient is the way to the core for doors that are coroutines: it drives the steps of their
-// client sessions, and reads orders, fills and events, until close(), before the core ends.
-// Owner: the door's server. Thread: that of the context, but where noted.
+// CoreClient connects doors that are coroutines to the core: it drives the steps of their client
+// sessions and reads orders, fills and events. It works until close(), which comes before the end
+// of the core.
+// Owner: the door's server. Thread: that of the context, except where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -36,9 +37,10 @@ struct PendingRequest : Submission {
 
 class CoreClient final : public CompletionSink {
  public:
-  // Coroutines run on `context`, on one thread, which must outlive it.
-  // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
-  // keys, whose check may take long, half as many of one address.
+  // Coroutines run on `context`, on one thread; the context must outlive the client. If
+  // `authenticator` is null, accounts have no keys. At most `executing_max` requests are under way
+  // at once. If accounts have keys, whose check may take long, one address has at most half of
+  // them.
   CoreClient(boost::asio::io_context& context, const Journal& journal, Metrics& metrics,
              Authenticator* authenticator, DoorPolicy policy, std::size_t executing_max)
       : context_(context),
@@ -50,8 +52,8 @@ class CoreClient final : public CompletionSink {
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
   boost::asio::io_context& context() { return context_; }
-  // From now on requests go to `core`, which outlives close(); `health` is its. Before, the server
-  // is a standby. Thread: that of the context.
+  // Sends requests to `core` from now on; `health` belongs to it. The core must outlive close().
+  // Before this call the server is a standby. Thread: that of the context.
   void attach(Core& core, std::shared_ptr<const Health> health) {
     core_ = &core;
     health_ = std::move(health);
@@ -61,87 +63,87 @@ class CoreClient final : public CompletionSink {
   PendingRequest pending(const Peer& peer) {
     return {context_, authenticator_, metrics_, peer, policy_};
   }
-  // Executes a batch, and returns once its outcomes are committed. If nothing was executed, returns
+  // Executes a batch, and returns once its outcomes are committed. If it executes nothing, returns
   // the reason as a sentence: the store is unavailable, the server stops or is a standby, or too
   // many requests are under way.
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
                                                    std::span<Command> commands,
                                                    std::span<Credential> credentials);
-  // Until it is released, close() waits.
+  // close() waits until all leases are released.
   class Lease;
-  // Empty: the server stops.
+  // Returns an empty lease if the server stops.
   Lease enter();
-  // The same for the holder of a lease, with no limit: it executes one request at a time, and also
-  // while close() waits.
+  // Executes a batch for the holder of a lease, as above but without a limit: the holder executes
+  // one request at a time, even while close() waits.
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
                                                    std::span<Command> commands,
                                                    std::span<Credential> credentials,
                                                    const Lease& lease);
-  // Cancels the orders that end with the connection. As the core is needed for it, it waits while
-  // the store is unavailable.
+  // Cancels the orders that end with the connection. This needs the core, so it waits while the
+  // store is unavailable.
   boost::asio::awaitable<void> cancel_tied_orders(PendingRequest& pending, const Lease& lease);
 
   bool has_keys() const { return authenticator_ != nullptr; }
-  // Null if accounts have no keys.
+  // Returns null if accounts have no keys.
   KeyRing* keys() const { return has_keys() ? &authenticator_->keys() : nullptr; }
-  // Whether a login has the right key; always if accounts have no keys. Nothing if it was not
-  // checked, since the server stops or has too much to check.
+  // Whether a login has the right key; always true if accounts have no keys. Empty if the key was
+  // not checked, because the server stops or has too many keys to check.
   boost::asio::awaitable<std::optional<bool>> is_good(Credential login, const Peer& peer);
 
-  // From the return on, the events of this account are recorded, if it exists.
+  // Makes the core record the events of this account, if it exists, from the return on.
   struct Recorded {
-    std::string_view problem;  // as of execute()
+    std::string_view problem;  // as in execute()
     bool exists;
   };
   boost::asio::awaitable<Recorded> record_events(AccountId account, PeerAddress address);
-  // Reads the events of each range, as far as the tables have them; nothing if the server stops or
-  // is a standby. While the store is unavailable, it waits.
+  // Reads the events of each range that are in the tables. Returns nothing if the server stops or
+  // is a standby. Waits while the store is unavailable.
   using Events = std::optional<OrderReader::Events>;
   boost::asio::awaitable<Events> read_events(std::vector<EventRange> ranges);
-  // Whether clients wait for events: the core then brings them into the tables soon.
+  // Reports whether clients wait for events: if so, the core writes them to the tables soon.
   void expect_events(bool expected) {
     state_.with([&](const State& state) {
       if (attached() && !state.closed) core_->expect_events(expected);
     });
   }
 
-  // What is said if no read can begin now.
+  // The problem if no read can begin now.
   static constexpr std::string_view too_many_reads = "too many orders are being read";
   struct Read {
     std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;
   };
-  // An order with the executions of `range` as it is in the tables. A problem after `time`, or at
-  // once if `waiting_max` orders wait to be read. The read keeps `share` until it ends, which may
-  // be after `time`.
+  // Reads an order, with the executions of `range`, from the tables. Returns a problem if the store
+  // does not answer within `time`, or immediately if `waiting_max` orders already wait to be read.
+  // The read keeps `share` until it ends, which may be after `time`.
   boost::asio::awaitable<Read> read_order(OrderId order, ExecutionRange range,
                                           std::shared_ptr<const AddressQuota::Share> share,
                                           std::chrono::milliseconds time, std::size_t waiting_max);
 
   struct FillsRead {
-    std::string_view problem;  // as of Read
+    std::string_view problem;  // as in Read
     Fills fills;
   };
-  // Fills of an account, as far as the tables have them, likewise.
+  // Reads the fills of an account that are in the tables, with the same limits as read_order().
   boost::asio::awaitable<FillsRead> read_fills(FillRange range,
                                                std::shared_ptr<const AddressQuota::Share> share,
                                                std::chrono::milliseconds time,
                                                std::size_t waiting_max);
 
-  // Whether tables and view have what was committed before this call; false if not within `time`.
-  // A standby has nothing to wait for.
+  // Waits until the tables and the view have everything that was committed before this call.
+  // Returns false if that takes longer than `time`. A standby has nothing to wait for.
   boost::asio::awaitable<bool> catch_up(const std::optional<MarketView>& view, ViewChanges& changes,
                                         std::chrono::milliseconds time);
 
-  // Whether no other server can have served when this call began: what this one shows is the newest
-  // state. False if that is not known within `time`.
+  // Returns true if no other server can have served when this call began; this server then shows
+  // the newest state. Returns false if that is not known within `time`.
   boost::asio::awaitable<bool> is_active(std::chrono::milliseconds time);
 
-  // The state of the core, also when it has ended, or has not begun.
+  // The state of the core, even before it begins and after it has ended.
   const Health& health() const { return *health_; }
 
-  // Accepts nothing more, and waits until what was accepted is executed. Any thread but that of the
-  // context.
+  // Accepts no more requests, and waits until the accepted ones are executed. Any thread except
+  // that of the context.
   void close();
 
  private:
@@ -168,13 +170,14 @@ class CoreClient final : public CompletionSink {
   std::shared_ptr<const Health> health_ = std::make_shared<Health>();
   AddressQuota executing_;
   Guarded<State> state_;
-  // Confirmations that this server is the active one, one at a time, and the requests that wait.
+  // Confirmations that this server is the active one, of which one runs at a time, and the requests
+  // that wait for one.
   std::uint64_t confirmations_begun_ = 0, confirmations_ended_ = 0;
   std::set<Event*> awaiting_confirmation_;
 };
 
-// Why what this server would show, or say that there is not, may be outdated; empty if it is not.
-// Thread: that of `core`.
+// Returns the reason why the state that this server shows may be outdated, which includes replies
+// that something does not exist; empty if it is current. Thread: that of `core`.
 boost::asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
                                               const GatewayLimits& limits);
 

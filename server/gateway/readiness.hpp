@@ -1,6 +1,6 @@
 #pragma once
-// Readiness is what this server is, and how well: what the health paths answer, from state alone,
-// so that they never wait. Owner: the door's server. Any thread.
+// Readiness knows the role of this server and its condition. The health paths answer from this
+// state alone, so that they never wait. Owner: the door's server. Any thread.
 
 #include <cstdint>
 #include <functional>
@@ -16,32 +16,32 @@ namespace exchange {
 
 class Readiness {
  public:
-  // starting: the store is not open, or is being read.
+  // starting: the server has not opened the store yet, or reads it.
   enum class Role { starting, standby, active, stopping };
 
-  // Both must outlive it.
+  // Both arguments must outlive it.
   Readiness(const GatewayLimits& limits, const Journal& journal)
       : limits_(limits), journal_(journal) {}
 
-  // How long the threads of clients have not gone on, by now.
+  // Returns how long the threads of clients have made no progress at `now_ns`.
   using Silence = std::function<std::int64_t(std::int64_t now_ns)>;
 
-  // `health`: of the core, or of the standby. `silence` is asked while the server is active; empty:
-  // it has no such threads.
+  // `health` belongs to the core or to the standby. `silence` is called while the server is active;
+  // empty if it has no such threads.
   void become(Role role, std::shared_ptr<const Health> health, std::int64_t now_ns,
               Silence silence = {});
   Role role() {
     return state_.with([](const State& state) { return state.role; });
   }
 
-  // Each returns a sentence, the reason; empty: it is well.
+  // Each function returns the reason as a sentence, or an empty string if all is well.
 
-  // A process that does not get well by itself.
+  // The process cannot recover by itself.
   std::string not_alive(std::int64_t now_ns);
   std::string not_ready(std::int64_t now_ns);
-  // Neither ready nor able to take over.
+  // The server is neither ready nor able to take over.
   std::string not_able(std::int64_t now_ns);
-  // This server may not know what the exchange has done since.
+  // The state that this server shows may be outdated.
   std::string stale(std::int64_t now_ns);
 
  private:
@@ -50,7 +50,7 @@ class Readiness {
     std::shared_ptr<const Health> health = std::make_shared<Health>();
     std::int64_t since_ns = 0;
     Silence silence = {};
-    // A sentence, if it is for longer than `max_ns`.
+    // Returns a sentence if the threads of clients have been silent for longer than `max_ns`.
     std::string clients_silent_for(std::int64_t max_ns, std::int64_t now_ns) const;
   };
   State state() {

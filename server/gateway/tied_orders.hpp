@@ -1,6 +1,6 @@
 #pragma once
-// The orders that end with their connection (docs/protocol.md, E20), as far as it knows: those that
-// were executed since are among them until a reply shows that nothing of them is open.
+// The orders that end with their connection (docs/protocol.md, E20), as far as the connection
+// knows: an order that was executed since stays here until a reply shows that it is not open.
 // Owner: ClientSession. Thread: one at a time.
 
 #include <map>
@@ -18,7 +18,7 @@ class TiedOrders {
   bool empty() const { return orders_.empty(); }
   std::size_t count() const { return orders_.size(); }
 
-  // Takes in what was opened, if the request ties its orders, and forgets what is closed.
+  // Adds the orders that were opened, if the request ties its orders, and removes closed ones.
   void note(std::span<const Command> commands, std::span<const Outcome> outcomes, bool ties) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
       const Outcome& outcome = outcomes[i];
@@ -40,7 +40,7 @@ class TiedOrders {
     }
   }
 
-  // Moves some of them into `cancels`, the newest first.
+  // Moves orders into `cancels`, the newest first, until it has `max` commands.
   void take(std::vector<Command>& cancels, std::size_t max) {
     while (!orders_.empty() && cancels.size() < max) {
       const auto newest = std::prev(orders_.end());
@@ -54,10 +54,10 @@ class TiedOrders {
   void add(const PlaceOrder& order, const Outcome& outcome) {
     OrderId id = 0;
     const auto* opened = std::get_if<Opened>(&outcome);
-    // A market order rests in an auction alone, and would fill the list with orders that are over.
+    // Market orders rest only in an auction; the list would fill with closed orders.
     const bool may_rest = order.lifetime == Lifetime::until_canceled && !order.is_market();
     if (opened != nullptr && may_rest) id = opened->order;
-    // Its first sending may have had another lifetime.
+    // When the client first sent the order, it may have had another lifetime.
     if (const auto* before = std::get_if<OpenedBefore>(&outcome)) id = before->order;
     if (id != 0) orders_[id] = &*accounts_.emplace(order.account.view()).first;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// ViewChanges lets coroutines wait until the market view has what they need. Owner: the door's
-// server, which calls publish() after each change of the view. Thread: that of the view.
+// ViewChanges makes coroutines wait until the market view has the state that they need. Owner: the
+// door's server, which calls publish() after each change of the view. Thread: that of the view.
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,8 @@ class ViewChanges {
  public:
   explicit ViewChanges(boost::asio::io_context& context) : context_(context) {}
 
-  // Whether `is_there` before `deadline`; asks again after each change of the view.
+  // Returns whether `is_there` returns true before `deadline`; calls it again after each change of
+  // the view.
   boost::asio::awaitable<bool> wait_for(std::function<bool()> is_there,
                                         Event::Clock::time_point deadline) {
     for (bool in_time = true; in_time && !is_there();) {
