@@ -1,11 +1,11 @@
 #pragma once
-// AdmissionControl decides which connections a port has: at most connections_max, of one address
-// connections_per_address, and no more than file descriptors allow. If all places are taken, the
-// connection idle longest of the address with most connections is evicted for a new one; an address
-// never loses a connection to one that has more. A connection that is closing has no place among
-// connections_max, but still counts for its address; there are at most closing_max of them. Decides
-// only: ConnectionTable ends connections. Owner: ConnectionTable. Thread: one at a time (under its
-// lock).
+// AdmissionControl decides which connections a port has: at most connections_max, at most
+// connections_per_address of one address, and no more than file descriptors allow. If all places
+// are taken, it evicts for a new connection the longest idle one of the address with most
+// connections; an address never loses a connection to an address that has more. A closing
+// connection has no place among connections_max, but still counts for its address; there are at
+// most closing_max of them. AdmissionControl only decides; ConnectionTable ends connections. Owner:
+// ConnectionTable. Thread: one at a time (under its lock).
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@
 
 namespace exchange {
 
-// File descriptors kept open, so that a port that has run out of them can still accept a
-// connection, to serve it in place of another or to refuse it in words.
+// Keeps file descriptors open, so that a port that has run out of them can still accept a
+// connection, to serve it in place of another one or to refuse it with a reply.
 class DescriptorReserve {
  public:
   DescriptorReserve() { refill(); }
@@ -29,7 +29,7 @@ class DescriptorReserve {
   DescriptorReserve(const DescriptorReserve&) = delete;
 
   bool empty() const { return descriptors_.empty(); }
-  // False where the process has no descriptors to spare.
+  // Returns false if the process has no free descriptors.
   bool refill() {
     descriptors_.reserve(descriptors);
     while (descriptors_.size() < descriptors) {
@@ -60,19 +60,19 @@ class AdmissionControl {
     Refusal refusal = Refusal::none;      // by which limit
     ConnectionRecord* evicted = nullptr;  // to be ended for the new one; it counts until then
   };
-  // Whether one more connection of this address is admitted.
+  // Decides whether to admit one more connection of this address.
   Decision decide(const PeerAddress& address, std::uint64_t now_ms);
   void add(ConnectionRecord& connection);
   void set_closing(ConnectionRecord& connection);
   void remove(ConnectionRecord& connection);
 
-  // Accepting failed for lack of descriptors. From now on what is open counts as all that can be,
-  // and the reserve is released for the next connection. Returns the connection to be evicted if
-  // there was no reserve: accepting would fail for ever.
+  // Accepting failed for lack of descriptors. From now on the number of open connections is the
+  // limit, and the reserve is released for the next connection. If there was no reserve, accepting
+  // would fail forever; then returns the connection to evict.
   ConnectionRecord* handle_fd_exhaustion(std::uint64_t now_ms);
-  // From time to time: takes back the reserve, and with it the places that descriptors allow.
+  // Refills the reserve, and raises the limit again if that succeeds. Call it from time to time.
   void recover_descriptors();
-  // Fewer connections than connections_max are possible.
+  // Whether descriptors allow fewer connections than connections_max.
   bool lacks_descriptors() const { return possible_max_ < limits_.connections_max; }
   std::size_t per_address_max() const { return quota_.per_address_max(); }
 
@@ -83,10 +83,11 @@ class AdmissionControl {
   AddressQuota quota_;
   DescriptorReserve reserve_;
   std::vector<ConnectionRecord*> open_;  // in any order; those that are not closing
-  std::unordered_map<PeerAddress, std::size_t> open_of_;  // how many of an address; none is zero
-  // what descriptors allow, as far as is known
+  std::unordered_map<PeerAddress, std::size_t> open_of_;  // open ones per address, never zero
+  // the connections that descriptors allow, as far as is known
   std::size_t possible_max_ = std::numeric_limits<std::size_t>::max();
-  // There was none to evict for a new connection of an address with `none_for_` connections.
+  // Until this time nothing can be evicted for a new connection of an address that has at least
+  // `none_for_` connections with it.
   std::uint64_t none_until_ms_ = 0;
   std::size_t none_for_ = 0;
 };

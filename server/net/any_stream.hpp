@@ -1,7 +1,7 @@
 #pragma once
 // AnyStream is a TCP connection with a timeout, with TLS or without, as one type that is not a
 // template: Beast's operations are compiled once for it, and the operations of TLS and of plain TCP
-// below are compiled in any_stream.cpp only. For the HTTP port and for clients. An operation costs
+// below are compiled in any_stream.cpp only. The HTTP port and clients use it. An operation costs
 // one allocation more than one of Stream, which the XML port of the server uses.
 // Owner: the coroutine or function that serves the connection. Thread: that of the executor, on
 // which every handler runs; one operation at a time in each direction.
@@ -20,8 +20,8 @@
 
 namespace exchange {
 
-// A completion handler of any type, but without its executor, to which Beast cannot post. Called
-// once, or destroyed uncalled together with its context.
+// A completion handler of any type, but without its executor, to which Beast cannot post. It is
+// called once, or destroyed with its context without a call.
 struct IoHandler {
   using Error = boost::system::error_code;
   // `handler` takes an error.
@@ -41,7 +41,8 @@ class AnyStream {
   using Socket = boost::asio::ip::tcp::socket;
   enum class Side { server, client };
 
-  // `context` null: no TLS. The stream keeps what it needs of it.
+  // If `context` is null, the stream does not use TLS. The stream keeps what it needs of the
+  // context.
   explicit AnyStream(Socket socket, boost::asio::ssl::context* context = nullptr);
   ~AnyStream();
   AnyStream(AnyStream&&) noexcept;
@@ -51,14 +52,14 @@ class AnyStream {
   bool is_secure() const;
   SSL* native_tls();  // of a secure stream
 
-  // The time for the operations that begin from here on; after it they fail with
+  // Sets the time limit of the operations that begin from here on; after it they fail with
   // beast::error::timeout.
   void expires_after(std::chrono::steady_clock::duration time);
   void expires_never();
-  // At once; operations under way fail.
+  // Closes the socket immediately; operations under way fail.
   void close();
 
-  // Of a secure stream. The handler takes an error.
+  // Requires: a secure stream. The handler takes an error.
   template <class Token>
   auto async_handshake(Side side, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>(
@@ -67,7 +68,8 @@ class AnyStream {
         },
         token, this, side);
   }
-  // Of a secure stream: sends TLS's end of the stream and waits for the other side's.
+  // Requires: a secure stream. Sends the TLS end of the stream and waits for that of the other
+  // side.
   template <class Token>
   auto async_shutdown(Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>(
@@ -77,7 +79,7 @@ class AnyStream {
         token, this);
   }
 
-  // As Asio's AsyncReadStream and AsyncWriteStream have them.
+  // This operation and async_write_some() are those of Asio's AsyncReadStream and AsyncWriteStream.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
@@ -105,7 +107,7 @@ class AnyStream {
   }
 
  private:
-  // The first buffer with room: a read may return less than was asked for.
+  // Returns the first buffer with room: a read may return fewer bytes than requested.
   template <class Buffers>
   static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
     const auto end = boost::asio::buffer_sequence_end(buffers);

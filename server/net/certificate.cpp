@@ -17,10 +17,10 @@ std::shared_ptr<ssl::context> read(const TlsFiles& files) {
   SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
   SSL_CTX_set_options(handle, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-  // of TLS 1.2: with forward secrecy alone
+  // the ciphers of TLS 1.2: only those with forward secrecy
   SSL_CTX_set_cipher_list(handle, "ECDHE+AESGCM:ECDHE+CHACHA20");
-  // The cheap ones: a client that only repeats one message makes the server compute a key exchange,
-  // which costs a hundred times as much with ffdhe8192 (CVE-2022-40735).
+  // Only cheap groups: a client that repeats one message makes the server compute a key exchange
+  // each time, which costs a hundred times as much with ffdhe8192 (CVE-2022-40735).
   if (SSL_CTX_set1_groups_list(handle, "X25519:P-256:P-384") != 1)
     throw std::runtime_error("OpenSSL has not the groups X25519, P-256 and P-384");
   SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);  // idle connections are many
@@ -61,8 +61,8 @@ std::shared_ptr<ssl::context> Certificate::admit(Port port, const PeerAddress& a
 }
 
 void Certificate::charge(Port port, const PeerAddress& address, SSL* connection) {
-  constexpr std::size_t cost = 8;  // CPU time of P-384, where that of the other groups is one
-  // OpenSSL looks for the group in the session, which a client that sent nothing has not
+  constexpr std::size_t cost = 8;  // CPU time of P-384, if that of the other groups is 1
+  // OpenSSL reads the group from the session, which does not exist if the client sent nothing
   if (SSL_get_session(connection) == nullptr) return;
   if (SSL_get_negotiated_group(connection) == NID_secp384r1)
     handshakes_[int(port)].charge(address, cost - 1, std::chrono::steady_clock::now());

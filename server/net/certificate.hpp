@@ -1,5 +1,5 @@
 #pragma once
-// Certificate is the certificate and key of the server under TLS (--tls-cert, --tls-key), and
+// Certificate holds the certificate and key of the server under TLS (--tls-cert, --tls-key), and
 // decides which connections may begin a handshake. Owner: Server. Any thread.
 
 #include <boost/asio/ssl/context.hpp>
@@ -15,18 +15,21 @@ namespace exchange {
 
 class Certificate {
  public:
-  // Reads the files. Throws std::runtime_error, naming the file.
+  // Reads the files. Throws std::runtime_error that names the file.
   Certificate(const TlsFiles& files, Metrics& metrics);
 
-  // Each counts for itself: clients behind one proxy must not cost its health checks.
+  // Each port has its own count: the clients behind a proxy must not use up the handshakes of its
+  // health checks.
   enum class Port { xml, http };
-  // For one new connection of this address; null if the address began too many: close it.
+  // Returns the context for one new connection of this address. Returns null if the address began
+  // too many handshakes; the caller then closes the connection.
   std::shared_ptr<boost::asio::ssl::context> admit(Port port, const PeerAddress& address);
-  // After a handshake of such a connection, also one that failed: an expensive one counts more.
+  // Call it after each handshake of an admitted connection, even a failed one: an expensive
+  // handshake counts more.
   void charge(Port port, const PeerAddress& address, SSL* connection);
-  // Reads the files again, for new connections. Throws as above, and then nothing changes.
+  // Reads the files again, for new connections. Throws like the constructor; then nothing changes.
   void reload();
-  // When the certificate expires, in seconds since the Unix epoch.
+  // Returns when the certificate expires, in seconds since the Unix epoch.
   std::int64_t expires_s() const;
 
  private:

@@ -11,7 +11,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A coroutine that nothing waits for: it runs to its first wait at once, and its end frees it.
+// A coroutine that nothing waits for: it runs immediately up to its first wait, and frees its frame
+// when it ends.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -22,11 +23,11 @@ struct Detached {
   };
 };
 
-// Suspends the coroutine until its connection is resumed. `start` begins what it waits for. That
-// may resume the coroutine on another thread before `start` returns, so `start` touches nothing
-// after it; and it throws only if it has begun nothing. Never inline: a compiler that inlines it
-// may keep locals of `start` in the coroutine's frame, which may be gone by then (llvm issue
-// 56301).
+// Suspends the coroutine until its connection is resumed. `start` begins the operation that the
+// coroutine waits for. The operation may resume the coroutine on another thread before `start`
+// returns, so `start` accesses nothing after it has begun the operation, and throws only if it has
+// not begun it. await_suspend() is never inlined: a compiler that inlines it may keep locals of
+// `start` in the coroutine's frame, which may not exist any more by then (llvm issue 56301).
 template <class Start>
 struct Wait {
   Connection& connection;
@@ -42,7 +43,7 @@ struct Wait {
 template <class Start>
 Wait(Connection&, Start) -> Wait<Start>;
 
-// What an operation on the socket came to.
+// The result of an operation on the socket.
 struct Io {
   boost::system::error_code error;
   std::size_t bytes = 0;
@@ -57,13 +58,13 @@ struct IoDone {
     io = {error, bytes};
     resume(connection);
   }
-  // An operation that succeeds at once is completed next by the same thread: waking another one of
+  // The same thread next completes an operation that succeeds immediately: waking another thread of
   // the pool would cost more.
   friend bool asio_handler_is_continuation(const IoDone*) { return true; }
 };
 
-// The driver of the conversation: does its steps and waits for them. The end of the frame ends the
-// connection.
+// Drives the conversation: performs its steps and waits for them. The end of the coroutine frame
+// ends the connection.
 Detached serve(std::unique_ptr<Connection> owned) {
   try {
     using Step = Conversation::Step;
@@ -85,8 +86,9 @@ Detached serve(std::unique_ptr<Connection> owned) {
                                          stream.secure().native_handle());
           break;
         case Step::receive:
-          // Asio tries to read before it waits. First the other replies that are ready are sent;
-          // then many clients have sent their next requests, and the attempt succeeds.
+          // Asio tries to read before it waits. resume_later() lets the thread first send the other
+          // replies that are ready; by then many clients have sent their next requests, and the
+          // attempt succeeds.
           co_await Wait{connection, [&] { host.resume_later(connection); }};
           co_await Wait{connection,
                         [&] { stream.async_read_some(as_buffer(conversation.space()), done); }};

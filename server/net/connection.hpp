@@ -1,5 +1,5 @@
 #pragma once
-// One client of the XML port, and under an event queue the coroutine that pool and loop share: it
+// One client of the XML port, and the coroutine that the policies `pool` and `loop` share: it
 // drives the client's Conversation over an asynchronous stream. Owner: the coroutine, or the thread
 // of the client (policy `thread`). Thread: one at a time.
 
@@ -28,7 +28,8 @@ struct Client : Submission {
   Stream<tcp::socket> stream;
   Conversation conversation;  // ends before the socket is closed
 };
-// A client of the socket just accepted, made with `sink`; null if it is refused, and closed.
+// Makes a client with `sink` for the socket just accepted. If the client is refused, closes the
+// socket and returns null.
 template <class Kind, class Sink>
 std::unique_ptr<Kind> admit_client(tcp::socket socket, Sink& sink, ConnectionTable& table,
                                    const TransportParts& parts) {
@@ -44,21 +45,21 @@ std::unique_ptr<Kind> admit_client(tcp::socket socket, Sink& sink, ConnectionTab
 
 struct Connection;
 
-// Where coroutines run: hands submissions to the service and resumes their connections when it gets
-// them back.
+// Runs coroutines: hands their submissions to the service, and resumes the connections when the
+// submissions are completed.
 class Host : public CompletionSink {
  public:
   virtual void submit(Connection& connection) = 0;
-  // Any thread: resumes the connection on one of the host's threads, behind what is ready there
-  // now.
+  // Any thread: resumes the connection on one of the host's threads, after the handlers that are
+  // ready there now.
   virtual void resume_later(Connection& connection) = 0;
 
  protected:
   ~Host() = default;
 };
 
-// Has one operation under way at any time, so that it needs no strand also where many threads run
-// it.
+// A connection has one operation under way at any time, so it needs no strand even if many threads
+// run it.
 struct Connection : Client {
   Connection(Stream<tcp::socket> stream_, ConnectionLease lease, Host& host_,
              const TransportParts& parts)
@@ -68,14 +69,15 @@ struct Connection : Client {
 
   Host& host;
   Certificate* const certificate;  // null: no TLS
-  std::coroutine_handle<> waiter;  // its coroutine, while that waits
+  std::coroutine_handle<> waiter;  // its coroutine, while it waits
 };
 
-// On a thread that runs the connection's executor. The connection may be gone afterwards.
+// Resumes the coroutine. Thread: one that runs the connection's executor. The connection may not
+// exist afterwards.
 inline void resume(Connection& connection) { connection.waiter.resume(); }
 
-// Accepts clients on `executor` until the acceptor is closed, and serves each to its end on the
-// acceptor's context.
+// Accepts clients on `executor` until the acceptor is closed, and serves each client to its end on
+// the acceptor's context.
 void accept_clients(const boost::asio::any_io_executor& executor, tcp::acceptor& acceptor,
                     Host& host, ConnectionTable& table, const TransportParts& parts);
 

@@ -1,6 +1,7 @@
 #pragma once
-// ConnectionRecord is what the limits know of one open connection. Each part of ConnectionTable
-// changes its own fields only. Owner: ConnectionTable; under its lock, but for `activity`.
+// ConnectionRecord is the state of one open connection that the limits use. Each part of
+// ConnectionTable changes its own fields only. Owner: ConnectionTable; under its lock, except
+// `activity`.
 
 #include <atomic>
 #include <chrono>
@@ -14,18 +15,18 @@
 
 namespace exchange {
 
-// When a connection was last answered, in milliseconds of Deadlines::now_ms(). Written by the
-// thread that serves the connection, read by any, without a lock: this is all that a common request
-// costs.
+// The time when the server last answered on a connection, in milliseconds of Deadlines::now_ms().
+// The thread that serves the connection writes it; any thread reads it, without a lock. This is the
+// whole cost of the limits for a common request.
 class Activity {
  public:
   void begin_executing() { at_ms_.store(executing, std::memory_order_relaxed); }
   void answered(std::uint64_t now_ms) { at_ms_.store(now_ms, std::memory_order_relaxed); }
-  // The client waits for the server: it is neither idle nor late.
+  // Whether the client waits for the server: it is then neither idle nor late.
   bool is_executing() const { return answered_ms() == executing; }
   std::uint64_t answered_ms() const { return at_ms_.load(std::memory_order_relaxed); }
   std::uint64_t idle_ms(std::uint64_t now_ms) const {
-    const std::uint64_t since = answered_ms();  // while executing later than any time
+    const std::uint64_t since = answered_ms();  // later than any time while executing
     return since > now_ms ? 0 : now_ms - since;
   }
 
@@ -45,23 +46,23 @@ struct ConnectionRecord {
         request_memory(request_budget, place.address()),
         buffer_memory(buffer_budget, place.address()) {}
 
-  const std::uint64_t serial;  // in the order of arrival; never used again, as descriptors are
+  const std::uint64_t serial;  // in the order of arrival; not reused, unlike descriptors
   const int descriptor;
   Activity activity;
-  bool sending = false;  // the server writes to it: what is not taken is cut off at its end
+  bool sending = false;  // the server writes to it: the end of the connection discards the rest
 
   // AdmissionControl
   AddressQuota::Share place;
-  std::size_t* open_of_address = nullptr;  // how many its address has that are not closing
-  std::size_t position = 0;                // among all such
+  std::size_t* open_of_address = nullptr;  // the count of its address, without closing ones
+  std::size_t position = 0;                // its index among all that are not closing
   bool closing = false;  // ended by the server and not closed yet: its place is free again
 
   // Deadlines
   Time deadline = Time::max();
-  bool closing_renewed = false;       // its time to close has begun anew, which it may once
+  bool closing_renewed = false;       // its time to close has been renewed, which happens once
   Time stall_deadline = Time::max();  // the latest that `deadline` may become
 
-  // MemoryBudget: a large request batch, and what is not received or taken completely
+  // MemoryBudget: a large request batch; a partly received request or a partly taken reply
   MemoryBudget::Share request_memory;
   MemoryBudget::Share buffer_memory;
   Time buffered_since{};

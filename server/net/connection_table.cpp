@@ -13,8 +13,8 @@
 namespace exchange {
 namespace {
 
-// To end a connection takes time of the threads that serve: where thousands are late at once, the
-// others do not wait for all of them.
+// Ending a connection takes time of the serving threads. If thousands are late at once, the other
+// connections do not wait until all of them are ended.
 constexpr std::size_t ended_at_once = 16;
 constexpr std::chrono::milliseconds between_ends{4};
 constexpr std::chrono::seconds between_log_lines{10};
@@ -34,7 +34,7 @@ std::size_t budget_bytes(const NetLimits& limits, const ProtocolLimits& protocol
 
 ConnectionTable::State::State(const NetLimits& limits, std::size_t bytes_max)
     : admission(limits),
-      // Half of it is for all; the rest for addresses that use little of it.
+      // Any address may use the first half; the rest is for addresses that use little.
       request_memory({.bytes_max = bytes_max,
                       .uncontested_bytes_max = bytes_max / 2,
                       .bytes_per_address_max = bytes_max / 8}),
@@ -86,7 +86,7 @@ std::optional<ConnectionLease> ConnectionTable::admit(tcp::socket& socket) {
   return std::optional<Lease>(std::in_place, *this, *record);
 }
 
-// Null: not admitted; without a refusal if the server stops.
+// Returns null if the connection is not admitted; `refusal` stays null if the server stops.
 ConnectionRecord* ConnectionTable::enter(State& state, tcp::socket& socket,
                                          const std::string*& refusal) {
   if (state.stopping) return nullptr;
@@ -122,7 +122,7 @@ void ConnectionTable::refuse(tcp::socket& socket, const std::string& reply) {
   const int descriptor = socket.native_handle();
   ::send(descriptor, reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(descriptor, SHUT_WR);
-  // closing with unread bytes would reset the connection and may take the reply with it
+  // closing with unread bytes would reset the connection and might discard the reply
   char unread[4096];
   for (int i = 0; i < 16 && ::recv(descriptor, unread, sizeof unread, MSG_DONTWAIT) > 0; ++i) {
   }
@@ -141,14 +141,14 @@ bool ConnectionTable::stopping() {
 
 // --- ending connections ---
 
-// A client that owes bytes sees the end of the stream, so that what has arrived of them is still
-// answered; one that does not take the server's bytes is cut off.
+// Ends only the receiving direction if the connection still receives, so that the server still
+// answers the requests that have arrived. Cuts off a client that does not take the server's bytes.
 void ConnectionTable::end(State& state, ConnectionRecord& connection) {
   connection.request_memory.release();
   connection.buffer_memory.release();
   state.admission.set_closing(connection);
   deadlines_.begin_closing(connection, Clock::now());
-  if (connection.sending) {  // what it has not taken the kernel need not keep either
+  if (connection.sending) {  // the kernel need not keep the bytes that it has not taken
     const ::linger at_once{1, 0};
     ::setsockopt(connection.descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
@@ -242,8 +242,8 @@ void ConnectionTable::expect(ConnectionRecord& connection, std::size_t buffered_
   state_.with([&](State& state) {
     connection.sending = sending;
     if (connection.closing) {
-      // executing may have taken longer than the time to close: a reply begins it anew, but once,
-      // since a client that never stops asking must not stay
+      // Execution may have taken longer than the time to close. A reply renews this time, but only
+      // once: a client that keeps sending requests must not stay.
       if (sending && !std::exchange(connection.closing_renewed, true))
         deadlines_.begin_closing(connection, now);
       return;
@@ -286,7 +286,7 @@ void ConnectionTable::wait_until_empty() {
   state_.when(empty, [](State&) {});
 }
 
-// Under the lock a descriptor cannot be closed and given to another connection.
+// While the lock is held, a descriptor cannot be closed and reused for another connection.
 void ConnectionTable::shut_down_all(int how) {
   state_.with([&](State& state) {
     for (const auto& [serial, connection] : state.connections)
@@ -323,7 +323,7 @@ std::vector<ConnectionTable::Serial> ConnectionTable::find_late() {
   return late;
 }
 
-// The next of those found late, if they still are.
+// Ends the next connections that were found late, if they still are.
 void ConnectionTable::end_late(std::vector<Serial>& late) {
   const Time now = Clock::now();
   state_.with([&](State& state) {

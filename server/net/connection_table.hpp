@@ -1,9 +1,9 @@
 #pragma once
 // ConnectionTable holds the open connections of one port and ends those that break a limit. The
-// limits are its parts: AdmissionControl (which connections there may be), MemoryBudget (what is
-// buffered for them), Deadlines (which are late). A connection is ended with shutdown(2) under the
-// table's lock, whatever thread is inside the socket: the thread that serves it sees the end of the
-// stream. A common request takes no lock here.
+// limits are its parts: AdmissionControl (which connections are admitted), MemoryBudget (how many
+// bytes are buffered for them), Deadlines (which connections are late). The table ends a connection
+// with shutdown(2) under its lock, even while another thread uses the socket: the thread that
+// serves the connection sees the end of the stream. A common request takes no lock here.
 // Owner: the transport; the table outlives its leases. Any thread. Its own thread, the sweeper,
 // ends late connections.
 
@@ -30,13 +30,15 @@ using boost::asio::ip::tcp;
 
 class ConnectionTable {
  public:
-  // The limits must outlive the table. `tls`: refused clients get no reply, as they speak TLS.
+  // The limits must outlive the table. If `tls` is set, refused clients get no reply, because they
+  // expect TLS.
   ConnectionTable(const NetLimits& limits, const ProtocolLimits& protocol, Metrics& metrics,
                   bool tls = false);
   ~ConnectionTable();
 
-  // A connection's place in the table. It is in one state at a time; what a state has of deadlines
-  // and memory ends with it, and all ends with the lease. Destroy it before the socket is closed.
+  // A connection's place in the table. The connection is in one state at a time; the deadline and
+  // the memory of a state end with it, and all of them end with the lease. Destroy the lease before
+  // the socket is closed.
   // Owner: the conversation. Thread: one at a time.
   class Lease {
    public:
@@ -48,19 +50,21 @@ class ConnectionTable {
     const PeerAddress& address() const { return record_->place.address(); }
     int descriptor() const { return record_->descriptor; }
 
-    // The client owes nothing: it may be silent for the idle time. This is the first state.
+    // The server waits for no bytes: the client may be silent for the idle time. This is the first
+    // state.
     void idle();
-    // The client owes a TLS handshake or the rest of a request, of which `buffered_bytes` have
-    // arrived, within stall_ms of the first call. If these bytes are a complete document, but the
+    // The client must finish a TLS handshake or a request within stall_ms of the first call;
+    // `buffered_bytes` are in memory for it. If the received bytes are a complete document, but the
     // announced length is larger (Session::document_is_complete), each call gives it
     // complete_document_ms, within the same limit.
     void receiving(std::size_t buffered_bytes, bool document_complete = false);
-    // A request batch is complete: the client waits for the server. `request_bytes`: what the batch
-    // needs in memory; 0 if that is too little to count. False if there is no memory for it.
+    // A request batch is complete: the client waits for the server. `request_bytes` is the memory
+    // that the batch needs; 0 if it is too small to count. Returns false if the budget has no
+    // memory for it.
     bool executing(std::size_t request_bytes);
-    // The client has to take a reply, of which `buffered_bytes` are left, within stall_ms.
+    // The client must take a reply within stall_ms; `buffered_bytes` are in memory for it.
     void sending(std::size_t buffered_bytes);
-    // The server ends the connection: the client has linger_ms to close. Its place is free.
+    // The server ends the connection: the client has linger_ms to close. Its place is free again.
     void closing();
 
    private:
@@ -70,35 +74,36 @@ class ConnectionTable {
     bool is_limited_ = false;  // the table has a deadline or memory of this state
   };
 
-  // Admits a socket just accepted, and evicts another connection if it must. Else sends the client
-  // the reason, and the caller closes the socket.
+  // Admits a socket just accepted, and evicts another connection if necessary. If it refuses the
+  // socket, it sends the client the reason, and the caller closes the socket.
   std::optional<Lease> admit(tcp::socket& socket);
-  // Accepting, or serving one more, failed for lack of descriptors or memory: from now on there is
-  // no room for more than what is open.
+  // Accepting or serving one more connection failed for lack of descriptors or memory: from now on
+  // the number of open connections is the limit.
   void handle_fd_exhaustion();
   bool stopping();
 
-  // Admits no more, and every connection sees the end of its stream.
+  // Admits no more connections, and ends the stream of every connection.
   void begin_stop();
-  // Waits until there are none: for drain_ms, then cuts off those that still send or take.
+  // Waits until no connection is open. After drain_ms, it cuts off those that still send or take
+  // bytes.
   void wait_until_empty();
 
   std::uint64_t now_ms() const { return deadlines_.now_ms(); }
-  // Of connections that are not being ended.
+  // The buffered bytes of all connections that are not closing.
   std::size_t buffered_bytes();
 
  private:
   using Clock = Deadlines::Clock;
   using Time = Deadlines::Time;
   using Serial = std::uint64_t;
-  // Connections ended since the last line about them in the log.
+  // The number of connections ended since the last log line about them.
   struct Ended {
     std::uint64_t evicted = 0, for_memory = 0;
   };
   struct State {
     State(const NetLimits& limits, std::size_t bytes_max);
     AdmissionControl admission;
-    // Half of the bytes each, so that neither displaces the other.
+    // Each has half of the bytes, so that neither displaces the other.
     MemoryBudget request_memory, buffer_memory;
     std::unordered_map<Serial, ConnectionRecord> connections;
     Serial serials = 0;
@@ -113,7 +118,7 @@ class ConnectionTable {
   void evict(State& state, ConnectionRecord& connection);
   void shed_load(State& state, Time now);
 
-  // What leases do under the lock.
+  // Leases call these; they take the lock.
   void expect(ConnectionRecord& connection, std::size_t buffered_bytes,
               std::chrono::milliseconds time, bool sending);
   void clear(ConnectionRecord& connection);

@@ -96,17 +96,18 @@ Conversation::Step Conversation::reply() {
     client_.note_request(commands, ties_orders);
   });
   client_.forget_outcomes();
-  // The batch's memory is free before its reply is sent: the client may ask for as much again.
+  // Release the memory of the batch before its reply is sent: the client may then send a batch of
+  // the same size.
   lease_.idle();
   fail_point("reply.before_send");
   sent_ = 0;
   if (!secure_) return Step::send_now;
-  // a TLS record that is sent in part can only be continued
+  // after part of a TLS record is sent, the server can only continue it
   lease_.sending(session_.memory_bytes());
   return Step::send;
 }
 
-// Replies nearly always fit the socket's buffer: only one that does not waits for its reader.
+// Nearly all replies fit the socket's buffer. Only a reply that does not fit waits for the client.
 Conversation::Step Conversation::sent_now(const Error& error, std::size_t bytes) {
   if (error) return lost();
   sent_ = bytes;
@@ -149,8 +150,8 @@ Conversation::Step Conversation::tied_orders_canceled() {
   return end();
 }
 
-// If the server ends the connection, it discards what the client still sends: closing with unread
-// bytes would reset the connection and take the last reply with it.
+// If the server ends the connection, it discards the bytes that the client still sends: closing
+// with unread bytes would reset the connection and discard the last reply.
 Conversation::Step Conversation::linger() {
   if (!session_.closed_by_server()) return Step::close;
   lease_.closing();

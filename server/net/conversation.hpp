@@ -1,18 +1,18 @@
 #pragma once
-// Conversation is all that happens on one connection, as steps: it says what is to be done next, a
-// driver does it on the socket, waits, and reports. The coroutine of pool and loop
-// (net/connection.cpp) and the blocking loop of the thread policy (net/thread_policy.cpp) are
-// drivers. A request goes
+// Conversation is the whole protocol of one connection, as steps: it returns the next step, a
+// driver performs it on the socket, waits, and reports the result. The drivers are the coroutine of
+// pool and loop (net/connection.cpp) and the blocking loop of the thread policy
+// (net/thread_policy.cpp). A request takes the steps
 //   receive -> [check_keys ->] execute -> send_now -> [send ->] receive
-// and a connection begins with a handshake (TLS), and ends with shut_down_tls and, if the server
-// ends it, with end_output and discard. Before that, orders that end with it are canceled by a last
-// execute.
+// A TLS connection begins with a handshake and ends with shut_down_tls. If the server ends the
+// connection, end_output and discard follow. Before the end, a last execute cancels the orders that
+// end with the connection.
 //   for (Step step = conversation.start(); step != Step::close;) {
 //     ... do `step` ...
 //     step = conversation.next(error, bytes);
 //   }
-// Requests are those of a Session; they go through a ClientSession. It keeps the connection's lease
-// in the state that fits.
+// A Session reads the requests, and a ClientSession executes them. Conversation keeps the lease of
+// the connection in the matching state.
 // Owner: the connection. Thread: one at a time. No sockets.
 
 #include <boost/system/error_code.hpp>
@@ -33,7 +33,7 @@ class Conversation {
     receive,        // some bytes into space()
     check_keys,     // check_keys(), until it calls back
     execute,        // submit the submission, until it is completed
-    send_now,       // as many bytes of output() as go without waiting
+    send_now,       // as many bytes of output() as the socket takes without waiting
     send,           // all bytes of output()
     shut_down_tls,  // send close_notify
     end_output,     // send FIN
@@ -42,20 +42,20 @@ class Conversation {
   };
   using Error = boost::system::error_code;
 
-  // `submission` is this connection's, and as the other arguments outlives the conversation.
-  // `authenticator`: null if accounts have no keys.
+  // `submission` belongs to this connection; it and the other arguments must outlive the
+  // conversation. `authenticator` is null if accounts have no keys.
   Conversation(ConnectionLease lease, Submission& submission, const ProtocolLimits& limits,
                Metrics& metrics, Authenticator* authenticator, bool secure);
 
-  // The first step.
+  // Returns the first step.
   Step start();
-  // The step after the one that has just ended like this. `bytes`: received or sent.
+  // Returns the next step. `error` and `bytes` (received or sent) are the result of the last one.
   Step next(const Error& error, std::size_t bytes);
 
   const PeerAddress& address() const { return lease_.address(); }
   std::span<char> space() { return session_.read_space(); }
   std::string_view output() { return std::string_view(session_.output()).substr(sent_); }
-  // `on_done` is called from a thread of the authenticator, or at once.
+  // Calls `on_done` from a thread of the authenticator, or before it returns.
   void check_keys(std::function<void()> on_done);
 
  private:
@@ -77,7 +77,7 @@ class Conversation {
   const ProtocolLimits& limits_;
   Metrics& metrics_;
   const bool secure_;
-  bool is_lost_ = false;  // the socket is: nothing can be sent any more
+  bool is_lost_ = false;  // the socket failed: nothing can be sent any more
   std::size_t sent_ = 0;  // of session_.output()
   Step step_ = Step::close;
 };

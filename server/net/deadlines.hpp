@@ -1,8 +1,9 @@
 #pragma once
 // Deadlines decides which connections are late: with a TLS handshake, with the rest of a request,
-// with taking a reply, with closing after the server has ended them; or silent for the idle time.
-// Never while the client waits for the server. Keeps the coarse clock that idle times are measured
-// by. Decides only: ConnectionTable's sweeper asks, and ends connections.
+// with taking a reply, with closing after the server has ended them; or silent for the idle time. A
+// connection is never late while the client waits for the server. Deadlines keeps the coarse clock
+// that measures idle times. It only decides: the sweeper of ConnectionTable calls it and ends the
+// connections.
 // Owner: ConnectionTable. Thread: one at a time (under its lock); now_ms() on any.
 
 #include <atomic>
@@ -23,10 +24,10 @@ class Deadlines {
   explicit Deadlines(const NetLimits& limits, Time start = Clock::now())
       : limits_(limits), start_(start) {}
 
-  // The client owes bytes: it has this time from now on, and stall_ms from the first call on, since
-  // each byte must not give more time.
+  // The client must send or take bytes. It has this time from now on, but at most stall_ms from the
+  // first call on, because a single byte must not extend the time.
   void expect(ConnectionRecord& connection, Time now, std::chrono::milliseconds time) const;
-  // Nothing is owed.
+  // The server expects nothing of the client.
   void clear(ConnectionRecord& connection) const;
   // The client has linger_ms to close.
   void begin_closing(ConnectionRecord& connection, Time now) const;

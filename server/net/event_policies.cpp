@@ -1,5 +1,6 @@
-// pool: a fixed number of threads over one event queue. loop: one event queue per thread, each with
-// its own acceptor (SO_REUSEPORT), run to completion. Both run the coroutine of connection.hpp.
+// pool: a fixed number of threads serve one event queue. loop: each thread serves its own event
+// queue with its own acceptor (SO_REUSEPORT), run to completion. Both run the coroutine of
+// connection.hpp.
 
 #include <pthread.h>
 
@@ -26,7 +27,7 @@ namespace asio = boost::asio;
 // An event queue with an acceptor, and the threads that run it.
 class EventQueue : public Host {
  public:
-  // `parts` and `table` must outlive it. `concurrency`: a hint to Asio. `one_of_many`: several
+  // `parts` and `table` must outlive it. `concurrency` is a hint to Asio. `one_of_many`: several
   // queues share the port.
   EventQueue(const TransportParts& parts, std::uint16_t port, ConnectionTable& table,
              int concurrency, bool one_of_many)
@@ -77,7 +78,7 @@ class EventQueue : public Host {
  private:
   static constexpr std::int64_t between_beats_ns = 1'000'000'000;
 
-  // A thread of the queue goes on.
+  // Records that a thread of the queue makes progress.
   void beat() {
     beat_ns_.store(monotonic_ns(), std::memory_order_relaxed);
     if (closing_) return;
@@ -90,7 +91,7 @@ class EventQueue : public Host {
   asio::strand<asio::io_context::executor_type> accept_strand_{context_.get_executor()};
   tcp::acceptor acceptor_;
   asio::steady_timer beats_{accept_strand_};
-  bool closing_ = false;  // of the strand
+  bool closing_ = false;  // used on the strand
   std::atomic<std::int64_t> beat_ns_{0};
   const std::uint16_t port_;
   std::vector<std::thread> threads_;
@@ -109,9 +110,9 @@ class PoolQueue final : public EventQueue {
     Submission* const one = &connection;
     parts_.service.submit({&one, 1});
   }
-  // Core threads. One function is posted for all; what it defers is queued together when it
-  // returns, for all threads of the pool. If each were posted here, a thread of the pool that
-  // shares the core's CPU would run, and sleep again, for each.
+  // Core threads call it. It posts one function for all connections; the resumptions that the
+  // function defers are queued together when it returns, for all threads of the pool. If each were
+  // posted here, a pool thread on the core's CPU would wake up and sleep again for each of them.
   void completed(std::span<Submission* const> submissions) override {
     if (submissions.size() == 1)
       resume_later(*static_cast<Connection*>(submissions[0]));
@@ -122,8 +123,8 @@ class PoolQueue final : public EventQueue {
   }
 };
 
-// What becomes ready in one turn is submitted together at its end, and a batch's completions arrive
-// together: one lock and one wake-up each way for many requests.
+// Submits all connections that become ready in one turn together at its end, and receives the
+// completions of a batch together: many requests need one lock and one wake-up in each direction.
 class LoopQueue final : public EventQueue {
  public:
   static constexpr const char* name = "loop";
@@ -133,7 +134,7 @@ class LoopQueue final : public EventQueue {
       : EventQueue(parts, port, table, 1, one_for_each_thread) {}
 
  private:
-  // Loop thread. The posted flush runs after all that is ready now.
+  // Loop thread. The posted function runs after all handlers that are ready now.
   void submit(Connection& connection) override {
     if (ready_.empty())
       asio::post(context_, [this] {
@@ -144,7 +145,7 @@ class LoopQueue final : public EventQueue {
     ready_.push_back(&connection);
   }
 
-  // Core threads.
+  // Core threads call it.
   void completed(std::span<Submission* const> submissions) override {
     const bool first = completed_.with([&](std::vector<Submission*>& waiting) {
       const bool was_empty = waiting.empty();
@@ -171,7 +172,8 @@ class EventPolicy final : public Transport {
         table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
         threads_(parts.options.threads > 0 ? parts.options.threads : usable_cpus()) {
     std::uint16_t port = parts.options.port;
-    // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
+    // With SO_REUSEPORT a second server of the same user would silently share the port. Check first
+    // whether the port is free.
     if (Queue::one_for_each_thread && port != 0) {
       asio::io_context context;
       listen(context, listening(parts.options, port));

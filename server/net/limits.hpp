@@ -10,7 +10,7 @@
 
 namespace exchange {
 
-// Where sessions run.
+// The threads that run sessions.
 BOOST_DEFINE_FIXED_ENUM_CLASS(Policy, std::uint8_t, thread, pool, loop)
 constexpr const char* describe(Policy policy) {
   switch (policy) {
@@ -31,8 +31,8 @@ inline std::string policies_text() {
 
 struct TlsFiles {
   std::string certificate, key;  // PEM; both or neither
-  // The server computes a key exchange for each. A proxy that passes TLS through, and checks two
-  // ports ten times a second, is one address too.
+  // The server computes a key exchange for each handshake. A proxy that passes TLS through, and
+  // checks two ports ten times a second, is also one address.
   std::size_t handshakes_per_address = 50;
   bool enabled() const { return !certificate.empty(); }
 };
@@ -47,22 +47,23 @@ void add_options(TlsFiles& files, Add add) {
 }
 
 struct NetLimits {
-  // open connections; for one more the one idle longest is evicted, or the new one is refused
+  // open connections; for one more, an idle one is evicted, or the new one is refused
   std::size_t connections_max = 16'384;
   std::size_t connections_per_address = 0;
-  // parts of requests, large request batches and replies not taken yet, of all clients. The server
-  // lowers it to what memory allows (resource_plan.hpp)
+  // bytes of partial requests, large request batches and replies not taken yet, of all clients. The
+  // server lowers it to the available memory (resource_plan.hpp)
   std::size_t buffered_bytes_max = 1u << 30;
   std::uint64_t idle_ms = 600'000;
-  // a connection idle for so long may be evicted even if no address has more than the new one's
+  // a connection that has been idle this long may be evicted even if no address has more
+  // connections than the address of the new one
   std::uint32_t evictable_idle_ms = 1'000;
-  // connections that are ended and not closed yet; new ones are refused beyond
+  // connections that are ended and not closed yet; beyond it, new connections are refused
   std::size_t closing_max = 64;
-  // between two searches for late connections; idle times are exact to this
+  // between two searches for late connections; the resolution of idle times
   std::uint32_t sweep_ms = 250;
   std::uint32_t drain_ms = 1'500;   // at stop: time for clients to take their replies
   std::uint32_t stall_ms = 60'000;  // time to finish a TLS handshake or a request, to take a reply
-  // the same for a request, if it is a complete document although its length promises more bytes
+  // the same for a request that is a complete document, but whose announced length is larger
   std::uint32_t complete_document_ms = 2'000;
   // after the server ends a connection: time to discard what the client still sends
   std::uint32_t linger_ms = 1'000;

@@ -62,8 +62,8 @@ tcp::acceptor bind(asio::io_context& context, const Listening& listening) {
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
   if (!error && listening.one_of_many) acceptor.set_option(reuse_port(true), error);
-  // What accepted sockets inherit. A client that does not answer at all is given up after two
-  // minutes.
+  // Accepted sockets inherit these options. The kernel drops a client that does not answer at all
+  // after two minutes.
   const auto set = [&](int level, int name, int value) {
     ::setsockopt(acceptor.native_handle(), level, name, &value, sizeof value);
   };

@@ -1,5 +1,5 @@
 #pragma once
-// What the thread policies and the HTTP port share about sockets.
+// Socket functions that the thread policies and the HTTP port share.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
@@ -24,28 +24,28 @@ struct Listening {
   const char* port_option = "";  // name the port and the address in error messages
   const char* bind_option = "";
 };
-// Binds and listens. Accepted sockets send without delay, and notice a client that has gone without
-// closing. Throws std::system_error that names the address.
+// Binds and listens. Accepted sockets send without delay, and detect a client that disappears
+// without closing. Throws std::system_error that names the address.
 tcp::acceptor listen(boost::asio::io_context& context, const Listening& listening);
-// The XML port, as the options say.
+// Returns the settings of the XML port from the options.
 Listening listening(const NetOptions& options, std::uint16_t port, bool one_of_many = false);
-// Binds without listening, which leaves the port to listen() and keeps it from other programs while
-// nothing listens. 0 becomes the port that it got. Throws as listen() does.
+// Binds without listening. This reserves the port for listen() and keeps other programs off it
+// while nothing listens. Replaces port 0 by the port that the kernel chose. Throws like listen().
 tcp::acceptor reserve(boost::asio::io_context& context, Listening listening, std::uint16_t& port);
 
-// Accepting failed for lack of descriptors or memory and is worth another try in a while.
+// Whether accepting failed for lack of descriptors or memory: it may succeed later.
 bool is_fd_exhaustion(const boost::system::error_code& error);
 
-// Accepts on `executor` until the acceptor is closed. Calls `serve` with each socket, and `failed`
-// with the error if there is none; pauses for `retry` if descriptors or memory ran out, and if one
-// of them throws. If even the pause fails, the process ends: a server that accepts nothing must not
-// look as if it were well.
+// Accepts on `executor` until the acceptor is closed. Calls `serve` with each socket, or `failed`
+// with the error if accepting failed. Pauses for `retry` if descriptors or memory ran out, or if
+// one of the two functions throws. If even the pause fails, the process ends: a server that accepts
+// nothing must not appear healthy.
 void start_accepting(const boost::asio::any_io_executor& executor, tcp::acceptor& acceptor,
                      std::chrono::milliseconds retry, std::function<void(tcp::socket)> serve,
                      std::function<void(const boost::system::error_code&)> failed);
 
-// Sends as much as goes without waiting, on a socket that blocks too. Returns the bytes sent, 0 if
-// none go now.
+// Sends as many bytes as the socket takes without waiting, even if it is a blocking socket. Returns
+// the number of bytes sent; 0 if the socket takes none now.
 std::size_t send_now(tcp::socket& socket, std::string_view bytes, boost::system::error_code& error);
 
 inline boost::asio::mutable_buffer as_buffer(std::span<char> space) {

@@ -1,8 +1,9 @@
 #pragma once
 // MemoryBudget limits the bytes that one port keeps for its clients: requests under way, parts of
-// requests, replies that are not taken yet. Each client has a Share of it. Bytes that the server
-// can still refuse are reserved first; bytes that are here already are held, and where all hold too
-// much, choose_to_shed() names the clients to end. One share alone always fits, whatever its size.
+// requests, replies that are not taken yet. Each client has a Share of it. The server reserves
+// bytes that it can still refuse, and holds bytes that have already arrived. If all clients
+// together hold too much, choose_to_shed() names the clients to end. A single share always fits,
+// regardless of its size.
 // Owner: the port; the budget outlives its shares. Thread: one at a time.
 
 #include <chrono>
@@ -19,13 +20,13 @@ class MemoryBudget {
  public:
   struct Limits {
     std::size_t bytes_max;  // of all shares
-    // While all have no more than this, an address may have any part of it ...
+    // While all shares have at most this, an address may have any part of it ...
     std::size_t uncontested_bytes_max;
-    std::size_t bytes_per_address_max;  // ... and beyond, no more than this.
-    std::size_t small_bytes_max = 0;    // a share of at most this is not counted
+    std::size_t bytes_per_address_max;  // ... and beyond, an address may have at most this.
+    std::size_t small_bytes_max = 0;    // reservations of at most this do not count
   };
 
-  // What one client uses of the budget; its destructor gives it back.
+  // The bytes of the budget that one client uses; the destructor returns them.
   class Share {
    public:
     Share(MemoryBudget& budget, const PeerAddress& address) : budget_(budget), address_(address) {}
@@ -33,10 +34,10 @@ class MemoryBudget {
     Share& operator=(const Share&) = delete;
     ~Share() { release(); }
 
-    // Replaces the bytes of this share. False, and the share is empty, if the budget does not admit
-    // them.
+    // Replaces the bytes of this share. If the budget does not admit them, returns false, and the
+    // share is then empty.
     bool reserve(std::size_t bytes);
-    // The same without asking; the budget may then be exceeded.
+    // Replaces the bytes of this share without a check; the budget may then be exceeded.
     void hold(std::size_t bytes);
     void release() { budget_.change(address_, bytes_, 0); }
     std::size_t bytes() const { return bytes_; }
@@ -51,10 +52,10 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
 
   std::size_t bytes() const { return bytes_; }
-  // Addresses that use any of it.
+  // The number of addresses that use the budget.
   std::size_t addresses() const { return by_address_.size(); }
-  // Bytes to free, where there are too many: down to seven eighths of the limit, so that not every
-  // further byte has to find a client to end.
+  // The bytes to free if the limit is exceeded: down to seven eighths of it, so that not every
+  // additional byte requires a search for a client to end.
   std::size_t excess() const {
     return bytes_ <= limits_.bytes_max ? 0 : bytes_ - (limits_.bytes_max - limits_.bytes_max / 8);
   }
@@ -69,15 +70,15 @@ class MemoryBudget {
   std::size_t bytes_ = 0;
 };
 
-// Bytes held for one client, and since when.
+// The bytes held for one client, and the time since when.
 struct HeldBytes {
   PeerAddress address;
   std::size_t bytes;
   std::chrono::steady_clock::time_point since;
 };
-// The clients to end until `bytes` are free, as indexes of `held`. Bytes weigh by the time that
-// they have been held: a good client has many for milliseconds only. Takes from the address with
-// most weight, and of it the heaviest.
+// Returns the clients to end until `bytes` are free, as indexes of `held`. The weight of bytes
+// grows with the time that they have been held: a well-behaved client has many only for
+// milliseconds. Chooses from the address with the largest weight, and there the heaviest client.
 std::vector<std::size_t> choose_to_shed(std::span<const HeldBytes> held, std::size_t bytes,
                                         std::chrono::steady_clock::time_point now);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Stream is a connection with TLS or without: the same code serves both. Without TLS every call
-// goes straight to the layer below. Owner: the connection. One operation at a time in each
+// Stream is a connection with TLS or without it; the same code serves both. Without TLS every call
+// goes directly to the layer below. Owner: the connection. One operation at a time in each
 // direction.
 
 #include <boost/asio/ssl/error.hpp>
@@ -19,7 +19,7 @@ class Stream {
   using Secure = boost::asio::ssl::stream<Next>;
   using Error = boost::system::error_code;
 
-  // `context` null: no TLS. It may end before the stream.
+  // If `context` is null, the stream does not use TLS. The context may end before the stream.
   explicit Stream(Next next, boost::asio::ssl::context* context = nullptr) {
     if (context == nullptr)
       plain_.emplace(std::move(next));
@@ -28,7 +28,7 @@ class Stream {
   }
 
   bool is_secure() const { return secure_ != nullptr; }
-  // Of a secure stream only.
+  // Requires: a secure stream.
   Secure& secure() { return *secure_; }
   Next& next_layer() { return secure_ ? secure_->next_layer() : *plain_; }
   const Next& next_layer() const { return secure_ ? secure_->next_layer() : *plain_; }
@@ -55,11 +55,11 @@ class Stream {
 
  private:
   std::optional<Next> plain_;
-  std::unique_ptr<Secure> secure_;  // one of them
+  std::unique_ptr<Secure> secure_;  // exactly one of the two is set
 };
 
-// The other side sends no more. Under TLS it should have announced that; if it only closed, what
-// came before is as good: each request contains its own length.
+// Whether the other side sends no more. Under TLS it should have announced the end. If it only
+// closed, the bytes before are equally valid: each request contains its own length.
 inline bool is_end_of_stream(const boost::system::error_code& error) {
   return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
 }

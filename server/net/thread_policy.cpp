@@ -1,4 +1,4 @@
-// thread: one blocking thread per client, the classic, and the fair baseline.
+// thread: one blocking thread per client, the classic design and the fair baseline.
 
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// For a waiter that may destroy it as soon as it has been released: sem_post() does not touch the
+// A semaphore that its waiter may destroy as soon as it is released: sem_post() does not access the
 // semaphore after that, but std::binary_semaphore::release() may.
 class Semaphore {
  public:
@@ -27,7 +27,7 @@ class Semaphore {
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
   void release() { sem_post(&semaphore_); }
-  // On few CPUs, to let the other threads run is often enough, and cheaper than to sleep and be
+  // On few CPUs it is often enough to let the other threads run, and cheaper than to sleep and be
   // woken.
   void acquire() {
     for (int i = 0; i < yields; ++i) {
@@ -43,7 +43,7 @@ class Semaphore {
   sem_t semaphore_;
 };
 
-// One client of one thread, which waits in `done` for what other threads do.
+// The client of one thread, which waits in `done` until other threads complete their work.
 struct BlockingClient : Client {
   using Client::Client;
   Semaphore done;
@@ -56,7 +56,7 @@ class ReleaseSink final : public CompletionSink {
   }
 };
 
-// A client's thread needs little stack: parsing recurses to xml_depth_max only.
+// The thread of a client needs little stack: parsing recurses only to xml_depth_max.
 void use_small_stacks() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr std::size_t stack_bytes = 256 * 1024;
@@ -128,7 +128,7 @@ class ThreadPolicy final : public Transport {
     if (client != nullptr) start_thread(client);
   }
 
-  // The thread takes the client over; if there is none, the client is closed.
+  // The new thread owns the client. If the thread cannot be started, the client is closed.
   void start_thread(std::unique_ptr<BlockingClient>& client) {
     clients_.with([](int& clients) { ++clients; });
     try {
@@ -137,13 +137,13 @@ class ThreadPolicy final : public Transport {
         serve(std::unique_ptr<BlockingClient>(one));
         clients_.with([this](int& clients) {
           --clients;
-          clients_.notify();  // under the lock: stop() may end right after
+          clients_.notify();  // under the lock: stop() may return immediately after it
         });
       }).detach();
       static_cast<void>(client.release());  // the thread owns it
     } catch (const std::exception& error) {
       log_error("no thread for a client: {}", error.what());
-      client.reset();  // first: there is room for the others only
+      client.reset();  // first, so that handle_fd_exhaustion() counts only the others
       clients_.with([](int& clients) { --clients; });
       table_.handle_fd_exhaustion();
     }
@@ -155,7 +155,7 @@ class ThreadPolicy final : public Transport {
     log_error("a connection failed: {}", error.what());
   }
 
-  // The driver of the conversation: does its steps and waits for them.
+  // Drives the conversation: performs its steps and waits for them.
   void run(BlockingClient& client) {
     using Step = Conversation::Step;
     Conversation& conversation = client.conversation;

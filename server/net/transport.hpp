@@ -1,6 +1,7 @@
 #pragma once
-// A transport accepts clients and serves them under one thread policy. A policy is where
-// conversations run, not how they go: all share Conversation; pool and loop share one coroutine.
+// A transport accepts clients and serves them under one thread policy. A policy determines on which
+// threads conversations run, not how they proceed: all share Conversation; pool and loop share one
+// coroutine.
 
 #include <cstdint>
 #include <memory>
@@ -15,9 +16,9 @@ namespace exchange {
 class Authenticator;
 class Certificate;
 
-// What a transport is made of and works with. All of it outlives the transport, but the service: at
-// the end stop() the transport, then destroy the service, then the transport. Until it is gone, the
-// service may still be inside one of the transport's sinks.
+// The parts that a transport uses. All of them outlive the transport, except the service: at the
+// end, stop() the transport, then destroy the service, then the transport. Until the service is
+// destroyed, it may still be inside one of the transport's sinks.
 struct TransportParts {
   const NetOptions& options;
   const ProtocolLimits& protocol;
@@ -30,27 +31,28 @@ struct TransportParts {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // The port it listens on, also where 0 was asked for.
+  // The port that it listens on, even if the options have 0.
   virtual std::uint16_t port() const = 0;
-  // How many threads serve: of one per client, 0.
+  // The number of threads that serve; 0 if each client has its own.
   virtual unsigned threads() const = 0;
-  // How long no thread of a queue of events has gone on, beyond the second between two beats; of
-  // several queues the longest. Of one thread per client, 0. Any thread.
+  // How long no thread of an event queue has made progress, beyond the second between two beats;
+  // the longest of several queues. 0 if each client has its own thread. Any thread.
   virtual std::int64_t silence_ns(std::int64_t now_ns) const = 0;
-  // Accepts no more, lets every connection answer what it has received, closes them all, ends the
-  // threads. Waits drain_ms for clients, and without limit for the service.
+  // Accepts no more clients, lets every connection answer the requests that it has received, closes
+  // all connections, and ends the threads. Waits drain_ms for clients, and without limit for the
+  // service.
   virtual void stop() = 0;
 };
 
-// Listens and serves at once. Throws std::system_error if it cannot listen on the address.
+// Begins to listen and serve. Throws std::system_error if it cannot listen on the address.
 std::unique_ptr<Transport> make_transport(const TransportParts& parts);
-// Of each policy.
+// Each of these makes the transport of one policy.
 std::unique_ptr<Transport> make_thread_policy(const TransportParts& parts);
 std::unique_ptr<Transport> make_pool_policy(const TransportParts& parts);
 std::unique_ptr<Transport> make_loop_policy(const TransportParts& parts);
 
-// CPUs that this process may use (taskset, cpusets), and that the quota of its control group pays
-// for (cpu.max).
+// Returns the number of CPUs that this process may use (taskset, cpusets), at most the quota of its
+// control group (cpu.max).
 unsigned usable_cpus();
 
 }  // namespace exchange
