@@ -1,5 +1,5 @@
 #pragma once
-// A fill is one account's part of an execution. No table has fills: the stores find them in the
+// A fill is one account's part of an execution. Fills have no table: the stores find them in the
 // executions, by the accounts of both orders (select_fills in table_traits.hpp), so that a
 // projection writes nothing for them. No state; any thread.
 
@@ -24,8 +24,9 @@ struct Fill {
   bool operator==(const Fill&) const = default;
 };
 
-// Executions behind `after`, up to `through`; of those of the account the first `executions_max`,
-// oldest or newest first. A read takes time for each execution of any account that it passes.
+// Selects the executions after `after`, up to `through`; of those of the account the first
+// `executions_max`, oldest or newest first. A read takes time for each execution of any account
+// that it passes.
 struct FillRange {
   AccountNumber account;
   ExecutionId after, through;
@@ -35,10 +36,10 @@ struct FillRange {
 
 struct Fills {
   std::vector<Fill> list;  // an execution of two orders of the account has two, the maker's first
-  ExecutionId newest = 0;  // of the tables; later ones may be missing in the list
+  ExecutionId newest = 0;  // in the tables; the list may lack later ones
 };
 
-// An execution, and of both orders the account and the reference; index 0 is the buy.
+// An execution with the accounts and references of both orders; index 0 is the buy.
 struct FilledOrders {
   ExecutionRow execution;
   AccountNumber accounts[2];

@@ -1,7 +1,7 @@
 #pragma once
-// The text of a key hash in tables: empty for none; else scrypt:LOG2_N:R:P:SALT:DIGEST, the costs
-// in decimal, 1 to 3 digits, 0 to 255; SALT 32 and DIGEST 56 digits of lower-case hex. No state;
-// any thread.
+// The text of a key hash in tables. It is empty if there is no key; else it is
+// scrypt:LOG2_N:R:P:SALT:DIGEST. The costs are decimal, 1 to 3 digits, 0 to 255; SALT is 32 and
+// DIGEST 56 digits of lower-case hex. No state; any thread.
 
 #include <algorithm>
 #include <charconv>
@@ -27,7 +27,7 @@ inline std::string key_text(const KeyHash& key) {
   return text;
 }
 
-// Nothing if key_text() does not write that.
+// Returns nothing for a text that key_text() does not write.
 inline std::optional<KeyHash> parse_key_text(std::string_view text) {
   KeyHash key;
   if (text.empty()) return key;

@@ -1,5 +1,5 @@
 #pragma once
-// Limits of a store that is reached over a network, and its URL. Set from the command line
+// Limits of a store that is reached over a network, and its URL. The command line sets them
 // (options.hpp).
 
 #include <chrono>
@@ -10,8 +10,9 @@
 namespace exchange {
 
 struct StoreLimits {
-  // How long PostgreSQL may take to answer before the connection is dropped: one statement of the
-  // core or the reader; and one that reads or writes many rows, of recovery or the projector.
+  // How long PostgreSQL may take to answer before the connection is dropped: `answer_max` for one
+  // statement of the core or the reader, `bulk_answer_max` for one that reads or writes many rows,
+  // of recovery or the projector.
   std::chrono::milliseconds answer_max{10'000}, bulk_answer_max{120'000};
   unsigned replicas_required = 0;
 };

@@ -24,7 +24,7 @@ std::unique_ptr<KeptDays> make_kept_days(const std::string& url, const StoreLimi
   switch (store_kind(url).value_or(StoreKind::memory)) {
     case StoreKind::sqlite: return make_sqlite_days(sqlite_path(url));
     case StoreKind::postgres: return make_postgres_days(url, limits);
-    case StoreKind::memory: break;  // nothing of it is kept
+    case StoreKind::memory: break;  // it keeps nothing
   }
   return nullptr;
 }

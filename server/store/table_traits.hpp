@@ -1,11 +1,11 @@
 #pragma once
-// How tables hold rows, derived from the description of engine/rows.hpp, for every store and for
-// the audit: table_of<Row>() has the names, read_row() and for_each_stored() the values. db/*.sql
-// create the tables; a test compares them with this. No state; any thread.
+// Describes how tables hold rows, derived from the description of engine/rows.hpp, for every store
+// and for the audit. columns_of<Row>() has the names; read_row() and for_each_stored() have the
+// values. db/*.sql create the tables; a test compares them with this. No state; any thread.
 //
-// A column is a member of the row, in its order. Its name says the unit: shares_e8 and limit_e8
-// count 1e-8, balance_e16 1e-16, time_us microseconds since the Unix epoch. In SQL a column is an
-// integer or a text; booleans and sides (is_buy) are 0 or 1.
+// A column is a member of the row; columns follow the order of the members. Its name contains the
+// unit: shares_e8 and limit_e8 count 1e-8, balance_e16 1e-16, time_us microseconds since the Unix
+// epoch. In SQL a column is an integer or a text; booleans and sides (is_buy) are 0 or 1.
 
 #include <array>
 #include <concepts>
@@ -27,17 +27,17 @@
 
 namespace exchange {
 
-// What a table is beside its columns.
+// The properties of a table other than its columns.
 //   name
-//   key        its columns, which name a row
+//   key        its columns that identify a row
 //   key_of()   the same as a number
-//   changing   columns that may change once a row is there
-//   computed   the number of trailing members that are not columns: others give their values
-//   at_start   the order in which a start reads all of its rows; null: it reads some, or none
+//   changing   columns that may change once a row exists
+//   computed   the number of trailing members that are not columns; other values determine them
+//   at_start   the order in which a start reads all of its rows; null: it does not read all of them
 template <class Row>
 struct TableTraits;
 
-// Its rows never change, and all of their members are columns.
+// A table whose rows never change and have only members that are columns.
 struct UsualTable {
   static constexpr std::array<const char*, 0> changing{};
   static constexpr std::size_t computed = 0;
@@ -90,7 +90,7 @@ struct TableTraits<OrderRow> : UsualTable {
 template <>
 struct TableTraits<ReferenceRow> : UsualTable {
   static constexpr const char *name = "order_references", *key = "account, order_id";
-  static constexpr std::size_t computed = 4;  // what its order was at first
+  static constexpr std::size_t computed = 4;  // what its order was originally
   static std::uint64_t key_of(const ReferenceRow& row) { return row.order; }
 };
 template <>
@@ -122,7 +122,7 @@ struct TableTraits<RoundRow> : UsualTable {
 
 // --- values
 
-// What a column holds of a value: an integer, or a text.
+// Returns the form of a value in a column: an integer, or a text.
 template <std::integral Number>
 std::int64_t to_stored(Number number) {
   return std::int64_t(number);
@@ -138,7 +138,7 @@ std::string to_stored(const InlineText<Max>& text) {
   return std::string(text.view());
 }
 inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
-// The first value is that of tables from before it: empty.
+// Enumerations whose first value is stored as an empty text, as in tables older than the column.
 template <class Value>
 concept WordWithDefault = std::same_as<Value, Trading> || std::same_as<Value, AtBand> ||
     std::same_as<Value, Role> || std::same_as<Value, Access>;
@@ -155,7 +155,8 @@ inline constexpr bool is_stored_as_text =
 template <class Value>
 inline constexpr bool is_boolean = std::same_as<Value, bool> || std::same_as<Value, Side>;
 
-// Return what is wrong with it: "is out of range"; null if a server can have written it.
+// Each overload returns the problem, such as "is out of range"; null if a server can have written
+// the value.
 template <std::unsigned_integral Number>
 const char* from_stored(std::int64_t stored, Number& number) {
   number = Number(stored);
@@ -228,7 +229,7 @@ inline const char* from_stored(std::string_view stored, KeyHash& key) {
   return take(parse_key_text(stored), key, "is not a key hash");
 }
 
-// The cash of a total. Throws StoreCorrupt.
+// Returns the cash of a total. Throws StoreCorrupt.
 inline Cash stored_cash(std::string_view text) {
   Cash cash;
   if (const char* const problem = from_stored(text, cash))
@@ -240,15 +241,15 @@ inline Cash stored_cash(std::string_view text) {
 
 template <class Row, class Member>
 using MemberType = std::remove_cvref_t<decltype(std::declval<Row&>().*Member::pointer)>;
-// Of a member of Rows.
+// The row type of a member of Rows.
 template <class Member>
 using RowIn = typename MemberType<Rows, Member>::value_type;
 
-// "limit_e8" of the member `limit`.
+// Returns "limit_e8" for the member `limit`.
 template <class Value>
 std::string column_name(std::string_view member) {
   if constexpr (std::same_as<Value, Side>) return "is_buy";
-  if (member == "order") return "order_id";  // a word of SQL
+  if (member == "order") return "order_id";  // "order" is a word of SQL
   if (member == "reference") return "ref";
   std::string name(member);
   if constexpr (std::same_as<Value, Shares> || std::same_as<Value, Price>) name += "_e8";
@@ -258,7 +259,7 @@ std::string column_name(std::string_view member) {
   return name;
 }
 
-// The members that are columns.
+// The members of a row that are columns.
 template <class Row>
 using StoredMembers =
     boost::mp11::mp_take_c<MembersOf<Row>, boost::mp11::mp_size<MembersOf<Row>>::value -
@@ -292,9 +293,9 @@ const std::vector<Column>& columns_of() {
 }
 
 // Calls run("ALTER TABLE orders ADD COLUMN ...") for each column that a table of an earlier format
-// lacks. They are the last ones; zero, false or an empty text stands for what no row had then.
-// names_in(table): the columns that are there, none if there is no such table; type_of(column): its
-// SQL type.
+// lacks. These columns are the last ones; zero, false or an empty text stands for a value that no
+// row had then. names_in(table) returns the columns of the table, none if it does not exist;
+// type_of(column) returns its SQL type.
 template <class NamesIn, class TypeOf, class Run>
 void add_missing_columns(NamesIn names_in, TypeOf type_of, Run run) {
   for_each_member<Rows>([&](auto rows) {
@@ -306,7 +307,7 @@ void add_missing_columns(NamesIn names_in, TypeOf type_of, Run run) {
       if (!names.contains(column.name))
         run("ALTER TABLE " + table + " ADD COLUMN " + column.name + " " + type_of(column) +
             " NOT NULL DEFAULT " + (column.text && !column.numeric ? "''" : "'0'"));
-    // what it would be if it had been there always
+    // compute the value that the column would have if it had always existed
     if (std::same_as<Row, SymbolRow> && !names.contains("last_price_e8"))
       run("UPDATE symbols SET last_price_e8 = newest.price_e8 FROM (SELECT symbol, price_e8 FROM "
           "executions WHERE id IN (SELECT max(id) FROM executions GROUP BY symbol)) AS newest "
@@ -321,7 +322,7 @@ std::vector<std::string> column_names() {
   return names;
 }
 
-// What to select for read_row(): "o.id, ..., CAST(o.is_buy AS INTEGER), ...".
+// Returns the list to select for read_row(): "o.id, ..., CAST(o.is_buy AS INTEGER), ...".
 template <class Row>
 std::string select_list(const std::string& alias = {}) {
   std::string list;
@@ -335,7 +336,8 @@ std::string select_list(const std::string& alias = {}) {
   return list;
 }
 
-// "(number) DO UPDATE SET balance_e16 = excluded.balance_e16": what becomes of a row that is there.
+// Returns what happens to a row that exists: "(number) DO UPDATE SET balance_e16 =
+// excluded.balance_e16".
 template <class Row>
 std::string on_conflict() {
   std::string change;
@@ -345,7 +347,7 @@ std::string on_conflict() {
   return std::string("(") + TableTraits<Row>::key + ")" + (change.empty() ? " DO NOTHING" : change);
 }
 
-// A value is no value of its column.
+// A value is invalid for its column.
 struct BadColumn : StoreCorrupt {
   using StoreCorrupt::StoreCorrupt;
 };
@@ -366,7 +368,7 @@ void read_members(const Source& source, Row& row) {
     ++at;
   });
 }
-// All members: the computed ones stand behind the columns.
+// Reads all members of a row. The computed ones follow the columns.
 template <class Row, class Source>
 Row read_row(const Source& source) {
   Row row;
@@ -380,36 +382,38 @@ Row read_row(const Source& source) {
 
 // --- what the stores select, in the SQL of both databases
 
-// A client may replace an order any number of times: each look-up reads one row of an index, since
-// executions_before never falls with the number, and places_of_order lacks the replacements that
-// keep the place. The tape of db/*_views.sql finds takers in the same way.
+// A client may replace an order any number of times. Each look-up reads one row of an index,
+// because executions_before never decreases as the number grows, and places_of_order lacks the
+// replacements that keep the place. The tape of db/*_views.sql finds takers in the same way.
 
-// The place of the order `order`: its newest number, if `then` is a condition on replacements.
+// Returns the place of the order `order`: the number of its newest replacement that changed the
+// place, or its id. `then` restricts the replacements.
 inline std::string place_of(const std::string& order, const std::string& then = {}) {
   return "coalesce((SELECT number FROM order_replacements WHERE order_id = " + order +
          " AND NOT keeps_place" + then +
          " ORDER BY executions_before DESC, number DESC LIMIT 1), " + order + ")";
 }
 
-// Of `orders o`.
+// The columns of `orders o`.
 inline const std::string order_columns = select_list<OrderRow>("o") + ", " + place_of("o.id");
 inline const std::string order_by_place = "ORDER BY " + std::to_string(columns<OrderRow> + 1);
 
-// Of `executions e`: the buy is the taker if it arrived, or was replaced, after the sell.
+// The columns of `executions e`. The buy is the taker if it arrived, or was replaced, after the
+// sell.
 inline const std::string execution_columns = [] {
   const std::string then = " AND executions_before < e.id";
   return select_list<ExecutionRow>("e") + ", CAST(" + place_of("e.buy_order", then) + " > " +
          place_of("e.sell_order", then) + " AS INTEGER)";
 }();
 
-// Of `account_events e`.
+// The columns of `account_events e`.
 inline const std::string event_columns =
     select_list<EventRow>("e") +
     ", coalesce((SELECT ref FROM order_references r"
     " WHERE r.account = e.account AND r.order_id = e.order_id), '')";
 
-// Of each account the newest references (References::kept_max), with what their orders were at
-// first. The recursion finds the accounts that have any.
+// Selects the newest references of each account (References::kept_max), with the original state of
+// their orders. The recursion finds the accounts that have references.
 inline const std::string select_newest_references = [] {
   const auto at_first = [](const std::string& column) {
     return "coalesce((SELECT " + column +
@@ -429,7 +433,7 @@ inline const std::string select_newest_references = [] {
          std::to_string(References::kept_max) + "), 0) ORDER BY r.order_id";
 }();
 
-// The members of Leaderboard::Trade, of executions behind `after`.
+// Selects the members of Leaderboard::Trade, of executions after `after`.
 inline std::string select_trades(ExecutionId after) {
   return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8, e.time_us FROM executions e"
          " JOIN orders b ON b.id = e.buy_order JOIN orders s ON s.id = e.sell_order WHERE e.id > " +
@@ -443,9 +447,10 @@ Leaderboard::Trade read_trade(const Source& source) {
           Timestamp{source.integer(6)}};
 }
 
-// What both databases are asked for. `sign` stands before the numbers of parameters.
+// The queries of both databases. `sign` is the prefix of parameter numbers.
 
-// The executions of the order in parameter 1: parameter 2 is the maximum, 3 how many to skip.
+// Selects the executions of the order in parameter 1. Parameter 2 is the maximum, 3 the number to
+// skip.
 inline std::string select_executions(const std::string& sign, bool newest_first) {
   const auto of_side = [&](const std::string& side) {
     return "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE " + side +
@@ -460,15 +465,15 @@ inline std::string count_executions(const std::string& sign) {
   };
   return "SELECT " + of_side("buy") + " + " + of_side("sell");
 }
-// The events of the account in parameter 1, from number 2 through 3.
+// Selects the events of the account in parameter 1, with numbers from parameter 2 to 3.
 inline std::string select_events(const std::string& sign) {
   return "SELECT " + event_columns + " FROM account_events e WHERE e.account = " + sign +
          "1 AND e.number BETWEEN " + sign + "2 AND " + sign + "3 ORDER BY e.number";
 }
 
-// The executions of a FillRange, for read_filled_orders(): parameter 1 is the account, 2 and 3 are
-// `after` and `through`, 4 is the maximum. It goes through the executions by their ids: an index of
-// orders by account would cost a projection more than half of its time again. CROSS JOIN keeps
+// Selects the executions of a FillRange, for read_filled_orders(). Parameter 1 is the account, 2
+// and 3 are `after` and `through`, 4 is the maximum. It reads the executions by their ids: an index
+// of orders by account would make a projection more than half as slow again. CROSS JOIN keeps
 // SQLite in that order.
 inline std::string select_fills(const std::string& sign, bool newest_first) {
   const auto ref_of = [&](const std::string& order) {
@@ -496,7 +501,7 @@ FilledOrders read_filled_orders(const Source& source) {
   return filled;
 }
 
-// Every row of a table; `rest`: WHERE, ORDER BY.
+// Selects every row of a table. `rest` has WHERE and ORDER BY.
 template <class Row>
 std::string select_all(const std::string& rest = {}) {
   return "SELECT " + select_list<Row>() + " FROM " + TableTraits<Row>::name + " " + rest;

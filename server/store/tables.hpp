@@ -1,16 +1,17 @@
 #pragma once
-// Tables are a projection of the journal, a fraction of a second behind it: what users of SQL see,
-// what a server loads at its start, and where it reads closed orders. An interface because they can
-// be in SQLite, in PostgreSQL or in memory; testing/contract runs the same tests on each.
+// Tables are a projection of the journal, a fraction of a second behind it. SQL users read them, a
+// server loads them at its start, and it reads closed orders from them. They are an interface
+// because they can be in SQLite, in PostgreSQL or in memory; testing/contract runs the same tests
+// on each.
 //
 // Invariants:
-// 1. They are the state after one batch of the journal, their batch; never a part of one.
-// 2. That batch is committed in the journal, and never goes back.
-// 3. A server whose epoch is not the newest changes nothing.
+// 1. They are the state after one whole batch of the journal, called their batch.
+// 2. That batch is committed in the journal, and its number never decreases.
+// 3. A server whose epoch is not the newest cannot change anything.
 //
-// Owner: Store. Threads: load(), newest_executions(), read_trades() before any other thread, or a
-// standby's; project(), secure() the projector's; read_order(), read_events(), read_fills() the
-// reader's. These may call at the same time.
+// Owner: Store. Threads: main calls load(), newest_executions(), read_trades() before other threads
+// start, or a standby calls them; the projector calls project(), secure(); the reader calls
+// read_order(), read_events(), read_fills(). Projector and reader may call at the same time.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,13 +36,13 @@ struct TablesImage {
 
 struct StoredOrder {
   OrderRow row;
-  std::vector<Execution> executions;   // those of the range that was asked for, oldest first
-  std::uint64_t executions_total = 0;  // of the order; not known if none were asked for
+  std::vector<Execution> executions;   // those of the requested range, oldest first
+  std::uint64_t executions_total = 0;  // of the order; unknown if none were requested
   bool operator==(const StoredOrder&) const = default;
 };
 
-// Of the executions of an order, oldest first and counted from 0: those below `before`, and of them
-// the last `count`. An order has no fewer later, and each keeps its number.
+// A range of the executions of an order, which are counted from 0, oldest first: the last `count`
+// of those below `before`. The number of executions never decreases, and each keeps its number.
 struct ExecutionRange {
   std::uint64_t count = INT64_MAX, before = INT64_MAX;
 
@@ -52,7 +53,7 @@ struct ExecutionRange {
   }
 };
 
-// Of the events of an account: those with the numbers from `first` to `last`.
+// A range of the events of an account: those with the numbers from `first` to `last`.
 struct EventRange {
   AccountNumber account;
   EventNumber first, last;
@@ -62,33 +63,33 @@ class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Reads the tables at one moment. Time and memory follow the open orders, not the history.
+  // Reads the tables at one moment. Time and memory depend on the open orders, not on the history.
   // Throws StoreCorrupt, StoreUnavailable.
   virtual TablesImage load() = 0;
   // Returns the newest executions, at most `count`, oldest first. Throws as load().
   virtual std::vector<ExecutionRow> newest_executions(std::size_t count) = 0;
-  // Calls `visit` for each execution behind `after`, in order. Throws as load(), and what `visit`
+  // Calls `visit` for each execution after `after`, in order. Throws as load(), and what `visit`
   // throws.
   virtual void read_trades(ExecutionId after,
                            const std::function<void(const Leaderboard::Trade&)>& visit) = 0;
 
-  // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of
-  // every row changed since. Idempotent: after StoreUnavailable, whose transaction may be committed
-  // or not, the caller repeats it with the same arguments. Throws StoreFenced; StoreCorrupt: a row
-  // of the tables contradicts the journal.
+  // Changes the tables from their batch to `batch` in one transaction. `rows` hold the last value
+  // of every row changed since. Idempotent: after StoreUnavailable the transaction may be committed
+  // or not, and the caller repeats it with the same arguments. Throws StoreFenced; StoreCorrupt: a
+  // row of the tables contradicts the journal.
   virtual void project(const Rows& rows, BatchNumber batch) = 0;
-  // Makes what is projected as safe as it gets, and returns the newest batch for which that
-  // succeeded: the journal need not keep it for the tables. Throws StoreUnavailable.
+  // Makes projected rows as safe as possible. Returns the newest batch for which that succeeded:
+  // the journal need not keep rows up to it for the tables. Throws StoreUnavailable.
   virtual BatchNumber secure() = 0;
-  // The newest batch that the tables include. Throws StoreUnavailable.
+  // Returns the newest batch that the tables include. Throws StoreUnavailable.
   virtual BatchNumber projected_batch() = 0;
 
-  // Reads an order, open or closed, with these of its executions; nothing if there is no such
-  // order. Throws StoreUnavailable, StoreCorrupt.
+  // Reads an order, open or closed, with these of its executions. Returns nothing if the order does
+  // not exist. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) = 0;
   std::optional<StoredOrder> read_order(OrderId order) { return read_order(order, {}); }
-  // Reads the events of an account with the numbers from `first` to `last`, as far as there are
-  // any, with the references of their orders. Throws StoreUnavailable, StoreCorrupt.
+  // Reads the existing events of an account with the numbers from `first` to `last`, with the
+  // references of their orders. Throws StoreUnavailable, StoreCorrupt.
   virtual std::vector<EventRow> read_events(AccountNumber account, EventNumber first,
                                             EventNumber last) = 0;
   // Reads the fills of an account in the range. Throws StoreUnavailable, StoreCorrupt.

@@ -160,7 +160,7 @@ Fills MemoryStore::read_fills(const FillRange& range) {
       return found == references.end() ? std::nullopt : std::optional(found->second.reference);
     };
     std::size_t found = 0;
-    // false: that was the last one
+    // returns false after the last execution
     const auto visit = [&](const ExecutionRow& row) {
       const AccountNumber buyer = orders.at(row.buy_order).account,
                           seller = orders.at(row.sell_order).account;

@@ -1,9 +1,9 @@
 #pragma once
-// MemoryStore keeps journal and tables in the memory of this process, for tests and measurements:
-// everything is lost when the process ends (main logs a warning). It behaves as the other stores
-// do, so that a test can "restart" on the same object by opening it again. Never throws
-// StoreFenced: no other process can open it. Any thread: journal and tables have a mutex each, so
-// that a commit does not wait for a projection.
+// MemoryStore keeps journal and tables in the memory of this process, for tests and measurements.
+// Everything is lost when the process ends (main logs a warning). It behaves as the other stores
+// do, so that a test can "restart" on the same object by opening it again. It never throws
+// StoreFenced, because no other process can open it. Any thread: journal and tables have a mutex
+// each, so that a commit does not wait for a projection.
 
 #include <map>
 #include <tuple>
@@ -43,7 +43,7 @@ class MemoryStore : public Store, public Journal, public Tables {
     Epoch epoch = 0;
     std::map<BatchNumber, JournalRow> rows;
   };
-  // By TableTraits::key_of().
+  // Rows by TableTraits::key_of().
   template <class Row>
   using Table = std::map<std::uint64_t, Row>;
   template <class Member>

@@ -18,10 +18,10 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using Settings = std::vector<std::pair<std::string, std::string>>;  // of libpq, by keyword
 
-// Each connection attempt, and each question which host is the primary, takes so long at most.
+// The limit of each connection attempt, and of each query for the primary host.
 constexpr int connect_timeout_s = 2;
 
-// How a URL is shown: without its parameters, and without a password.
+// Returns the URL as messages show it: without its parameters and without a password.
 std::string describe_url(const std::string& url) {
   std::string text = url.substr(0, url.find('?'));
   const std::size_t authority = text.find("://") + 3, at = text.find('@', authority),
@@ -55,7 +55,7 @@ std::string take(Settings& settings, const std::string& keyword) {
   return value;
 }
 
-// One value for each host; libpq lets one port stand for all.
+// Returns one value for each host. In libpq, one port stands for all hosts.
 std::vector<std::string> split_hosts(const std::string& list, std::size_t hosts) {
   std::vector<std::string> parts;
   if (!list.empty()) boost::split(parts, list, boost::is_any_of(","));
@@ -77,13 +77,13 @@ std::string conninfo_text(const Settings& settings) {
   return text;
 }
 
-// Whether an error is retryable, by its SQLSTATE class. All others (a missing table, no permission)
-// are fatal.
+// Returns true if an error is retryable, by its SQLSTATE class. All others (a missing table, no
+// permission) are fatal.
 bool is_transient(const std::string& sqlstate) {
   constexpr std::array<const char*, 8> retryable = {
       "08",  // connection
-      "23",  // constraint: the batch exists already, resolve_in_doubt() finds whose it is
-      "25",  // transaction state, such as a standby that takes no writes
+      "23",  // constraint: the batch exists already, resolve_in_doubt() finds its epoch
+      "25",  // transaction state, such as a standby that refuses writes
       "40",  // serialization failure, deadlock
       "53",  // resources: disk full, too many connections
       "55",  // lock not available
@@ -95,7 +95,7 @@ bool is_transient(const std::string& sqlstate) {
          });
 }
 
-// PostgreSQL says DETAIL, HINT and CONTEXT in lines of their own.
+// PostgreSQL reports DETAIL, HINT and CONTEXT in separate lines.
 std::string join_lines(std::string text) {
   boost::algorithm::trim_right(text);
   boost::algorithm::replace_all(text, "\n", "; ");
@@ -108,14 +108,14 @@ std::unique_ptr<pqxx::connection> open_connection(const std::string& conninfo) {
   return connection;
 }
 
-// What a host answered: a connection to a primary, or why there is none.
+// The answer of a host: a connection to a primary, or the reason why there is no connection.
 struct Answer {
   std::unique_ptr<pqxx::connection> connection;
   std::uint64_t timeline = 0;
   std::string problem;
 };
 
-// Of the primary that it is connected to; 0: it is a standby.
+// Returns the timeline of the primary that the connection leads to; 0 if it leads to a standby.
 std::uint64_t ask_timeline(pqxx::connection& connection, SocketDeadlines& deadlines) {
   SocketDeadlines::Watch watch(deadlines, connection.sock(), 0,
                                std::chrono::seconds(connect_timeout_s));
@@ -140,7 +140,7 @@ Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
   return answer;
 }
 
-// The process of PostgreSQL that serves the next statement of a connection.
+// Returns the number of PostgreSQL's process that serves the next statement of a connection.
 int backend_of(pqxx::connection& connection) {
   return pqxx::nontransaction(connection).exec("SELECT pg_backend_pid()")[0][0].as<int>();
 }
@@ -225,7 +225,7 @@ bool SocketDeadlines::Watch::end() {
   return deadlines_.state_.with([this](State& state) {
     const auto entry = std::find_if(state.entries.begin(), state.entries.end(),
                                     [this](const Entry& one) { return one.id == id_; });
-    if (entry == state.entries.end()) return false;  // ended before
+    if (entry == state.entries.end()) return false;  // it has already ended
     const bool expired = entry->expired;
     state.entries.erase(entry);
     return expired;
@@ -269,7 +269,7 @@ PostgresHosts::Connected PostgresHosts::connect() {
   if (hosts_.size() == 1) {
     return connect_to_only_host();
   }
-  // All at once, since a host that is gone answers only after its time-out.
+  // Ask all at once, because an unreachable host answers only after its time-out.
   std::vector<std::future<Answer>> asked;
   for (const Host& host : hosts_) try {
       asked.push_back(
@@ -297,8 +297,8 @@ PostgresHosts::Connected PostgresHosts::connect() {
   return {std::move(newest.connection), newest.timeline};
 }
 
-// Behind one name there may be several servers, one after the other: a proxy, or an address that
-// moves.
+// Connects to the only host. Several servers may follow each other behind one name: a proxy, or an
+// address that moves.
 PostgresHosts::Connected PostgresHosts::connect_to_only_host() {
   Connected connected;
   try {
@@ -308,7 +308,7 @@ PostgresHosts::Connected PostgresHosts::connect_to_only_host() {
       throw StoreUnavailable(description_ + " leads to a standby");
   } catch (const pqxx::sql_error& error) {
     if (is_transient(error.sqlstate())) rethrow_translated();
-    connected.timeline = 0;  // a service that has no such function
+    connected.timeline = 0;  // a service without such a function
   } catch (const StoreUnavailable&) {
     throw;
   } catch (...) {
@@ -329,9 +329,9 @@ void PostgresHosts::found(std::uint64_t timeline) {
     }
 }
 
-// A pooler makes up the process number that it gives to its clients. Between transactions of this
-// connection, one that shares sessions gives it another one, or gives its own to the second
-// connection.
+// A pooler invents the process number that it reports to its clients. Between transactions of this
+// connection, a pooler that shares sessions gives this connection another session, or gives its
+// session to the second connection.
 void PostgresHosts::require_own_session(pqxx::connection& connection) {
   const int backend = backend_of(connection);
   if (connection.backendpid() == backend) return;
@@ -372,8 +372,8 @@ void PostgresConnection::connect() {
   is_new_ = true;
 }
 
-// To be called while the exception is handled. A new connection does not stay, since what prepares
-// it may have been done in part.
+// Call it while the exception is handled. A new connection is always dropped, because its
+// preparation may be incomplete.
 bool PostgresConnection::survives_exception() const {
   try {
     throw;

@@ -1,19 +1,20 @@
 #pragma once
-// A connection of a store to PostgreSQL that is made at the first call, dropped when a call fails,
-// and made again at the next. With several hosts it goes to the primary with the highest timeline,
-// which is the newest: a primary that was replaced may still answer. Once any connection of the
-// store has found a newer timeline, no call uses a connection of an older one.
+// PostgresConnection is a connection of a store to PostgreSQL. It is made at the first call,
+// dropped when a call fails, and made again at the next. With several hosts it goes to the primary
+// with the highest timeline, which is the newest: a primary that was replaced may still answer.
+// Once any connection of the store has found a newer timeline, no call uses a connection of an
+// older one.
 //
-// Every call has a deadline, since a PostgreSQL that hangs keeps its TCP connections alive: when it
-// is over, or another connection has found a newer primary, the socket is shut down, and the call
-// fails with StoreUnavailable.
+// Every call has a deadline, because a PostgreSQL that hangs keeps its TCP connections alive. When
+// the deadline has passed, or another connection has found a newer primary, the socket is shut
+// down, and the call fails with StoreUnavailable.
 //
-// A call that PostgreSQL reports with a notice fails with StoreUnavailable too, and what it wrote
-// is in doubt: if the wait for a synchronous standby is canceled, a commit succeeds with a mere
+// A call for which PostgreSQL reports a notice fails with StoreUnavailable too, and its writes are
+// in doubt: if the wait for a synchronous standby is canceled, a commit succeeds with only a
 // warning (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
 //
-// Owner: the store, or a reader of it (KeptDays, the audit). Thread: a connection stays on one; its
-// PostgresHosts and SocketDeadlines may be used from any.
+// Owner: the store, or a reader of it (KeptDays, the audit). Thread: a connection stays on one
+// thread; any thread may use its PostgresHosts and SocketDeadlines.
 
 #include <atomic>
 #include <chrono>
@@ -29,31 +30,31 @@
 
 namespace exchange {
 
-// "PostgreSQL: " and the message, without its line end.
+// Returns "PostgreSQL: " and the message, without its line end.
 std::string one_line(const std::exception& error);
-// Throws the exception of store_errors.hpp for the one of libpqxx that is being handled. `waited`:
-// for how long PostgreSQL did not answer, if that is the reason; else 0.
+// Translates the libpqxx exception that is being handled into one of store_errors.hpp and throws
+// it. `waited` is how long PostgreSQL did not answer, if that is the reason; else 0.
 [[noreturn]] void rethrow_translated(std::chrono::milliseconds waited = {});
 
-// Shuts down sockets whose time is over; looks at them every 100 ms. Any thread.
+// Shuts down sockets whose deadlines have passed; checks them every 100 ms. Any thread.
 class SocketDeadlines {
  public:
   SocketDeadlines();
   ~SocketDeadlines();
 
-  // Shuts down the sockets to servers of older timelines, which have been replaced, also those that
-  // are watched later.
+  // Shuts down the sockets to servers of older timelines, which have been replaced, including those
+  // that are watched later.
   void expire_before(std::uint64_t timeline);
 
-  // A socket that is watched while this lives. It must stay open as long.
+  // Watches a socket during its life. The socket must stay open as long.
   class Watch {
    public:
-    // `timeline`: of the server that it is connected to; 0: not known.
+    // `timeline` is that of the server behind the socket; 0: unknown.
     Watch(SocketDeadlines& deadlines, int socket, std::uint64_t timeline,
           std::chrono::milliseconds time);
     ~Watch() { end(); }
     Watch(const Watch&) = delete;
-    // Ends it; returns whether the time was over.
+    // Stops watching. Returns true if the deadline had passed.
     bool end();
 
    private:
@@ -69,7 +70,7 @@ class SocketDeadlines {
     std::chrono::steady_clock::time_point end;
     bool expired = false;
     void expire();
-    // `newest`: timeline that was found.
+    // `newest` is the newest timeline that was found.
     bool is_replaced(std::uint64_t newest) const { return timeline != 0 && timeline < newest; }
   };
   struct State {
@@ -87,29 +88,29 @@ class SocketDeadlines {
 // The servers that a URL names.
 class PostgresHosts {
  public:
-  // A libpq URI, with one host or several. Time-outs that it does not set are added, so that a dead
-  // network is noticed within seconds. Throws std::invalid_argument.
+  // `url` is a libpq URI, with one host or several. Adds time-outs that it does not set, so that a
+  // dead network is detected within seconds. Throws std::invalid_argument.
   explicit PostgresHosts(const std::string& url);
 
-  // Without password and parameters, for messages.
+  // Returns the URL without password and parameters, for messages.
   const std::string& description() const { return description_; }
   // Connects to the host, or, if there are several, to the primary with the highest timeline.
-  // Throws StoreUnavailable if there is none, or only one that was replaced; the message says what
-  // each host answered. Any thread.
+  // Throws StoreUnavailable if there is no primary, or only a replaced one; the message contains
+  // the answer of each host. Any thread.
   struct Connected {
     std::unique_ptr<pqxx::connection> connection;
-    std::uint64_t timeline = 0;  // 0: not known, of the one host that there is
+    std::uint64_t timeline = 0;  // 0: unknown, if there is only one host
   };
   Connected connect();
-  // Throws StoreCorrupt if a pooler gives the session of this connection to other clients too: what
-  // a session holds, such as an advisory lock, would be theirs as well. Asks one statement of a
-  // connection without a pooler, and makes a second connection if there is one. Throws
-  // StoreUnavailable if that fails. Any thread.
+  // Throws StoreCorrupt if a pooler gives the session of this connection to other clients too: they
+  // would then share what a session holds, such as an advisory lock. Without a pooler this takes
+  // one statement; with one it makes a second connection. Throws StoreUnavailable if that fails.
+  // Any thread.
   void require_own_session(pqxx::connection& connection);
   SocketDeadlines& deadlines() { return deadlines_; }
-  // How often a primary with a higher timeline was found than the one before. Any thread.
+  // Counts how often a primary with a higher timeline than the one before was found. Any thread.
   std::uint64_t failovers() const { return failovers_; }
-  // Whether a newer primary was found than a server of this timeline. Any thread.
+  // Returns true if a newer primary than a server of this timeline was found. Any thread.
   bool is_replaced(std::uint64_t timeline) const {
     return timeline != 0 && timeline < newest_timeline_;
   }
@@ -129,14 +130,14 @@ class PostgresHosts {
 class PostgresConnection {
  public:
   using SetUp = std::function<void(pqxx::connection&)>;
-  // `set_up` prepares each new connection. A call takes `answer_max` at most.
+  // `set_up` prepares each new connection. A call takes at most `answer_max`.
   PostgresConnection(PostgresHosts& hosts, std::chrono::milliseconds answer_max, SetUp set_up = {})
       : hosts_(hosts), answer_max_(answer_max), set_up_(std::move(set_up)) {}
 
-  // Returns work(connection). Throws the exceptions of store_errors.hpp; the next call then
+  // Returns work(connection). Throws the exceptions of store_errors.hpp. The next call then
   // connects again, unless PostgreSQL only lacked resources, such as disk space: then the
-  // connection stays, with its advisory lock, since another server could do no better. What it
-  // wrote is in doubt after StoreUnavailable. `answer_max`: if not that of the connection.
+  // connection stays, with its advisory lock, because another server would also lack them. After
+  // StoreUnavailable, what `work` wrote is in doubt. `answer_max` replaces that of the connection.
   template <class Work>
   auto with(Work work) {
     return with(std::move(work), answer_max_);
@@ -144,7 +145,7 @@ class PostgresConnection {
   template <class Work>
   auto with(Work work, std::chrono::milliseconds answer_max);
   bool connected() const { return connection_ != nullptr; }
-  // For work(): whether no call has succeeded on the connection yet.
+  // For work(): returns true if no call has succeeded on the connection yet.
   bool is_new() const { return is_new_; }
 
  private:
@@ -161,7 +162,7 @@ class PostgresConnection {
   const SetUp set_up_;
   std::unique_ptr<pqxx::connection> connection_;
   bool is_new_ = true;
-  std::uint64_t timeline_ = 0;                // of its server
+  std::uint64_t timeline_ = 0;                // of the server behind the connection
   std::unique_ptr<PostgresNotices> notices_;  // of connection_, destroyed before it
 };
 

@@ -14,14 +14,15 @@
 namespace exchange {
 namespace {
 
-// An array in PostgreSQL's text form, "{1,2,3}": a whole column as one parameter, for unnest().
+// An array in PostgreSQL's text form, "{1,2,3}". It passes a whole column as one parameter, for
+// unnest().
 class ArrayText {
  public:
   ArrayText& operator<<(std::int64_t number) {
     (text_ += separator()) += std::to_string(number);
     return *this;
   }
-  // In quotes, since a symbol may be named NULL. There is nothing to escape in it.
+  // Writes the text in quotes, because a symbol may be named NULL. Such texts need no escapes.
   ArrayText& operator<<(const std::string& text) {
     ((text_ += separator()) += '"') += text;
     text_ += '"';
@@ -47,8 +48,8 @@ void put(pqxx::transaction_base& work, const std::vector<Row>& rows) {
   std::apply([&](auto&... array) { work.exec_prepared(statement, array.finish()...); }, arrays);
 }
 
-// COPY of new rows: a third of the time of an INSERT that looks for conflicts. Starts with the
-// first row. It names the columns: an operator may have added others.
+// COPY of new rows, which takes a third of the time of an INSERT that looks for conflicts. It
+// starts with the first row. It names the columns, because an operator may have added others.
 template <class Row>
 class Copy {
  public:
@@ -70,7 +71,7 @@ class Copy {
   std::unique_ptr<pqxx::stream_to> stream_;
 };
 
-// `known`: the newest id that is in the table already.
+// `known` is the newest id that the table has already.
 void put_orders(pqxx::transaction_base& work, const std::vector<OrderRow>& rows, OrderId known) {
   std::vector<OrderRow> changed;
   Copy<OrderRow> new_orders(work);
@@ -96,7 +97,7 @@ const char* sql_type(const Column& column) {
   return column.boolean ? "boolean" : column.numeric ? "numeric" : column.text ? "text" : "bigint";
 }
 
-// "$1::bigint[], $2::text[]".
+// Returns "$1::bigint[], $2::text[]".
 template <class Row>
 std::string array_parameters() {
   std::string list;

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of the exchange to PostgreSQL and back: the text of columns, and the statements that write a
-// projection. Thread: that of the connection.
+// Converts rows of the exchange to PostgreSQL and back: the text of columns, and the statements
+// that write a projection. Thread: that of the connection.
 
 #include <string>
 #include <string_view>
@@ -13,12 +13,12 @@
 
 namespace exchange {
 
-// PostgreSQL's text form of bytea: "\\x" and two hex digits a byte.
+// Returns PostgreSQL's text form of bytea: "\\x" and two hex digits for each byte.
 std::string bytea(std::string_view bytes);
-// Throws StoreCorrupt.
+// Converts it back. Throws StoreCorrupt.
 std::string from_bytea(std::string_view hex);
 
-// Rows of a journal table with batch numbers above `after`, in order, `rows_max` at most.
+// Returns rows of a journal table with batch numbers above `after`, in order, at most `rows_max`.
 std::vector<JournalRow> select_journal(pqxx::transaction_base& work, const std::string& table,
                                        BatchNumber after, std::size_t rows_max);
 
@@ -29,17 +29,17 @@ struct PostgresRow {
   std::string_view text(int column) const { return row[column].c_str(); }
 };
 
-// What the tables have had before a projection.
+// The newest ids that the tables had before a projection.
 struct Projected {
   OrderId orders = 0;
   ExecutionId executions = 0;
 };
 
-// Gives a store of an earlier format the columns and tables that it lacks, and this format.
+// Adds missing columns and tables to a store of an earlier format, and sets the current format.
 void bring_up_tables(pqxx::transaction_base& work);
 // Prepares the statements of put_rows().
 void prepare_put_rows(pqxx::connection& connection);
-// Writes all rows, also those that the tables have already.
+// Writes all rows, including those that the tables have already.
 void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before);
 
 }  // namespace exchange

@@ -16,30 +16,30 @@
 namespace exchange {
 namespace {
 
-// "EXCH". The active server holds the advisory lock of this number, one for each database, and for
-// each closed day in it. Standby servers share locks of two numbers: this one, and the range of
-// batches from which on they need the journal.
+// "EXCH". The active server holds the advisory lock of this number; each database, and each closed
+// day in it, has one such lock. Standby servers share locks of two numbers: this one, and the range
+// of the batches from which on they need the journal.
 constexpr long long advisory_lock = 0x45584348;
-// The upper half of the first number, 0 unless the store is a closed day.
+// The upper half of the lock number; 0 unless the store is a closed day.
 const std::string lock_class =
     "CASE WHEN starts_with(current_schema()::text, 'day_')"
     " THEN hashtext(current_schema()::text)::bigint & 2147483647 ELSE 0 END";
 const std::string lock_number =
     "((" + lock_class + ") << 32 | " + std::to_string(advisory_lock) + ")";
 constexpr BatchNumber batches_a_range = 1'024;
-// Held while the schema is created, which two servers cannot do at once.
+// Held while a server creates the schema, because two servers cannot do that at once.
 constexpr long long schema_lock = advisory_lock + 1;
 // The journal keeps at most this number of batches for a standby server that is behind.
 constexpr BatchNumber kept_for_standbys_max = 200'000;
-// until PostgreSQL notices that the server that held the lock has died
+// how long PostgreSQL may take to notice that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);
 
-// A statement without effect whose transaction must be replicated before it can commit. Needs no
-// right and no row lock.
+// A statement without effect whose transaction must be replicated before it can commit. It needs no
+// privilege and no row lock.
 constexpr const char* barrier = "SELECT pg_logical_emit_message(true, 'exchange', '')";
 
-// Of pg_locks: the lock of an active server, and those of standby servers, whose batch range is
-// `objid`.
+// Selects from pg_locks the lock of an active server, and those of standby servers, whose batch
+// range is `objid`.
 const std::string advisory_locks =
     "pg_locks WHERE locktype = 'advisory' AND granted AND database ="
     " (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -55,16 +55,17 @@ const std::string unlock_standby =
 // Statements of the core's connection. They need the schema, so open() prepares them once it
 // exists.
 void prepare_for_core(pqxx::connection& connection) {
-  // A server that hangs keeps its connection open, and its lock. One that does not confirms its
-  // epoch every second. Longer than a second server waits for the lock. PostgreSQL 13 lacks it.
+  // PostgreSQL closes a session that is idle for 20 s. A server that hangs keeps its connection
+  // open, and so its lock; a server that runs confirms its epoch every second. The time is longer
+  // than a second server waits for the lock. PostgreSQL 13 lacks the setting.
   pqxx::nontransaction(connection)
       .exec(
           "SELECT set_config(name, '20s', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
   connection.prepare(
       "append",
       "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
-  // A write, since a primary that was replaced, and does not know it yet, answers reads from an old
-  // state. It has no standby left to confirm a write.
+  // This is a write, because a primary that was replaced, and has not noticed it yet, answers reads
+  // from an old state. No standby is left to confirm its writes.
   connection.prepare("confirm_epoch",
                      std::string(barrier) + " FROM fence WHERE epoch = $1::bigint");
 }
@@ -99,9 +100,9 @@ void prepare_for_reader(pqxx::connection& connection) {
   connection.prepare("count_executions", count_executions("$"));
 }
 
-// Creates the views for SQL clients, if those of the database are older. The comment of view `book`
-// has a checksum of the text that created them. If it fails (a table of a user has the name of a
-// view, a running dump holds its locks), a warning is logged: trading does not need them.
+// Creates the views for SQL clients if those of the database are older. The comment of view `book`
+// has a checksum of the text that created them. If this fails (a table of a user has the name of a
+// view, or a running dump holds its locks), it logs a warning: trading does not need the views.
 void bring_up_views(pqxx::connection& connection) {
   try {
     pqxx::work work(connection);
@@ -125,7 +126,7 @@ void bring_up_views(pqxx::connection& connection) {
 
 // --- steps of open() and load(); `database`: its description, for messages ---
 
-// Once for each session: an attempt to open the store that failed behind it may have kept it.
+// Takes the lock once for each session: a failed attempt to open the store may already have it.
 bool try_advisory_lock(pqxx::connection& connection) {
   return pqxx::nontransaction(connection)
       .exec("SELECT CASE WHEN EXISTS (SELECT FROM " + active_lock +
@@ -149,7 +150,7 @@ int bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
 
 struct TakenEpoch {
   Epoch epoch;
-  bool predecessor_ended;  // if so, it answers nothing more
+  bool predecessor_ended;  // if true, it will not answer any more
 };
 
 TakenEpoch take_epoch(pqxx::connection& connection, const std::string& database) {
@@ -157,14 +158,14 @@ TakenEpoch take_epoch(pqxx::connection& connection, const std::string& database)
   const int format = bring_up_schema(work, database);
   const pqxx::result taken =
       work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch, ended_epoch = epoch - 1");
-  // Waits for appends of an earlier server that are in progress; later ones see the new epoch.
+  // Waits for appends of an earlier server that are in progress; later appends see the new epoch.
   work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
   if (format < store_format) bring_up_tables(work);
   work.commit();
   return {taken[0][0].as<Epoch>(), taken[0][1].as<bool>()};
 }
 
-// The tables and views of the store, in the schema that is the first of the search path.
+// The tables and views of the store, in the first schema of the search path.
 const std::string own_relations = [] {
   const auto names = [](const char* text, const std::string& create) {
     const std::regex name(create + R"( (\w+))");
@@ -188,7 +189,7 @@ std::int64_t monotonic_ns() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Settings of the database that weaken durability, which its owner chose.
+// Warns of settings of the database, chosen by its owner, that weaken durability.
 void warn_of_settings(pqxx::connection& connection, const std::string& database) {
   if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
     log_warning(
@@ -308,11 +309,11 @@ DayCheck PostgresStore::check_day(const std::string& name) try {
   rethrow_translated();
 }
 
-// Both epochs go on: a server that was replaced on the closed day cannot append to the new one.
+// Both epochs continue: a server that was replaced on the closed day cannot append to the new one.
 void PostgresStore::close_day(const std::string& name) {
   core_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
-    work.exec("SET LOCAL lock_timeout = '2s'");  // of what reads the tables, such as pg_dump
+    work.exec("SET LOCAL lock_timeout = '2s'");  // for readers of the tables, such as pg_dump
     const pqxx::result ended =
         work.exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
     if (ended.affected_rows() != 1) throw_fenced();
@@ -320,7 +321,8 @@ void PostgresStore::close_day(const std::string& name) {
     work.exec("CREATE SCHEMA " + schema);
     for (const auto& relation : work.exec("SELECT oid::regclass FROM " + own_relations))
       work.exec("ALTER TABLE " + std::string(relation[0].c_str()) + " SET SCHEMA " + schema);
-    // A standby takes its lock before it reads the tables: one that is not seen finds the new ones.
+    // A standby takes its lock before it reads the tables: one that is not seen here finds the new
+    // tables.
     if (work.exec("SELECT " + has_standby)[0][0].as<bool>())
       throw StoreUnavailable(standby_is_there);
     work.exec(schema::postgresql);
@@ -353,7 +355,7 @@ ActiveServer PostgresStore::active_server() {
 void PostgresStore::attach() {
   core_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
-    work.exec("SET LOCAL lock_timeout = '200ms'");  // the active server waits behind this one
+    work.exec("SET LOCAL lock_timeout = '200ms'");  // the active server waits behind this statement
     if (bring_up_schema(work, describe()) < store_format)
       throw StoreOtherVersion(
           describe() +
@@ -374,13 +376,13 @@ BatchNumber PostgresStore::projected_batch() {
   });
 }
 
-// A lock, because it ends with the connection of this server.
+// Uses a lock, because it ends with the connection of this server.
 void PostgresStore::keep_from(BatchNumber batch) {
   core_.with([&](pqxx::connection& connection) {
     const std::string first = std::to_string(advisory_lock),
                       range = std::to_string(batch / batches_a_range);
     pqxx::nontransaction work(connection);
-    // Only if it has not this one yet, since locks are counted.
+    // Takes the lock only if this session does not have it yet, because locks are counted.
     work.exec("SELECT pg_advisory_lock_shared(" + first + ", " + range +
               ") WHERE NOT EXISTS (SELECT FROM " + own_standby_locks + " AND objid = " + range +
               ")");
@@ -389,8 +391,8 @@ void PostgresStore::keep_from(BatchNumber batch) {
 }
 
 // While the setting is not empty, no commit returns before its standbys have it. Patroni and
-// administrators may empty it at any time, which ends the waits of commits without a warning; so it
-// is read after each commit.
+// administrators may empty it at any time, which ends the waits of commits without a warning. So
+// this reads it after each commit.
 void PostgresStore::require_replicas(pqxx::connection& connection) {
   if (limits_.replicas_required == 0) return;
   const unsigned found = synchronous_replicas(
@@ -415,8 +417,8 @@ TablesImage PostgresStore::load() {
         for_each_table_at_start(rows, read);
         read(rows.orders,
              "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 " + order_by_place);
-        // LATERAL makes the planner look executions up for each open order, even without
-        // statistics: the time of a start follows the open orders, not the history.
+        // LATERAL makes the planner look up executions for each open order, even without
+        // statistics: the start time then depends on the open orders, not on the history.
         read(rows.executions, "SELECT DISTINCT " + execution_columns +
                                   " FROM orders o CROSS JOIN LATERAL ("
                                   "SELECT * FROM executions WHERE buy_order = o.id UNION ALL "
@@ -504,7 +506,7 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
             "PostgreSQL: the advisory lock of the lost connection is still held");
       prepare_for_core(connection);
     }
-    // Waits for an append of the lost connection that may still be committing.
+    // Wait for an append of the lost connection that may still be committing.
     pqxx::result row;
     {
       pqxx::work work(connection);
@@ -519,7 +521,7 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
             describe() + " has lost committed batches (it ends with " + std::to_string(newest) +
             "): was it restored, or failed over to an older copy? Bring the newer database back, or start again to continue from this one without them");
       row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
-      work.exec(barrier);  // what was read is replicated
+      work.exec(barrier);  // what was read is then replicated
       work.commit();
     }
     require_replicas(connection);
@@ -545,12 +547,12 @@ void PostgresStore::confirm_epoch() {
 void PostgresStore::project(const Rows& rows, BatchNumber batch) {
   projector_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
-    // Waits for an attempt of a lost connection that may still be committing.
+    // Wait for an attempt of a lost connection that may still be committing.
     const pqxx::result before = work.exec_prepared("hold_fence", epoch_.load());
     if (before.empty()) throw_fenced();
     synchronous_standbys_ = synchronous_replicas(before[0][3].c_str());
     const auto projected = before[0][0].as<BatchNumber>();
-    if (projected == batch) {  // by an attempt whose outcome was unknown
+    if (projected == batch) {  // an attempt whose outcome was unknown did it
       work.exec(barrier);
       work.commit();
       projected_batch_ = batch;
@@ -627,7 +629,7 @@ Fills PostgresStore::read_fills(const FillRange& range) {
   return reader_.with([&](pqxx::connection& connection) {
     Fills fills;
     pqxx::nontransaction work(connection);
-    // first: what the tables have now, they have later too
+    // read first: what the tables have now, they also have later
     fills.newest = work.exec_prepared("get_newest_execution")[0][0].as<ExecutionId>();
     for (const auto& row :
          work.exec_prepared(range.newest_first ? "get_newest_fills" : "get_fills", range.account,

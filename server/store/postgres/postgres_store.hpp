@@ -4,15 +4,15 @@
 // fails is dropped and made again at the next call. The core's connection holds an advisory lock
 // while the server lives, so that a second server refuses to start. If that connection is lost, the
 // lock is free and another server may take over: then the epoch in table `fence`, which each write
-// checks in its own transaction, keeps this server from committing. A pooler that would share that
-// lock among servers is refused on each new connection of the core.
+// checks in its own transaction, keeps this server from committing. Each new connection of the core
+// is refused if it leads to a pooler that would share the lock among servers.
 //
-// append() never connects: after a lost connection resolve_in_doubt() does, which first waits for
+// append() never connects. After a lost connection resolve_in_doubt() connects; it first waits for
 // an append of the old connection that may still be committing.
 //
-// With synchronous replication an append counts when the standbys have it, and so does everything
-// that a reply may rest on (postgres_connection.hpp says what a canceled wait does): each method
-// that returns has either committed a replicated transaction or writes nothing that counts.
+// With synchronous replication, an append, and everything else that a reply may depend on, is valid
+// only once the standbys have it (postgres_connection.hpp describes a canceled wait). Each method
+// that returns has either committed a replicated transaction or has written nothing that must last.
 
 #include <atomic>
 
@@ -23,15 +23,17 @@
 
 namespace exchange {
 
-// The number of standbys that PostgreSQL waits for under a value of synchronous_standby_names.
+// Returns the number of standbys that PostgreSQL waits for under a value of
+// synchronous_standby_names.
 unsigned synchronous_replicas(const std::string& setting);
 
-// The schema of the tables of a closed day.
+// Returns the schema of the tables of a closed day.
 std::string schema_of_day(const std::string& name);
 
 class PostgresStore : public Store, public Journal, public Tables {
  public:
-  // A libpq URI, with one host or several (postgres_connection.hpp). Throws std::invalid_argument.
+  // `url` is a libpq URI, with one host or several (postgres_connection.hpp). Throws
+  // std::invalid_argument.
   explicit PostgresStore(const std::string& url, const StoreLimits& limits = {});
   ~PostgresStore() override;
 
@@ -58,7 +60,7 @@ class PostgresStore : public Store, public Journal, public Tables {
 
   void end_lease() override;
   DayCheck check_day(const std::string& name) override;
-  // In one transaction: moves tables and views into a schema of the day's own, and makes new ones.
+  // Moves tables and views into a new schema for the day, and makes new ones, in one transaction.
   void close_day(const std::string& name) override;
   std::int64_t lease_end_ns() const override { return lease_.end_ns(); }
   StoreStatus status() const override;
@@ -77,10 +79,10 @@ class PostgresStore : public Store, public Journal, public Tables {
   const StoreLimits limits_;
   PostgresHosts hosts_;
   std::atomic<Epoch> epoch_{0};
-  Lease lease_;  // core thread, from appends and confirmations
-  // Written by load() and the projector; the reader compares what it reads.
+  Lease lease_;  // renewed on the core thread by appends and confirmations
+  // load() and the projector write it; the reader compares it with what it reads.
   std::atomic<BatchNumber> projected_batch_{0};
-  std::atomic<unsigned> synchronous_standbys_{0};  // as last read; by core and projector
+  std::atomic<unsigned> synchronous_standbys_{0};  // as last read; core and projector write it
   PostgresConnection core_, projector_, reader_;
 };
 

@@ -15,7 +15,7 @@ std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& wor
 
 #include <dlfcn.h>
 
-struct pg_conn;  // libpq's
+struct pg_conn;  // a type of libpq
 
 void exchange::never_reconnect(pqxx::connection& connection) {
   connection.inhibit_reactivation(true);
@@ -28,9 +28,9 @@ std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& wor
 }
 
 // libpqxx 6 asks libpq for the connection's encoding after it has received a result and before it
-// owns that result. A connection that was just lost has no encoding: libpqxx throws, and leaks the
-// result with the error message. This wrapper returns UTF-8 then, so that libpqxx throws the error
-// of the result instead.
+// owns that result. A connection that was just lost has no encoding: libpqxx then throws, and leaks
+// the result with the error message. In that case this wrapper returns UTF-8, so that libpqxx
+// throws the error of the result instead.
 extern "C" int PQclientEncoding(const pg_conn* connection) {
   static const auto of_libpq =
       reinterpret_cast<int (*)(const pg_conn*)>(dlsym(RTLD_NEXT, "PQclientEncoding"));

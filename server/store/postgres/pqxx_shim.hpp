@@ -1,8 +1,8 @@
 #pragma once
-// One interface to libpqxx 6 (Debian 12) and 7 (Debian 13, Ubuntu 24.04). Included in place of
-// <pqxx/pqxx> by the PostgreSQL store and the audit.
+// One interface to libpqxx 6 (Debian 12) and 7 (Debian 13, Ubuntu 24.04). The PostgreSQL store and
+// the audit include it in place of <pqxx/pqxx>.
 
-// 7.10 deprecates exec_prepared() in favour of calls that 6 does not have.
+// 7.10 deprecates exec_prepared() in favour of calls that 6 lacks.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <memory>
 #include <pqxx/pqxx>
@@ -28,7 +28,7 @@ class PostgresNotices final : public pqxx::errorhandler {
   explicit PostgresNotices(pqxx::connection& connection) : errorhandler(connection) {}
   bool operator()(const char message[]) noexcept override;
   void clear() { first_.clear(); }
-  // The first one since clear(); empty: none.
+  // Returns the first warning since clear(); empty if there was none.
   const std::string& first() const { return first_; }
 
  private:

@@ -27,7 +27,7 @@ bool FrameCheck::note_write(const unsigned char* bytes, int amount, sqlite3_int6
   return false;
 }
 
-// The sums of a frame continue those of the frame before, so that one frame can be checked with the
+// The sums of a frame continue those of the frame before, so this can check one frame with only the
 // frame before it.
 int FrameCheck::check(JoinedWrites& log, const unsigned char* bytes, int amount,
                       sqlite3_int64 offset) const {

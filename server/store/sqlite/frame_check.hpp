@@ -1,8 +1,8 @@
 #pragma once
 // FrameCheck compares the pages that SQLite reads from its log with the log's own sums
-// (wal_frames.hpp), which SQLite itself does only when it opens the log. Owns the place from which
-// on frames belong to a transaction in progress: SQLite still changes their sums, so they are not
-// compared. Used by store_vfs.cpp. One thread at a time.
+// (wal_frames.hpp). SQLite itself does that only when it opens the log. It owns the position from
+// which on frames belong to a transaction in progress: SQLite still changes their sums, so they are
+// not compared. Used by store_vfs.cpp. One thread at a time.
 
 #include <sqlite3.h>
 
@@ -16,10 +16,10 @@ class FrameCheck {
  public:
   explicit FrameCheck(const char* name) : name_(name) {}
 
-  // SQLite writes this to the log. Returns whether it completes a commit.
+  // Call it when SQLite writes to the log. Returns true if the write completes a commit.
   bool note_write(const unsigned char* bytes, int amount, sqlite3_int64 offset);
-  // Checks what was read there, if it is a page. Returns SQLite's codes: SQLITE_IOERR_DATA if it
-  // does not fit (page_damage.hpp).
+  // Checks bytes that were read there, if they are a page. Returns SQLite's codes:
+  // SQLITE_IOERR_DATA if the page does not match its sums (page_damage.hpp).
   int check(JoinedWrites& log, const unsigned char* bytes, int amount, sqlite3_int64 offset) const;
 
  private:

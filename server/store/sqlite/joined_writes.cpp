@@ -3,7 +3,7 @@
 namespace exchange {
 
 int JoinedWrites::write(const unsigned char* bytes, int amount, sqlite3_int64 offset) {
-  constexpr std::size_t bytes_max = 64 * 1024;  // SQLite's VFS writes less than 128 KiB a call
+  constexpr std::size_t bytes_max = 64 * 1024;  // SQLite's VFS writes less than 128 KiB in one call
   if (offset != end() || bytes_.size() + std::size_t(amount) > bytes_max)
     if (const int code = flush(); code != SQLITE_OK) return code;
   if (bytes_.empty()) from_ = offset;

@@ -1,9 +1,9 @@
 #pragma once
 // JoinedWrites writes a log of SQLite in few system calls. SQLite writes the header and the page of
-// each frame for themselves; they are held back until the last frame of a commit is complete, at
-// most 64 KiB of them, so that a commit is one write. Counts on synchronous=FULL: then SQLite
-// releases its write lock with nothing held back but what it has rolled back. Owns the bytes that
-// are held back, which are in one piece. Used by store_vfs.cpp. One thread at a time.
+// each frame separately. JoinedWrites buffers them, at most 64 KiB, until the last frame of a
+// commit is complete, so that a commit is one write. It depends on synchronous=FULL: then, when
+// SQLite releases its write lock, only rolled-back writes are still buffered. It owns the buffered
+// bytes, which are contiguous in the log. Used by store_vfs.cpp. One thread at a time.
 
 #include <sqlite3.h>
 
@@ -13,17 +13,17 @@ namespace exchange {
 
 class JoinedWrites {
  public:
-  // `file`: of the VFS below.
+  // `file` is the file of the VFS below.
   explicit JoinedWrites(sqlite3_file* file) : file_(file) {}
 
   // All return SQLite's codes.
   int write(const unsigned char* bytes, int amount, sqlite3_int64 offset);
-  // Also sees what is held back.
+  // Also sees the buffered bytes.
   int read(void* into, int amount, sqlite3_int64 offset);
-  // If it fails, what is held back stays: SQLite took it for written, so that a later commit must
-  // fail too, or write it.
+  // If it fails, the bytes stay buffered: for SQLite they are written, so a later commit must fail
+  // too, or write them.
   int flush();
-  // It was rolled back.
+  // Drops the buffered bytes, because SQLite rolled them back.
   void drop() { bytes_.clear(); }
 
  private:

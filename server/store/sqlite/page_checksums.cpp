@@ -17,8 +17,8 @@ bool is_header(const unsigned char* header) {
   return std::memcmp(header, "SQLite format 3", 16) == 0;
 }
 
-// Either mark is enough: one flipped bit must not turn the checksums off. Nor may a lost header,
-// which a newer copy of page 1 in the log could hide.
+// Returns true if either mark is set: one flipped bit must not turn the checksums off. A lost
+// header, which a newer copy of page 1 in the log could hide, must not do so either.
 bool wants_checksums(const unsigned char* header) {
   return !is_header(header) || header[20] == checksum_bytes ||
          boost::endian::load_big_u32(header + 68) == checksum_application_id;
@@ -28,8 +28,8 @@ bool is_page(int amount, sqlite3_int64 offset) {
   return amount >= 512 && std::has_single_bit(unsigned(amount)) && offset % amount == 0;
 }
 
-// Whether the end of a page with rows is one of its free blocks: SQLite has moved the rows there to
-// another page, and the bytes mean nothing.
+// Returns true if the end of a page with rows is one of its free blocks. SQLite has moved those
+// rows to another page, and the bytes have no meaning.
 bool ends_in_free_block(const unsigned char* page, const unsigned char* start, int end) {
   const auto number = [](const unsigned char* at) { return at[0] << 8 | at[1]; };
   for (int block = number(start + 1), before = 0; block > before && block + 4 <= end;
@@ -38,9 +38,9 @@ bool ends_in_free_block(const unsigned char* page, const unsigned char* start, i
   return false;
 }
 
-// Whether a page without a checksum is plausible: another program's checkpoint wrote it. SQLite
-// fills a page with rows from its end, so that zeros there are damage, unless that part is free; a
-// page without rows must not be all zeros.
+// Returns true if a page without a checksum is plausible, because another program's checkpoint
+// wrote it. SQLite fills a page with rows from its end, so zeros there are damage, unless that part
+// is free. A page without rows must not be all zeros.
 bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 number) {
   const unsigned char* const start = page + (number == 1 ? 100 : 0);
   const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) &&
@@ -69,7 +69,7 @@ bool PageChecksums::must_have(int amount, sqlite3_int64 offset) const {
 
 std::uint64_t PageChecksums::sum_of(const unsigned char* page, sqlite3_int64 number) {
   if (number == 1) {
-    // Format versions, change counter, schema cookie and version-valid-for.
+    // Zero the format versions, change counter, schema cookie and version-valid-for.
     first_.assign(page, page + page_bytes_);
     page = first_.data();
     for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {40, 44}, {92, 100}})
@@ -80,7 +80,7 @@ std::uint64_t PageChecksums::sum_of(const unsigned char* page, sqlite3_int64 num
   std::uint64_t sum = page_checksum(page, whole, std::uint64_t(number));
   for (std::size_t at = whole; at < whole + 24; at += 8)
     sum = page_checksum(nullptr, 0, sum + load_little_u64(page + at));
-  return sum == 0 ? 1 : sum;  // zero means none
+  return sum == 0 ? 1 : sum;  // zero means "no checksum"
 }
 
 int PageChecksums::check(unsigned char* page, sqlite3_int64 offset) {

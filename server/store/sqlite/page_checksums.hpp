@@ -1,7 +1,8 @@
 #pragma once
 // PageChecksums keeps a checksum in each page of a database file, in the bytes that SQLite reserves
-// for extensions: set when the page is written, compared when it is read. Owns what the header of
-// its file says of the pages. Used by store_vfs.cpp. One thread at a time.
+// for extensions. It sets the checksum when the page is written and compares it when the page is
+// read. It owns what the header of its file says about the pages. Used by store_vfs.cpp. One thread
+// at a time.
 //
 //   page     := content             page size - 8 bytes, as SQLite writes it
 //               checksum:u64        little-endian; 0: none
@@ -32,8 +33,8 @@
 
 namespace exchange {
 
-// "EXCH", a second mark in the header beside the reserved bytes: one flipped bit in either cannot
-// turn the checksums off.
+// "EXCH", a second mark in the header in addition to the reserved bytes: one flipped bit in either
+// of them cannot turn the checksums off.
 inline constexpr std::uint32_t checksum_application_id = 0x45584348;
 inline constexpr int checksum_bytes = 8;
 
@@ -41,14 +42,15 @@ class PageChecksums {
  public:
   explicit PageChecksums(const char* name) : name_(name) {}
 
-  // Notes from a page 1, or its first 100 bytes, what pages the file has.
+  // Reads from page 1, or its first 100 bytes, what pages the file has.
   void read_header(const unsigned char* header);
-  // Whether a read of `amount` bytes there is one of a page that must have a checksum.
+  // Returns true if `amount` bytes at `offset` are a page that must have a checksum.
   bool must_have(int amount, sqlite3_int64 offset) const;
-  // Compares the checksum of such a page and zeroes it, as SQLite wrote it. Returns SQLITE_OK, or
-  // SQLITE_IOERR_DATA (page_damage.hpp).
+  // Compares the checksum of such a page and zeroes it, which restores the page as SQLite wrote it.
+  // Returns SQLITE_OK, or SQLITE_IOERR_DATA (page_damage.hpp).
   int check(unsigned char* page, sqlite3_int64 offset);
-  // What to write for a page of the file: the page with its checksum, until the next call.
+  // Returns the bytes to write for a page of the file: the page with its checksum. They are valid
+  // until the next call.
   const unsigned char* seal(const unsigned char* bytes, int amount, sqlite3_int64 offset);
 
  private:
@@ -57,7 +59,7 @@ class PageChecksums {
   const char* const name_;
   bool sealed_ = false, has_reserved_bytes_ = false;
   int page_bytes_ = 0;
-  std::vector<unsigned char> first_, written_;  // copies of page 1, and of a page to write
+  std::vector<unsigned char> first_, written_;  // copies of page 1, and of the page to write
 };
 
 }  // namespace exchange

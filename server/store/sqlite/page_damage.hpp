@@ -1,6 +1,6 @@
 #pragma once
-// The last damaged page that this thread has read: SQLite's error codes do not name it. Set below
-// SQLite, read above it.
+// The last damaged page that this thread has read, because SQLite's error codes do not name it.
+// Code below SQLite sets it; code above SQLite reads it.
 
 #include <sqlite3.h>
 
@@ -8,7 +8,7 @@
 
 namespace exchange {
 
-// File, page and problem; empty if there was none.
+// Returns file, page and problem; empty if there was no damage.
 const std::string& last_page_damage();
 // Returns SQLITE_IOERR_DATA, which SQLite passes on.
 int report_page_damage(const char* file, sqlite3_int64 page, sqlite3_int64 offset,

@@ -18,7 +18,7 @@ namespace {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }();
 
-// A name that SQLite reads as one of a file, whatever characters it has.
+// Returns a URI that SQLite reads as the name of a file, whatever characters the path has.
 std::string uri(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -58,7 +58,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
     if (use == Use::without_log) return;
-    int reserved = checksum_bytes;  // per page of a new file
+    int reserved = checksum_bytes;  // for each page of a new file
     check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
@@ -81,10 +81,10 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   }
 }
 
-// Moves the log into the file once it has 1,000 pages, which are 4 MB.
+// Moves the log into the file once it has 1,000 pages (4 MB).
 int SqliteDatabase::on_commit(void* of_database, sqlite3* handle, const char*, int pages) {
   Log& log = *static_cast<Log*>(of_database);
-  // SQLite writes the log from its beginning again once the file has all of it.
+  // SQLite restarts the log from its beginning once the file has all of it.
   if (pages <= log.pages) log.turn.began_again = true;
   log.pages = pages;
   log.turn.is_in_file = false;
@@ -102,7 +102,7 @@ int SqliteDatabase::on_commit(void* of_database, sqlite3* handle, const char*, i
 SqliteDatabase::LogTurn SqliteDatabase::take_log_turn() { return std::exchange(log_->turn, {}); }
 
 bool SqliteDatabase::checkpoint() {
-  // Passive: does not wait for another program that reads.
+  // A passive checkpoint does not wait for another program that reads.
   SqliteStatement passive(*this, "PRAGMA wal_checkpoint(PASSIVE)");
   if (!passive.step()) return false;
   log_->pages = int(passive.integer(1));

@@ -1,13 +1,13 @@
 #pragma once
 // SqliteDatabase and SqliteStatement own a connection and a prepared statement of SQLite's C
-// interface; its error codes become the exceptions of store_errors.hpp. Used by SqliteTables, the
-// audit and tests. Thread: a connection and its statements stay on one thread. A database is
-// destroyed after its statements.
+// interface. SQLite's error codes become the exceptions of store_errors.hpp. Used by SqliteTables,
+// the audit and tests. Thread: a connection and its statements stay on one thread. A database must
+// be destroyed after its statements.
 //
 // Every method that runs SQL throws
 //   StoreCorrupt      the file is damaged or not a database, or a sync failed
 //   SqliteConstraint  the row contradicts another row, or the rules of its table
-//   StoreUnavailable  anything else: no disk space, no permission, the file is busy
+//   StoreUnavailable  any other error: no disk space, no permission, the file is busy
 // with the file's path, SQLite's message and what the operator can do.
 
 #include <sqlite3.h>
@@ -22,8 +22,8 @@
 
 namespace exchange {
 
-// A row contradicts another row, or the rules of its table. Not retryable, though it is derived
-// from StoreUnavailable: callers for whom that matters catch it first.
+// A row contradicts another row, or the rules of its table. Not retryable, although it is derived
+// from StoreUnavailable: callers that distinguish them catch it first.
 struct SqliteConstraint : StoreUnavailable {
   using StoreUnavailable::StoreUnavailable;
 };
@@ -33,10 +33,10 @@ class SqliteDatabase {
   SqliteDatabase() = default;
   enum class Use { write, read, without_log };
   // Use::write opens or creates the file; the caller ensures that it is the only writer. Each
-  // commit is synced before it returns. New files get page checksums (page_checksums.hpp). Checks
-  // the log first (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the
-  // file. Use::read opens an existing file, while another connection may write. Use::without_log
-  // reads the file as if it had no log; nothing may write meanwhile.
+  // commit is synced before it returns. New files get page checksums (page_checksums.hpp). It first
+  // checks the log (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the
+  // file. Use::read opens an existing file; another connection may write meanwhile.
+  // Use::without_log reads the file as if it had no log; meanwhile nothing may write.
   SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
@@ -56,19 +56,19 @@ class SqliteDatabase {
   // After a commit: throws if the automatic checkpoint that followed it failed, unless the file was
   // only busy. The commit itself is durable. SQLite's default hook would hide a failed sync.
   void check_checkpoint();
-  // What the commits since the last call show of the log.
+  // What the commits since the last call have done to the log.
   struct LogTurn {
-    bool began_again = false;  // at one of them: the file had all commits before it
+    bool began_again = false;  // at one of them; then the file had all commits before it
     bool is_in_file = false;   // the file has all commits
   };
   LogTurn take_log_turn();
-  // Moves the log into the file. Returns whether the file has all commits now: another connection
-  // may be reading.
+  // Moves the log into the file. Returns true if the file then has all commits; another connection
+  // that reads may prevent that.
   bool checkpoint();
 
  private:
   struct Log {
-    int checkpoint_code = SQLITE_OK;  // of the last automatic one
+    int checkpoint_code = SQLITE_OK;  // of the last automatic checkpoint
     int pages = 0;
     LogTurn turn;
   };
@@ -76,15 +76,15 @@ class SqliteDatabase {
 
   sqlite3* handle_ = nullptr;
   std::string path_;
-  std::unique_ptr<Log> log_;  // on the heap, since the hook keeps its address
+  std::unique_ptr<Log> log_;  // on the heap, because the hook keeps its address
 };
 
-// A parameter that is bound as a blob.
+// A parameter that SQLite binds as a blob.
 struct SqliteBlob {
   std::string_view bytes;
 };
 
-// A prepared statement, run again and again:
+// A prepared statement that is run repeatedly:
 //   for (statement.with(a, b); statement.step();) use(statement.integer(0));
 class SqliteStatement {
  public:
@@ -98,7 +98,7 @@ class SqliteStatement {
   }
   ~SqliteStatement() { sqlite3_finalize(handle_); }
 
-  // Resets the statement and binds its parameters, from ?1 on. Texts and blobs are not copied: they
+  // Resets the statement and binds its parameters, from ?1 on. Does not copy texts and blobs: they
   // must live until the next with().
   template <class... Argument>
   SqliteStatement& with(const Argument&... argument) {
@@ -107,13 +107,14 @@ class SqliteStatement {
     (bind(++at, argument), ...);
     return *this;
   }
-  // Steps to the next row; returns false at the end, and resets the statement then.
+  // Steps to the next row. At the end it returns false and resets the statement.
   bool step();
   // Runs to the end; returns the number of rows changed.
   int run();
   void reset() { sqlite3_reset(handle_); }
 
-  // Columns of the current row, from 0. The text, also of a blob, is valid until the next step.
+  // Return columns of the current row, counted from 0. The text, also of a blob, is valid until the
+  // next step.
   std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
   std::string_view text(int column) const;
 

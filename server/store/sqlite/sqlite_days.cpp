@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The folder of the days.
+// Returns the folder of the days.
 fs::path days_of(const std::string& path) { return path + ".days"; }
 
-// No name of a day ends with it.
+// A suffix that a name of a day cannot have.
 constexpr const char* closing = ".closing";
 
 fs::path folder_of(const std::string& path) {
@@ -31,7 +31,7 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Of a day that was begun and is not complete.
+// Returns the folder of a day that was begun and is not complete.
 std::optional<fs::path> closing_folder(const fs::path& days) {
   if (!fs::is_directory(days)) return {};
   for (const fs::directory_entry& entry : fs::directory_iterator(days))
@@ -44,7 +44,7 @@ dev_t device_of(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_dev : dev_t();
 }
 
-// What keeps a new store from being made in this folder; empty: nothing.
+// Returns the reason why a new store cannot be made in this folder; empty if it can.
 std::string lack_of_space(const fs::path& folder) {
   // A new journal has a block of 1 MiB, and the tables with their log need some hundred KiB.
   constexpr std::uint64_t bytes_min = 4 << 20, files_min = 16;
@@ -71,7 +71,7 @@ void sync(const fs::path& path, int flags) {
 
 void move(const fs::path& file, const fs::path& folder) {
   const fs::path target = folder / file.filename();
-  if (!fs::exists(file)) return;  // moved before a crash, or there was none
+  if (!fs::exists(file)) return;  // moved before a crash, or it never existed
   if (fs::exists(target))
     throw StoreCorrupt(file.string() + " and " + target.string() +
                        " both exist; one of them was put there by hand: move it away");
@@ -79,7 +79,7 @@ void move(const fs::path& file, const fs::path& folder) {
   fail_point("day.amid_files");
 }
 
-// Errors name the batch; the log has the file, which clients need not know.
+// Its errors name the batch. The log has the path of the file, which clients need not know.
 class SqliteDayJournal final : public JournalReader {
  public:
   explicit SqliteDayJournal(const fs::path& path) : reader_(path) {}
@@ -173,7 +173,8 @@ void complete_day(const std::string& path) try {
   const fs::path folder = folder_of(path), days = days_of(path);
   const std::optional<fs::path> begun = closing_folder(days);
   if (!begun) return;
-  // A copy: a server that finds no lock could start beside this one.
+  // Copy the lock file instead of moving it: without it, another server could start beside this
+  // one.
   const fs::path lock = *begun / fs::path(path + ".lock").filename();
   fs::copy_file(path + ".lock", lock, fs::copy_options::overwrite_existing);
   sync(lock, 0);
@@ -183,7 +184,7 @@ void complete_day(const std::string& path) try {
   fail_point("day.before_commit");
   const fs::path day = days / begun->stem();
   fs::rename(*begun, day);
-  sync_folder(days);  // before there are new files, which must not follow the old ones
+  sync_folder(days);  // before new files are made, which must not get into the old day
   fail_point("day.after_commit");
   log_info("{} is closed as the day {}", path, day.string());
 } catch (const fs::filesystem_error& error) {

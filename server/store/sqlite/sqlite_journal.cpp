@@ -32,7 +32,7 @@ void SqliteJournal::require_open() const {
   if (journal_ == nullptr) throw StoreUnavailable(file() + " is not open");
 }
 
-// The kernel releases the lock when the process ends, also after kill -9.
+// Locks PATH.lock. The kernel releases the lock when the process ends, also after kill -9.
 void SqliteJournal::lock() {
   if (lock_file_ >= 0) return;
   const std::string lock_path = path_ + ".lock";
@@ -40,7 +40,7 @@ void SqliteJournal::lock() {
   if (lock_file_ < 0)
     throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) +
                            "; does the folder exist, and may this user write in it?");
-  ::fchmod(lock_file_, 0600);  // any process that may read it can hold the lock
+  ::fchmod(lock_file_, 0600);  // a process that can read the file can hold the lock
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
     lock_file_ = -1;
@@ -85,7 +85,7 @@ void SqliteJournal::append(BatchNumber batch, std::string_view payload) {
   write_mark(lock_file_, journal_->id(), batch);
 }
 
-// The journal is locked, so that this server knows what is in it, unless its file was replaced.
+// The journal is locked, so this server knows its content, unless its file was replaced.
 bool SqliteJournal::resolve_in_doubt(BatchNumber batch) {
   fail_point<StoreUnavailable>("resolve.before");
   require_open();
@@ -97,8 +97,8 @@ bool SqliteJournal::resolve_in_doubt(BatchNumber batch) {
 
 void SqliteJournal::confirm_epoch() { require_open(); }
 
-// So that no commit has to make a block of the journal. If the disk is full, a commit tries again
-// once it needs the block, and reports it.
+// Prepares a block, so that a commit need not make one. If the disk is full, a commit tries again
+// once it needs the block, and reports the error.
 void SqliteJournal::prepare() {
   try {
     journal_->prepare();

@@ -1,7 +1,7 @@
 #pragma once
 // SqliteJournal is the journal of a SQLite store: its file (journal_file.hpp) and PATH.lock, which
 // is locked while a server lives and contains the acknowledged mark (acknowledged_mark.hpp). The
-// file is locked too, so this server alone appends. Owner: SqliteStore. Threads: those of Journal.
+// file is locked too, so only this server appends. Owner: SqliteStore. Threads: those of Journal.
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ namespace exchange {
 
 class SqliteJournal final : public Journal {
  public:
-  // Of the store at `path`. `block_bytes`: of a new journal.
+  // `path` is that of the store. `block_bytes` applies to a new journal.
   SqliteJournal(const std::string& path, std::uint32_t block_bytes)
       : path_(path), block_bytes_(block_bytes) {}
   ~SqliteJournal() override;
@@ -21,14 +21,14 @@ class SqliteJournal final : public Journal {
   std::string file() const { return path_ + ".journal"; }
   // Throws StoreFenced if another server has the lock.
   void lock();
-  // Makes the file if there is none.
+  // Opens the file. Makes it if it does not exist.
   void open();
   // Throws StoreCorrupt if the file ends before the acknowledged mark.
   void check_mark() const;
   Epoch take_epoch();
-  // What is open. Not after close().
+  // Requires an open file: not after close().
   const JournalFile& opened() const { return *journal_; }
-  // Closes the file, and keeps the lock.
+  // Closes the file, but keeps the lock.
   void close() { journal_.reset(); }
 
   void read(BatchNumber after, const Visit& visit) override;

@@ -33,7 +33,7 @@ void secure_log(const std::string& path) {
   RawFile log(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL);
   const WalState state = examine(log);
   if (!state.damage.empty()) throw StoreCorrupt(name + ": " + state.damage + "; " + restore_store);
-  // Old frames behind the last commit must not look like later commits after the next crash. A
+  // Old frames after the last commit must not look like later commits after the next crash. A
   // checkpoint by SQLite would remove them too, but not while another program reads the file.
   const sqlite3_int64 size = sqlite3_int64(state.committed_bytes);
   if (size < log.size()) log.cut(size);

@@ -31,7 +31,7 @@ Source& source_of(sqlite3_vtab_cursor* cursor) {
   return *reinterpret_cast<Table*>(cursor->pVtab)->source;
 }
 
-// SQLite calls these from C: if memory runs out, the program ends here.
+// SQLite calls these functions from C: if memory runs out, the program ends here.
 int connect(sqlite3* database, void* source, int, const char* const*, sqlite3_vtab** table,
             char**) noexcept {
   *table = &(new Table{{}, static_cast<Source*>(source)})->base;
@@ -79,7 +79,8 @@ int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) noexcept {
   return SQLITE_OK;
 }
 
-// Without xCreate it exists in every schema of the connection, and nothing is stored of it.
+// Without xCreate the virtual table exists in every schema of the connection, and SQLite does not
+// store it.
 const sqlite3_module module = [] {
   sqlite3_module methods{};
   methods.xConnect = connect;
@@ -104,7 +105,7 @@ SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table,
   source_->values.resize(columns.size());
   const std::string list = boost::join(columns, ", ");  // an operator may have added others
   source_->declaration = "CREATE TABLE x(" + list + ")";
-  // The connection deletes the source, also if this fails.
+  // The connection deletes the source, even if this call fails.
   database.check(
       sqlite3_create_module_v2(database.handle(), name.c_str(), &module, source_,
                                [](void* source) { delete static_cast<Source*>(source); }));

@@ -1,7 +1,7 @@
 #pragma once
-// SqliteRows inserts many rows by one statement: SQL reads them from a table-valued source, a
-// virtual table (https://www.sqlite.org/vtab.html) over a vector. Half the time of one statement
-// per row. Thread: that of the connection.
+// SqliteRows inserts many rows with one statement: SQL reads them from a table-valued source, a
+// virtual table (https://www.sqlite.org/vtab.html) over a vector. That takes half the time of one
+// statement per row. Thread: that of the connection.
 
 #include <functional>
 #include <string>

@@ -14,7 +14,7 @@ std::int64_t integer(SqliteDatabase& database, const char* select) {
   return statement.step() ? statement.integer(0) : 0;
 }
 
-// With the two numbers of the header by which a store is known.
+// Creates the schema, with the two numbers of the header that identify a store.
 std::string creation() {
   return "BEGIN IMMEDIATE;" + std::string(schema::sqlite) +
          "PRAGMA user_version=" + std::to_string(store_format) +

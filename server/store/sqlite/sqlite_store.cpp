@@ -29,8 +29,8 @@ void SqliteStore::open() {
   }
 }
 
-// Refuses a store with a missing file. Must come before SQLite opens the files: it would create the
-// missing one anew and delete the log that was left of it.
+// Refuses a store with a missing file. Must run before SQLite opens the files, because SQLite would
+// create the missing file again and delete the remaining log.
 void SqliteStore::check_presence() const {
   const bool tables = file_has_content(path_), journal = JournalFile::is_complete(journal_.file());
   if (tables && !journal)
@@ -43,9 +43,9 @@ void SqliteStore::check_presence() const {
         " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
 }
 
-// Checks that both files have the same store id, since a journal must not be replayed into the
-// tables of another store; gives new tables the id. The journal has it first, so that after a crash
-// in between the tables are known to be new, not lost.
+// Checks that both files have the same store id, because a journal must not be replayed into the
+// tables of another store. Gives new tables the id. The journal gets the id first, so that after a
+// crash in between the tables are known to be new, not lost.
 void SqliteStore::pair_files() {
   const JournalFile& journal = journal_.opened();
   const std::string of_tables = tables_.id();
@@ -87,7 +87,7 @@ DayCheck SqliteStore::check_day(const std::string& name) {
   return exchange::check_day(path_, name);
 }
 
-// Keeps the lock: no other server comes between.
+// Keeps the lock, so that no other server can open the store in between.
 void SqliteStore::close_day(const std::string& name) {
   tables_.close();
   journal_.close();

@@ -20,7 +20,7 @@ namespace exchange {
 
 class SqliteStore : public Store {
  public:
-  // `journal_block_bytes`: of a new journal.
+  // `journal_block_bytes` applies to a new journal.
   explicit SqliteStore(std::string path,
                        std::uint32_t journal_block_bytes = JournalFile::usual_block_bytes)
       : path_(std::move(path)), journal_(path_, journal_block_bytes), tables_(path_) {}

@@ -12,9 +12,9 @@
 
 namespace exchange {
 
-// Refuses a file that is older than its log, such as one of a backup under a log that was left
-// behind: pages that a checkpoint moved into the newer file are missing, and closed orders with
-// them. Must come before SQLite opens both: it would move the log into the wrong file.
+// Refuses a file that is older than its log, such as one from a backup under a remaining log. Pages
+// that a checkpoint moved into the newer file are then missing, and closed orders with them. Must
+// run before SQLite opens both, because SQLite would move the log into the wrong file.
 void SqliteTables::check_log() const {
   if (!file_has_content(path_) || !file_has_content(log_of(path_))) return;
   const auto read = [&](SqliteDatabase::Use use, const char* column) -> std::optional<BatchNumber> {
@@ -23,7 +23,7 @@ void SqliteTables::check_log() const {
       sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
       SqliteStatement row(database, std::string("SELECT ") + column + " FROM projection");
       return row.step() ? BatchNumber(row.integer(0)) : 0;
-    } catch (const StoreCorrupt&) {  // a power cut in a checkpoint, or damage, as is found later
+    } catch (const StoreCorrupt&) {  // a power cut in a checkpoint, or damage that is found later
       return {};
     } catch (const StoreUnavailable&) {  // no such table yet
       return 0;
@@ -95,7 +95,7 @@ void SqliteTables::open_reader() {
   get_newest_fills_ = SqliteStatement(reader_, select_fills("?", true));
   get_executions_ = SqliteStatement(reader_, select_executions("?", false));
   get_newest_executions_ = SqliteStatement(reader_, select_executions("?", true));
-  // A read for HTTP goes through long orders in bursts (core/order_reader.cpp).
+  // A read for HTTP processes long orders in bursts (core/order_reader.cpp).
   constexpr int instructions = 1'000;  // of SQLite's machine, some 50 us
   sqlite3_progress_handler(
       reader_.handle(), instructions,
@@ -186,8 +186,8 @@ void SqliteTables::note_commit(BatchNumber batch) {
   if (turn.is_in_file) in_file_ = batch;
 }
 
-// A failed checkpoint is not a failed projection: what was committed is durable in the log, and
-// stays there until a checkpoint succeeds. Logged once.
+// A failed checkpoint is not a failed projection: committed rows are durable in the log, and stay
+// there until a checkpoint succeeds. This logs the failure once.
 void SqliteTables::checkpoint_projection() {
   try {
     tables_.check_checkpoint();
@@ -250,7 +250,7 @@ Fills SqliteTables::read_fills(const FillRange& range) {
   Fills fills;
   SqliteStatement& get = range.newest_first ? get_newest_fills_ : get_fills_;
   try {
-    // first: what the tables have now, they have later too
+    // read first: what the tables have now, they also have later
     if (get_newest_execution_.step()) fills.newest = ExecutionId(get_newest_execution_.integer(0));
     get_newest_execution_.reset();
     for (get.with(range.account, range.after, range.through, range.executions_max); get.step();)
@@ -273,7 +273,7 @@ void SqliteTables::read_executions(StoredOrder& stored, const ExecutionRange& ra
     begin = range.begin(stored.executions_total);
     count = range.end(stored.executions_total) - begin;
   }
-  // SQLite steps over what it skips: it goes from the nearer end.
+  // SQLite steps over skipped executions, so start from the nearer end.
   const bool from_newest = begin > stored.executions_total / 2;
   SqliteStatement& get = from_newest ? get_newest_executions_ : get_executions_;
   const std::uint64_t skipped = from_newest ? stored.executions_total - begin - count : begin;

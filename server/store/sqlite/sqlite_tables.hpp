@@ -3,8 +3,8 @@
 // is synced before it returns.
 //
 // It owns a connection for the projector and one for the reader. The store that owns it opens it in
-// steps, as it pairs the tables with a journal. Owner: SqliteStore, or another Store with a journal
-// of its own. Threads: those of Tables.
+// steps, because it pairs the tables with a journal. Owner: SqliteStore, or another Store with its
+// own journal. Threads: those of Tables.
 
 #include <array>
 #include <string>
@@ -18,15 +18,15 @@ class SqliteTables final : public Tables {
  public:
   explicit SqliteTables(std::string path) : path_(std::move(path)) {}
 
-  // Refuses a file that is older than its log. Must come before open().
+  // Refuses a file that is older than its log. Call it before open().
   void check_log() const;
-  // With the schema of this version, and views.
+  // Opens the tables with the schema of this version, and views.
   void open();
   void open_reader();
-  // The id of the store that they belong to; empty: they are new.
+  // Returns the id of the store that the tables belong to; empty if they are new.
   std::string id();
   void set_id(const std::string& id);
-  // From now on only the server with this epoch projects.
+  // From now on only the server with this epoch can project.
   void take_epoch(Epoch epoch);
   // Closes the files.
   void close();
@@ -36,7 +36,8 @@ class SqliteTables final : public Tables {
   void read_trades(ExecutionId after,
                    const std::function<void(const Leaderboard::Trade&)>& visit) override;
   void project(const Rows& rows, BatchNumber batch) override;
-  // Checkpoints: moves the log into the file, so that even the loss of the log loses nothing.
+  // Makes a checkpoint, which moves the log into the file, so that no data is lost even if the log
+  // is.
   BatchNumber secure() override;
   BatchNumber projected_batch() override { return projected_; }
   using Tables::read_order;
@@ -57,8 +58,8 @@ class SqliteTables final : public Tables {
   SqliteDatabase tables_;
   std::array<SqliteRows, boost::mp11::mp_size<MembersOf<Rows>>::value> put_rows_;  // as in Rows
   SqliteStatement put_projection_;
-  bool checkpoint_failed_ = false;  // the last one failed, and that was logged
-  // What the tables have; and what their file has without its log, at least.
+  bool checkpoint_failed_ = false;  // the last checkpoint failed, and the log says so
+  // The newest batch in the tables, and the newest known to be in their file without its log.
   BatchNumber projected_ = 0, in_file_ = 0;
   // Reader thread.
   SqliteDatabase reader_;

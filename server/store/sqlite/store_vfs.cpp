@@ -15,9 +15,9 @@
 namespace exchange {
 namespace {
 
-// Rests between SQLite's reads and writes, if this thread works in bursts. What was written before
-// a rest is synced: one large sync later would delay commits of the journal, which is on the same
-// disk. Before a write to the file. Returns SQLite's code of the sync.
+// Rests between SQLite's reads and writes, if this thread works in bursts. It syncs what was
+// written before a rest, because one large sync later would delay commits of the journal, which is
+// on the same disk. Call it before a write to the file. Returns SQLite's code of the sync.
 int pace_write(sqlite3_file* file) {
   if (!Bursts::rest_if_due()) return SQLITE_OK;
   return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
@@ -30,14 +30,14 @@ struct Log {
   FrameCheck frames;
 };
 
-// A sqlite3_file of this layer. SQLite allocates it, knowing only its size and its base class.
+// A sqlite3_file of this layer. SQLite allocates it; it knows only its size and its base class.
 struct File : sqlite3_file {
   File(const char* name_, sqlite3_file* below_) : sqlite3_file{}, name(name_), below(below_) {}
   const char* name;                    // SQLite keeps it while the file is open
   sqlite3_file* below;                 // the file of the VFS below
-  std::optional<PageChecksums> pages;  // of a database file
-  std::optional<Log> log;              // of a log
-  Log* its_log = nullptr;              // of a database file: its log, while that is open
+  std::optional<PageChecksums> pages;  // for a database file
+  std::optional<Log> log;              // for a log
+  Log* its_log = nullptr;              // for a database file: its log, while the log is open
 };
 
 File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
@@ -56,8 +56,8 @@ int read_log(Log& log, void* into, int amount, sqlite3_int64 offset) {
 int read_database(File& file, void* into, int amount, sqlite3_int64 offset) {
   const int code = file.below->pMethods->xRead(file.below, into, amount, offset);
   if (code == SQLITE_IOERR_SHORT_READ && offset > 0 && file.pages->must_have(amount, offset)) {
-    // SQLite would take the rest of a page that is cut for zeros. What a short page 1 is, such as
-    // the beginning of another program's file, it says itself.
+    // SQLite would read the missing part of a page that is cut as zeros. SQLite itself reports a
+    // short page 1, such as the beginning of another program's file.
     sqlite3_int64 size = 0;
     if (file.below->pMethods->xFileSize(file.below, &size) == SQLITE_OK && size > offset)
       return report_page_damage(file.name, offset / amount + 1, offset, "is cut short");
@@ -109,8 +109,8 @@ int file_size(sqlite3_file* base, sqlite3_int64* size) {
 }
 
 int shm_lock(sqlite3_file* base, int at, int count, int flags) {
-  // The end of a transaction. What is held back now was rolled back, and must not be written over
-  // the next transaction, which may be another connection's.
+  // The end of a transaction. Whatever is still buffered was rolled back. It must not be written
+  // over the next transaction, which may be another connection's.
   if (at == 0 && (flags & SQLITE_SHM_UNLOCK) != 0 && of(base).its_log != nullptr)
     of(base).its_log->writes.drop();
   return below(base)->pMethods->xShmLock(below(base), at, count, flags);
@@ -125,8 +125,8 @@ int close(sqlite3_file* base) {
   return code;
 }
 
-// All other operations are passed to the VFS below. Version 2 has no xFetch, so that SQLite cannot
-// read pages through a memory map, past this layer.
+// All other operations are passed to the VFS below. Version 2 has no xFetch, so SQLite cannot
+// bypass this layer by reading pages through a memory map.
 constexpr sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = close,

@@ -70,14 +70,13 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
   std::optional<WalFrameHeader> previous;
   std::uint64_t first_bad = 0;  // frames count from 1
   bool committed_after_bad = false;
-  bool follows_commit = false;  // this frame fits, and all before it back to a commit
+  bool follows_commit = false;  // this frame and all before it, back to a commit, are sound
   for (std::uint64_t number = 1; wal_header_bytes + number * frame_bytes <= file_bytes; ++number) {
     if (!read(frame.data(), frame.size(), wal_header_bytes + (number - 1) * frame_bytes)) break;
     const WalFrameHeader found = read_wal_frame_header(frame.data());
     const WalSums* before = previous ? &previous->sums : header ? &header->sums : nullptr;
     const WalFrameHeader* neighbour = previous ? &*previous : nullptr;
-    // Salts are new each time that the log starts again: frames of an earlier round do not belong
-    // to it.
+    // The salts change each time the log restarts: frames of an earlier round do not belong to it.
     const bool same_round = header
                                 ? found.salt_1 == header->salt_1 && found.salt_2 == header->salt_2
                                 : neighbour != nullptr && found.salt_1 == neighbour->salt_1 &&
@@ -90,8 +89,8 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
       state.damage = "its header is damaged, and commits follow";
       return state;
     }
-    // Frames of a rolled-back transaction may stand behind the end in the same round with right
-    // sums. They are no damage: they contain no commit and follow none, since a later commit was
+    // Frames of a rolled-back transaction may follow the end in the same round with right sums.
+    // They are not damage: they contain no commit and do not follow one, because a later commit was
     // written over their beginning.
     follows_commit = fits && (follows_commit || (previous && previous->commits()));
     if (committed_after_bad && fits && (found.commits() || follows_commit)) {

@@ -1,9 +1,9 @@
 #pragma once
-// SQLite's write-ahead log as a file format, as far as the server checks it
-// (sqlite.org/fileformat2.html, "The Write-Ahead Log"): to detect a damaged page, and to tell a log
-// that was damaged from one that a crash cut short. Called by frame_check.cpp for single frames
-// while SQLite reads, and by sqlite_log.cpp for a whole log before SQLite opens the file. Pure
-// functions; any thread.
+// The part of the file format of SQLite's write-ahead log that the server checks
+// (sqlite.org/fileformat2.html, "The Write-Ahead Log"): to detect a damaged page, and to
+// distinguish a damaged log from one that a crash cut short. Called by frame_check.cpp for single
+// frames while SQLite reads, and by sqlite_log.cpp for a whole log before SQLite opens the file.
+// Pure functions; any thread.
 //
 //   log    := header frame*             numbers are big-endian
 //
@@ -58,27 +58,28 @@ struct WalFrameHeader {
   WalSums sums;
   bool commits() const { return pages_after_commit != 0; }
 };
-// `bytes`: the 24 bytes before a page.
+// `bytes` are the 24 bytes before a page.
 WalFrameHeader read_wal_frame_header(const unsigned char* bytes);
 
-// Whether a frame's stored sums are right. `before`: the sums stored in the frame before it, or in
-// the header for the first frame.
+// Returns true if a frame's stored sums are right. `before` are the sums stored in the frame before
+// it, or in the header for the first frame.
 bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char* frame_header,
                     const unsigned char* page, std::size_t page_bytes);
 
-// Reads `size` bytes at `offset`; returns false if the file ends before, throws if it cannot be
+// Reads `size` bytes at `offset`. Returns false if the file ends before; throws if it cannot be
 // read.
 using ReadAt = std::function<bool(unsigned char* into, std::size_t size, std::uint64_t offset)>;
 
 struct WalState {
-  // the damage in words; empty if the log is sound, or a crash cut short its last transaction
+  // a description of the damage; empty if the log is sound, or a crash cut short its last
+  // transaction
   std::string damage;
-  // length of the log up to its last sound commit, which is what SQLite uses of it
+  // length of the log up to its last sound commit, which is the part that SQLite uses
   std::uint64_t committed_bytes = 0;
 };
-// Looks for damage that SQLite does not report: it takes the first bad frame for the end of the log
-// and silently drops the commits after it. Here a bad frame with a later commit of the same round
-// is damage. Valid for logs whose every transaction was synced before the next began.
+// Looks for damage that SQLite does not report: SQLite treats the first bad frame as the end of the
+// log and silently drops the commits after it. Here a bad frame before a later commit of the same
+// round is damage. Valid only for logs in which every transaction was synced before the next began.
 WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read);
 
 }  // namespace exchange
