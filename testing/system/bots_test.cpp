@@ -1,4 +1,4 @@
-// The demo bots as their users run them: against the real server, which comes and goes.
+// The demo bots as their users run them: against the real server, which stops and starts again.
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -19,7 +19,7 @@ struct Bots : ChildProcess {
   explicit Bots(const std::vector<std::string>& arguments) : ChildProcess("demo-bots", arguments) {}
 };
 
-// What a query of one number finds in the tables; -1 while they are not there yet.
+// Returns the number that a query finds in the tables; -1 while the tables do not exist yet.
 std::int64_t count(const std::string& database_path, const char* query) {
   sqlite3* database = nullptr;
   std::int64_t result = -1;
@@ -40,7 +40,7 @@ constexpr const char* trades = "SELECT count(*) FROM executions";
 constexpr const char* open_orders = "SELECT count(*) FROM orders WHERE open_e8 > 0";
 constexpr const char* accounts = "SELECT count(*) FROM accounts";
 
-// Waits for a condition; the time limit of the test ends a wait that is too long.
+// Waits for a condition; the time limit of the test ends a wait that takes too long.
 void await(const std::function<bool()>& is_so) {
   while (!is_so()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
@@ -82,7 +82,7 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
   const std::vector<std::string> arguments{"--connect",        at(server), "--symbols", "SPY",
                                            "--rate",           "2000",     "--seed",    "7",
                                            "--account-prefix", "900"};
-  for (int run = 1; run <= 3; ++run) {  // with one prefix: the ids of the runs before are taken
+  for (int run = 1; run <= 3; ++run) {  // with one prefix: earlier runs have taken their ids
     const std::int64_t before = std::max<std::int64_t>(0, count(store, trades));
     Bots bots(arguments);
     await([&] { return count(store, trades) >= before + 50; });

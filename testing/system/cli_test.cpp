@@ -35,7 +35,7 @@ struct Ran {
   std::string out, err;
 };
 
-// `exchange-cli` with these words, as a shell would split them; `input` comes on its stdin.
+// Runs `exchange-cli` with these words, split as by a shell; `input` comes on its stdin.
 Ran cli(const std::string& words, const std::string& input = "", const std::string& before = "") {
   const TemporaryFolder folder;
   std::ofstream(folder / "in") << input;
@@ -46,7 +46,7 @@ Ran cli(const std::string& words, const std::string& input = "", const std::stri
           contents(folder / "out"), contents(folder / "err")};
 }
 
-// A server in memory, and the client's options that name it.
+// A server with a memory store, and the client's options that name it.
 struct Market {
   Market() : server({"--store", "memory:", "--http-port", "0", "--log-level", "error"}) {}
   std::string xml_address() const { return "127.0.0.1:" + std::to_string(server.port()); }
@@ -57,7 +57,7 @@ struct Market {
   Ran run(const std::string& words, const std::string& input = "") const {
     return cli("--connect " + xml_address() + " --http " + http_address() + " " + words, input);
   }
-  // A script of account 1.
+  // Runs a script of account 1.
   void set_up(const std::string& lines) const {
     REQUIRE(run("--account 1", "create account 1 100000\n" + lines).status == 0);
   }
@@ -77,7 +77,7 @@ struct SilentServer {
   const std::string address = port.address();
 };
 
-// `exchange-cli` on a terminal of its own.
+// Runs `exchange-cli` on a terminal of its own.
 class Terminal {
  public:
   Terminal(std::vector<std::string> words,
@@ -110,8 +110,8 @@ class Terminal {
   void type(const std::string& keys) {
     REQUIRE(::write(master_, keys.data(), keys.size()) == ssize_t(keys.size()));
   }
-  // After a prompt. It is shown a moment before the terminal hands keys on one by one, and until
-  // then Ctrl-D is not the shell's to see.
+  // Types at a prompt. The prompt appears a moment before the terminal passes keys on one by one,
+  // and until then the shell cannot see Ctrl-D.
   void type_at_prompt(const std::string& keys) {
     termios mode{};
     do {
@@ -119,7 +119,7 @@ class Terminal {
     } while ((mode.c_lflag & ICANON) != 0 && ::poll(nullptr, 0, 1) == 0);
     type(keys);
   }
-  // All that is shown from the last await() on, up to `text`. Fails if it does not come.
+  // Returns everything shown since the last await(), up to `text`. Fails if `text` does not come.
   std::string await(const std::string& text) {
     while (seen_.find(text) == std::string::npos) {
       INFO("waiting for " << text << ", seen: " << seen_);
@@ -131,8 +131,8 @@ class Terminal {
     return shown;
   }
   pid_t pid() const { return pid_; }
-  // Its exit status, after it has ended by itself; and all that it printed since. Fails if it does
-  // not end.
+  // Returns the exit status of a client that ends by itself, and all that it printed since. Fails
+  // if it does not end.
   int wait(std::string* rest = nullptr) {
     while (read_more()) {
     }
@@ -226,7 +226,7 @@ TEST_CASE("account, book, trades and symbols of a real server") {
   market.set_up(
       "create account 2 0\ncreate symbol SPY 2=500\n"
       "buy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n");
-  const std::string account = market.run("-a 1 status").out;  // at once: it has the trades
+  const std::string account = market.run("-a 1 status").out;  // immediately: it has the trades
   CHECK_THAT(account,
              contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
   CHECK_THAT(account, contains_text("SPY         40         0\n"));
@@ -421,7 +421,7 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
     terminal.await("order 1: 10 SPY canceled");
     terminal.type("cancel 1\r");
     terminal.await("order 1: order has nothing open");
-    terminal.await("account 1> ");  // the shell goes on
+    terminal.await("account 1> ");  // the shell continues
     terminal.type("watch SPY\r");
     terminal.await("\x1b[?1049h");
     terminal.type("\x03");

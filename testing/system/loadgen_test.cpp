@@ -1,5 +1,5 @@
-// The load generator as its users run it: against real servers and against servers that do what
-// none should.
+// The load generator as its users run it: against real servers and against servers that break the
+// rules.
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ struct Ran {
   std::string out, err;
 };
 
-// `loadgen` with these words, as a shell would split them.
+// Runs `loadgen` with these words, split as by a shell.
 Ran loadgen(const std::string& words, const std::string& before = "") {
   const TemporaryFolder folder;
   const std::string binary =
@@ -58,7 +58,7 @@ Reported report_of(const std::string& words) {
   return reported;
 }
 
-// A run that must end with this status.
+// Runs `loadgen`, which must end with this status.
 Ran loadgen_ends(int status, const std::string& words, const std::string& before = "") {
   Ran run = loadgen(words, before);
   INFO(words << "\n" << run.out << run.err);
@@ -148,7 +148,7 @@ TEST_CASE(
       if (bucket[0].get<double>() > 100e3) count += bucket[1].get<std::uint64_t>();
     return count;
   };
-  // 40 are planned in the first 400 ms of it
+  // 40 are planned in its first 400 ms
   CHECK(above_100_ms(run.json["result"]["response_histogram"]) >= 35);
   CHECK(above_100_ms(run.json["result"]["service_histogram"]) >= 1);
   CHECK(above_100_ms(run.json["result"]["service_histogram"]) < 20);
@@ -186,7 +186,7 @@ TEST_CASE("every kind of trouble is an error of its own class and fails the run"
        })},
       {"wrong answer",
        third([](const std::string& reply) { return std::optional(reply + reply); })},
-      // an id that another order has
+      // the id of another order
       {"wrong answer",
        [first = std::string()](std::string reply, unsigned number) mutable {
          const auto id = [](const std::string& text) { return text.substr(text.rfind("id=")); };
@@ -280,7 +280,7 @@ TEST_CASE("a server that changes no trading ends a run with --trading-days befor
 }
 
 TEST_CASE("--audit finds a server that tells of trades that were not") {
-  // Every status says that one share more was traded at the first price.
+  // In every reply the first execution has an extra digit 1 in front of its shares.
   EditedServer server([](std::string reply, unsigned) {
     const std::size_t executed = reply.find("<executed shares=\"");
     if (executed != std::string::npos) reply.replace(executed, 18, "<executed shares=\"1");
@@ -385,7 +385,7 @@ TEST_CASE("by default account ids are short, and of no account that the server h
   CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
   for (const std::string& id : take_created()) CHECK(id.size() <= 4);
 
-  // once all of them are taken, ids are long
+  // once all short ids are taken, new ids are long
   std::string all = "<create>";
   for (int id = 100; id < 1'000; ++id)
     all += "<account id=\"" + std::to_string(id) + "\" balance=\"0\"/>";
@@ -497,7 +497,7 @@ TEST_CASE("compare takes what --json wrote") {
           0);
   const Ran same = loadgen("compare '" + (folder / "a.json") + "' '" + (folder / "a.json") + "'");
   INFO(same.out << same.err);
-  CHECK(same.status == 4);  // too short to tell
+  CHECK(same.status == 4);  // the runs are too short to decide
   CHECK(contains_text("1.000").match(same.out));
   CHECK(loadgen("compare '" + (folder / "a.json") + "'").status == 2);
 }

@@ -1,4 +1,4 @@
-// Memory follows the open book, not history, once the tables have what is closed.
+// Memory depends on the open book, not on history, once the tables have the closed orders.
 
 #include "catch.hpp"
 
@@ -51,8 +51,8 @@ TEST_CASE("closed orders leave memory once they are in the tables") {
                        "id='1'>1000000</account></symbol></create>")
               .find("<error") == std::string::npos);
 
-  // Each pair trades with itself and closes. What is closed leaves memory once it is in the
-  // tables.
+  // The two orders of each pair execute against each other and close. Closed orders leave memory
+  // once they are in the tables.
   constexpr int orders_per_request = 10'000;
   const std::string request =
       "<transactions id='1'>" +
@@ -76,8 +76,8 @@ TEST_CASE("closed orders leave memory once they are in the tables") {
   const std::size_t after_1_million = resident_kib(server.pid());
   WARN("resident after 100,000 closed orders: " << after_100_thousand << " KiB, after 1,000,000: "
                                                 << after_1_million << " KiB");
-  // What waits for the tables is memory too: how much there was at most depends on the machine, and
-  // stays with the heap. An order in memory takes some 100 bytes, and an execution 40.
+  // Rows that wait for the tables take memory too: their highest number depends on the machine, and
+  // the heap keeps their memory. An order in memory takes some 100 bytes, and an execution 40.
   constexpr std::size_t bytes_of_one = 24, closed = 900'000;
   CHECK(after_1_million < after_100_thousand + closed * bytes_of_one / 1'024);
   CHECK(client.request("<transactions id='1'><query id='1'/><query id='1000000'/></transactions>")

@@ -1,5 +1,5 @@
-// `exchange-cli admin new-day`: the store is closed as a day, and an empty one takes its place, in
-// the same process and on the same ports; a crash leaves the one or the other.
+// `exchange-cli admin new-day`: the store is closed as a day, and an empty store takes its place,
+// in the same process and on the same ports; a crash leaves one or the other.
 
 #include <signal.h>
 
@@ -93,7 +93,7 @@ void check_first_day(TcpClient& client) {
              contains_text("<open shares=\"2\"/><executed shares=\"4\" price=\"9\""));
 }
 
-// The scenario was executed, once, and nothing else.
+// Checks that the scenario was executed once, and nothing else.
 void check_second_day(TcpClient& client) {
   CHECK_THAT(client.request(transactions("<order sym='NEW' amount='-8' limit='9'/>")),
              contains_text("insufficient shares"));
@@ -109,7 +109,7 @@ std::string get(unsigned port, const std::string& path) {
   return client.rest();
 }
 
-// A server on the closed store shows what the day ended with.
+// Checks that a server on the closed store shows the final state of the day.
 void check_closed(const Place& place) {
   ServerProcess again(place.options(place.closed));
   TcpClient client(again.port());
@@ -118,7 +118,7 @@ void check_closed(const Place& place) {
   CHECK(again.stop() == 0);
 }
 
-// And both are sound. Of servers that have ended.
+// Checks the closed store, and that both stores are sound. Requires: their servers have ended.
 void check_stores(const Place& place) {
   check_closed(place);
   for (const std::string& store : {place.store, place.closed}) {
@@ -234,7 +234,7 @@ TEST_CASE("a power cut between the files of a day leaves a day that the next sta
   REQUIRE(fs::exists(days / (day + ".closing")));
   ::unsetenv("EXCHANGE_FAIL_POINT");
 
-  // A file that is there twice was put there by hand: neither is written over.
+  // A file that exists twice was put there by hand: the server overwrites neither.
   std::ofstream(place.folder / "x.db.journal") << "restored";
   const RunResult refused = run_server(place.options(place.store));
   CHECK(refused.status == 1);

@@ -1,4 +1,5 @@
-// The server as its users run it: command line, ready line, signals, and a database that goes away.
+// The server as its users run it: command line, ready line, signals, and a database that becomes
+// unavailable.
 
 #include "catch.hpp"
 
@@ -26,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A server that ends by itself.
+// Runs a server that ends by itself.
 void check_end(int status, const std::vector<std::string>& arguments, const std::string& message) {
   const RunResult result = run_server(arguments);
   CHECK(result.status == status);
@@ -151,7 +152,7 @@ TEST_CASE(
     CHECK(result.output.find("--policy") == std::string::npos);
   }
   const Variable policy("EXCHANGE_POLICY", "fibers");
-  check_end(2, {"--policy", "threads"}, "--policy: ");  // the command line goes before it
+  check_end(2, {"--policy", "threads"}, "--policy: ");  // the command line has priority
   const Variable bind("EXCHANGE_BIND", "localhost");
   check_end(2, {"--policy", "loop"}, "EXCHANGE_BIND: 'localhost' is not an IP address");
 }
@@ -386,7 +387,7 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
 }
 
-// A stop in order ends the connections, and with them their orders.
+// A normal stop ends the connections, and so the orders that end with them.
 TEST_CASE("orders that end with their connection outlive a killed server") {
   const bool killed = GENERATE(true, false);
   CAPTURE(killed);

@@ -21,7 +21,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// A server that prints its lines into a file.
+// Runs a server that prints its lines into a file.
 class StandbyProcess {
  public:
   explicit StandbyProcess(const std::string& url, unsigned port = 0,
@@ -49,8 +49,8 @@ class StandbyProcess {
   ChildProcess process_;
 };
 
-// A port that is free now, and that no program gets which lets the system choose: those of Linux
-// begin at 32768.
+// Returns a port that is free now, and that the system does not choose for other programs: Linux
+// chooses ports from 32768 on.
 unsigned free_port() {
   std::random_device random;
   while (true) {
@@ -130,7 +130,7 @@ TEST_CASE("a standby server follows its timetable once it is active") {
   const std::string step = "timetable: 00:00 halt: SPY, XYZ";
   REQUIRE(wait_for([&] { return standby.shows(step); }));
   CHECK(standby.output().find("this one takes over") < standby.output().find(step));
-  // Expected before the symbols of a new day are created.
+  // This line is expected before the symbols of a new day are created.
   CHECK_THAT(standby.output(),
              contains_text("[info] timetable " + path + ": there is no symbol LATER yet"));
 }
@@ -147,7 +147,7 @@ TEST_CASE("a takeover loses and doubles no event of an account") {
   StandbyProcess standby(url);
   const unsigned other_port = standby.number_after("standby http-port=");
   follower.start(active.http_port());
-  CHECK(wait_for([&] { return follower.events() == 1; }));  // began
+  CHECK(wait_for([&] { return follower.events() == 1; }));  // the event `began`
   REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
   CHECK(wait_for([&] { return follower.events() == 2; }));
   // a standby sends no events of accounts

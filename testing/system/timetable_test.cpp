@@ -19,7 +19,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// "SYMBOL TRADING" of each change of trading, in order.
+// Returns "SYMBOL TRADING" of each change of trading, in order.
 std::vector<std::string> changes_in(const std::string& store) {
   std::vector<std::string> changes;
   for (const JournalRow& row : read_journal_file(store + ".journal").rows)

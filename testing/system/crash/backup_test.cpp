@@ -1,5 +1,5 @@
-// A backup that is taken while the server trades: a server starts on it, and has all that was
-// acknowledged before.
+// A backup that is taken while the server trades: a server starts on it, and has everything that
+// was acknowledged before.
 
 #include "system/crash/trial.hpp"
 
@@ -29,7 +29,7 @@ TEST_CASE("a backup of a server under load has every order that was acknowledged
   INFO(result.output);
   CHECK(result.status == 0);
   CHECK_THAT(result.output, contains_text("acknowledged orders found: " + before + "\n"));
-  CHECK(trial.load.await_replies(200));  // service goes on
+  CHECK(trial.load.await_replies(200));  // service continues
   server->kill();
   trial.verify();
   ServerProcess restored({"--store", "sqlite:" + folder / "backup/x.db"});

@@ -1,5 +1,6 @@
-// The server dies, by kill -9 under many clients and at every fail point. What was acknowledged is
-// there after it, once; what was not is there once at most; and the store is sound.
+// The server dies, by kill -9 under many clients and at every fail point. Every acknowledged
+// command is there afterwards, exactly once; every other command is there at most once; and the
+// store is sound.
 
 #include <cstdio>
 
@@ -39,7 +40,8 @@ bool is_of(const FailPointPlace& place, const std::string& part) {
   return place.name.starts_with(part + ".");
 }
 
-// What leads a server to this place, under load, and makes it do `action` there.
+// Returns the setting that leads a server to this place, under load, and makes it do `action`
+// there.
 std::string arming(const FailPointPlace& place, const std::string& action) {
   const std::string armed = std::string(place.name) + "=" + action;
   if (is_of(place, "resolve")) return "append.after_commit=error@20," + armed;
@@ -48,12 +50,12 @@ std::string arming(const FailPointPlace& place, const std::string& action) {
   return armed;
 }
 
-// Orders enough to come past every place: checkpoints and prunes come after some thousand pages and
-// batches.
+// Sends enough orders to reach every place: checkpoints and prunes happen after some thousand pages
+// and batches.
 void crash_at(const FailPointPlace& place, Trial& trial) {
   INFO("fail point " << place.name);
   if (is_of(place, "recovery") || is_of(place, "start")) {
-    {  // something to replay: the tables do not get far
+    {  // something to replay: the tables lag behind
       const Environment hang("EXCHANGE_FAIL_POINT", "projection.before=hang@2");
       const auto server = trial.start();
       trial.start_clients(*server);
@@ -75,7 +77,7 @@ void crash_at(const FailPointPlace& place, Trial& trial) {
   trial.verify();
 }
 
-// Service goes on by itself: each client is answered many times more.
+// Checks that service continues by itself: clients get many more replies.
 void fail_at(const FailPointPlace& place, Trial& trial) {
   INFO("fail point " << place.name);
   const Environment error("EXCHANGE_FAIL_POINT", arming(place, "error"));
@@ -87,7 +89,8 @@ void fail_at(const FailPointPlace& place, Trial& trial) {
   trial.verify();
 }
 
-// Pruning needs a journal that is not kept; all else is proved best with all of it.
+// Pruning needs a journal that is not kept; all other places are best checked with the whole
+// journal.
 void at_places(const std::vector<FailPointPlace>& places, const std::string& store,
                const std::string& pruned_store, void (*act)(const FailPointPlace&, Trial&)) {
   Trial trial(store, 8), pruned(pruned_store, 8, {"--journal-batches-kept", "10"});
@@ -101,8 +104,8 @@ void at_places_of_sqlite(const std::vector<FailPointPlace>& places,
   at_places(places, "sqlite:" + folder / "x.db", "sqlite:" + folder / "pruned.db", act);
 }
 
-// Every start on PostgreSQL takes its time: all places at night, else where the two stores differ
-// most.
+// Every start on PostgreSQL takes some time: nightly runs test all places, others only those at
+// which the two stores differ most.
 void at_places_of_postgres(const std::vector<FailPointPlace>& places,
                            void (*act)(const FailPointPlace&, Trial&)) {
   std::vector<FailPointPlace> chosen;
@@ -119,7 +122,7 @@ void at_places_of_postgres(const std::vector<FailPointPlace>& places,
   at_places(chosen, store, shared_cluster().create_database(), act);
 }
 
-// All that load leads to; those at the end of a day are in system/new_day_test.cpp.
+// Returns all places that load reaches; those at the end of a day are in system/new_day_test.cpp.
 std::vector<FailPointPlace> all_places() {
   std::vector<FailPointPlace> places(fail_points.begin(), fail_points.end());
   std::erase_if(places, [](const FailPointPlace& place) { return is_of(place, "day"); });
@@ -164,8 +167,8 @@ TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL
   at_places_of_postgres(places_that_throw(), fail_at);
 }
 
-// The tables stand still right after a prune, while the journal goes on: all that it needs to catch
-// up must be there.
+// The tables stop right after a prune, while the journal continues: all rows that the tables need
+// to catch up must be there.
 TEST_CASE("nothing is pruned from the journal that is not in the tables", "[points]") {
   TemporaryFolder folder;
   for (const std::string& store :

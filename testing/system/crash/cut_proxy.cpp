@@ -13,7 +13,7 @@
 namespace exchange::testing {
 namespace {
 
-// How the server's prepared statement is named in the message that runs it.
+// The name of the server's prepared statement in the message that runs it.
 constexpr std::string_view append_statement("\0append\0", 8);
 
 bool send_all(int socket, const char* bytes, std::size_t size) {
@@ -136,7 +136,7 @@ void CutProxy::backward(Pair& pair) {
     }
     if (!send_all(pair.server, bytes, std::size_t(size))) break;
   }
-  if (pair.closed) return;  // the server must not see it yet
+  if (pair.closed) return;  // the server must not notice it yet
   ::shutdown(pair.database, SHUT_RDWR);
   ::shutdown(pair.server, SHUT_RDWR);
 }
@@ -151,7 +151,7 @@ void CutProxy::cut_here(Pair& pair) {
   ::shutdown(pair.database, SHUT_RDWR);
 }
 
-// What is sent on shutdown is then a reset if data is unread; a reader gets an error either way.
+// If data is unread, a shutdown then sends a reset; a reader gets an error either way.
 void CutProxy::reset(int socket) {
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

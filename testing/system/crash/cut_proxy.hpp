@@ -1,8 +1,8 @@
 #pragma once
 // A TCP proxy in front of a cluster's socket in the file system, for a server that believes its
-// database to be on a network. It cuts that network amid the commit of a batch: before the
-// statement reaches PostgreSQL, or after, so that only its answer is lost. Threads: one that
-// accepts, and one for each connection and direction. cut() and mend() from any other.
+// database to be on a network. It cuts that network during the commit of a batch: before the
+// statement reaches PostgreSQL, or after, so that only its answer is lost. Threads: one accepts,
+// and one serves each connection and direction. Any other thread may call cut() and mend().
 
 #include <atomic>
 #include <condition_variable>
@@ -15,13 +15,12 @@ namespace exchange::testing {
 
 class CutProxy {
  public:
-  enum class When { before_commit, after_commit };  // the database gets the append, or not
+  enum class When { before_commit, after_commit };  // without, or with, the append in the database
   enum class How {
     reset,  // both ends notice at once
-    // PostgreSQL sees the end, the server nothing, until the network is mended; then a reset
+    // PostgreSQL sees the end, the server does not, until mend(); then a reset
     half_open,
-    // neither sees anything, and new connections get no answer, until the network is mended; then a
-    // reset
+    // neither side sees anything, and new connections get no answer, until mend(); then a reset
     silent,
   };
 
@@ -33,9 +32,9 @@ class CutProxy {
   unsigned port() const { return port_; }
   // Cuts at the next append.
   void cut(When when, How how);
-  // Whether an append has met the cut.
+  // Returns whether an append has met the cut.
   bool was_cut() const { return was_cut_; }
-  // From now on all passes again.
+  // Lets everything pass again.
   void mend();
 
  private:
@@ -46,7 +45,7 @@ class CutProxy {
   struct Pair {
     int server, database;
     std::atomic<How> how{How::reset};  // it was cut
-    std::atomic<bool> swallow{false};  // answers of the database
+    std::atomic<bool> swallow{false};  // drops the answers of the database
     std::atomic<bool> closed{false};
     std::thread forth, back;
   };

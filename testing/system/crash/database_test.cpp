@@ -1,6 +1,6 @@
-// The database fails under a server that lives on: restarted, killed in parts and as a whole,
-// frozen, out of disk, cut off amid a commit. The server holds every reply meanwhile, goes on by
-// itself, and what was acknowledged is there once.
+// The database fails under a server that survives: it is restarted, killed in parts and as a whole,
+// frozen, out of disk space, or cut off during a commit. The server holds every reply meanwhile and
+// continues by itself, and every acknowledged command is there once.
 
 #include <csignal>
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int clients = 16;
 
-// Load before, a failure that `fail` brings about and mends, load after on the same server; then a
-// kill -9 and the audit.
+// Runs load, a failure that `fail` causes and ends, and load again on the same server; then a kill
+// -9 and the audit.
 template <class Fail>
 void ride_out(Trial& trial, Fail fail) {
   const auto server = trial.start();
@@ -42,13 +42,13 @@ void await_notice(const ServerProcess& server, std::size_t failures = 1) {
   }));
 }
 
-// Prints what is skipped.
+// Returns whether this is a nightly run; if not, prints what is skipped.
 bool only_at_night(const char* what) {
   if (!nightly()) std::printf("skipped %s: only with EXCHANGE_NIGHTLY=1\n", what);
   return nightly();
 }
 
-// The process ids of the server's connections.
+// Returns the process ids of the server's connections.
 std::vector<pid_t> backends(const std::string& url) {
   std::vector<pid_t> pids;
   pqxx::connection admin(url);
@@ -96,7 +96,7 @@ TEST_CASE("the server's connections to PostgreSQL are ended, and their processes
   });
   if (!only_at_night("kill -9 of the processes behind the server's connections")) return;
   ride_out(trial, [&](ServerProcess& server) {
-    // PostgreSQL restarts all of itself
+    // PostgreSQL then restarts all of its processes
     for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);
     await_notice(server);
   });
@@ -119,7 +119,8 @@ TEST_CASE("PostgreSQL stands still: nothing is acknowledged meanwhile", "[databa
     cluster.freeze();
     const std::uint64_t before = trial.load.replies();
     std::this_thread::sleep_for(std::chrono::seconds(nightly() ? 60 : 3));  // the failure itself
-    // What was committed when it stopped may still be sent: each client waits for one reply.
+    // Replies to batches committed before the freeze may still come: each client waits for one
+    // reply.
     CHECK(trial.load.replies() <= before + 2 * clients);
     cluster.thaw();
   });
@@ -139,7 +140,7 @@ TEST_CASE("PostgreSQL's disk is full, and freed", "[database]") {
     disk.free();
     const std::uint64_t before = trial.load.replies();
     CHECK(await([&] {
-      // no space for its log ends it, maybe only now
+      // without space for its log PostgreSQL ends, maybe only now
       if (!cluster.running()) cluster.start_again();
       return trial.load.replies() >= before + 500;
     }));

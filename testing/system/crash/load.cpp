@@ -48,7 +48,7 @@ void CrashLoad::start(unsigned port) {
     threads_.emplace_back([this, &client, port] {
       try {
         trade(client, port);
-      } catch (const std::exception&) {  // refused: gone already
+      } catch (const std::exception&) {  // refused: the server has ended
       }
       --running_;
     });

@@ -1,6 +1,6 @@
 #pragma once
-// One store, servers on it one after another, and the clients of all of them. Where the whole
-// journal is kept, some follow the events of their accounts, through every death of a server.
+// One store, servers on it one after another, and the clients of all of them. If the whole journal
+// is kept, some clients follow the events of their accounts, through every end of a server.
 
 #include <deque>
 #include <memory>
@@ -28,7 +28,7 @@ class Trial {
       streams_.push_back(folder_ / "events-" + account);
       followers_.emplace_back(account, streams_.back());
     }
-    follow(*server);  // and so their events are recorded
+    follow(*server);  // so that their events are recorded
     REQUIRE(server->stop() == 0);
   }
   bool follows() const { return !followers_.empty(); }
@@ -39,14 +39,14 @@ class Trial {
   }
 
   std::unique_ptr<ServerProcess> start() { return std::make_unique<ServerProcess>(options_); }
-  // Of a server that is to end before it is ready.
+  // Runs a server that ends before it is ready; returns its exit status.
   int status_of_start() {
     std::vector<std::string> arguments = options_;
     arguments.insert(arguments.end(), {"--port", "0"});
     return run_server(arguments).status;
   }
-  // A new server, which every client asks about everything; then the store is audited, with what
-  // clients were sent.
+  // Starts a new server, which every client asks about all its orders; then audits the store
+  // against everything that clients received.
   void verify() {
     load.join();
     {
@@ -57,8 +57,8 @@ class Trial {
     }
     audit();
   }
-  // With no server running: each event of the followed accounts came once, in order, and says what
-  // the rules make of the journal. Returns how many events there were.
+  // Requires: no server is running. Checks that each event of the followed accounts came once, in
+  // order, and matches what the rules make of the journal. Returns the number of events.
   std::uint64_t judge_events() {
     std::vector<std::string> arguments{"--store", store_};
     std::uint64_t events = 0;
@@ -71,7 +71,7 @@ class Trial {
     CHECK_THAT(result.output, contains_text(std::to_string(events) + " events of 4 accounts"));
     return events;
   }
-  // With no server running.
+  // Requires: no server is running.
   void audit() {
     const std::string file = folder_ / "acknowledged";
     load.write(file);
