@@ -1,4 +1,5 @@
-// Many clients, clients that leave, clients that do not read, and a server that stops among them.
+// Many clients, clients that leave, clients that do not read, and a server that stops while clients
+// are connected.
 
 #include <algorithm>
 #include <atomic>
@@ -38,7 +39,7 @@ bool is_opened(const std::string& reply) {
   return reply.starts_with(R"(<results><opened sym="S" amount="1" limit="2" id=")") &&
          reply.ends_with("\"/></results>\n");
 }
-// The reply to a request.
+// Sends a request and returns its reply.
 std::string ask(TcpClient& client, const std::string& request) {
   REQUIRE(client.send(request));
   return client.reply();
@@ -63,8 +64,8 @@ bool can_connect(std::uint16_t port) {
   }
 }
 
-// Order 1 of account 1, executed in so many parts, and a request whose reply lists all of them so
-// often.
+// Order 1 of account 1 has this number of executions; a request queries it this number of times,
+// and its reply lists all of them each time.
 constexpr int executions = 900, queries_of_them = 100;
 
 void make_large_order(std::uint16_t port) {
@@ -82,7 +83,7 @@ std::string queries_of(const std::string& order, int times) {
   return framed("<transactions id='1'>" + repeated("<query id='" + order + "'/>", times) +
                 "</transactions>");
 }
-// Short: it arrives at once. Its reply is larger than what a socket takes.
+// The request is short and arrives at once. Its reply is larger than a socket's buffer.
 std::string large_query() { return queries_of("1", queries_of_them); }
 std::string large_reply() {
   const std::string executed =
@@ -94,7 +95,7 @@ std::string cheap_orders(int count) {
                 repeated("<order sym='S' amount='1' limit='0.01'/>", count) + "</transactions>");
 }
 
-// Servers with one limit of connections changed.
+// Returns an adjustment that changes one limit of connections.
 template <class Value>
 std::function<void(Options&)> with(Value NetLimits::*limit, Value value) {
   return [=](Options& options) { options.net.limits.*limit = value; };
@@ -117,7 +118,7 @@ TEST_CASE("300 clients at once each hold their conversation") {
   for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send(account(i)));
   for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->reply() == account_reply(i));
   CHECK(server.metrics.connections.load() == count);
-  // Each pipelines three requests, in two pieces, while all others do.
+  // Each client pipelines three requests, in two pieces, while all others do the same.
   for (int i = 0; i < count; ++i)
     REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(0, 100)));
   for (int i = 0; i < count; ++i)
@@ -220,7 +221,8 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
   TcpClient reads(server.port());
   REQUIRE(ask(reads, account(1)) == account_reply(1));
 
-  // More such clients than any policy here has threads; each sends until nothing more is taken.
+  // There are more such clients than threads under any policy here; each sends until the server
+  // takes no more.
   const std::string queries = queries_of("99", 5'000);
   struct Deaf {
     TcpClient client;
@@ -239,9 +241,9 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
       taken += now;
     }
     in_vain = taken == before ? in_vain + 1 : 0;
-    REQUIRE(reads.send(buy(1)));  // the others are served all the while
+    REQUIRE(reads.send(buy(1)));  // the server serves other clients meanwhile
     REQUIRE(reads.reply().starts_with("<results><"));
-    REQUIRE(taken < 500'000'000);  // what is never read is not taken for ever
+    REQUIRE(taken < 500'000'000);  // the server stops taking bytes that are never read
   }
   CHECK(server.stop() < 2'000);
   CHECK(reads.rest() == "");
@@ -277,7 +279,7 @@ TEST_CASE(
   INFO(name_of(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
-  // more than the server has read when it refuses
+  // more bytes than the server has read when it refuses
   REQUIRE(client.send("garbage" + std::string(500'000, 'x')));
   CHECK(client.rest() == bad_digits);
   CHECK_FALSE(client.was_reset());
@@ -319,7 +321,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
   REQUIRE(client.send(framed("<create>" + request + "</create>") + what));
   const std::string got = client.reply();
   CHECK(got.size() == reply.size());
-  CHECK((got == reply));  // not in print: it is long
+  CHECK((got == reply));  // not printed: it is long
   CHECK(client.reply() == what_reply);
 }
 
@@ -389,7 +391,7 @@ TEST_CASE("a client that does not finish a request or take a reply is ended; a s
   REQUIRE(stalled.send("100\n<create>"));
   const std::string queries = queries_of("99", 15'000);
   for (int i = 0; i < 20; ++i) deaf.send_without_waiting(queries);
-  // silent and slow are left
+  // the silent and the slow client remain
   REQUIRE(wait_for([&] { return server.metrics.connections.load() == 2; }));
 
   // A request that is finished in time is answered, and does not count against the next.
@@ -397,7 +399,7 @@ TEST_CASE("a client that does not finish a request or take a reply is ended; a s
   CHECK(slow.reply() == results(R"(<created id="2"/>)"));
   CHECK(ask(silent, account(3)) == account_reply(3));
 
-  // Nor does it later: as long after as another takes to be ended.
+  // Nor is it ended later: the test waits as long as the server takes to end another client.
   TcpClient also_stalled(server.port());
   REQUIRE(also_stalled.send("100\n<create>"));
   REQUIRE(also_stalled.rest() == cut_short);
@@ -410,7 +412,7 @@ TEST_CASE("a length that is too large for its document is answered soon") {
   const bool secure = GENERATE(false, true);
   INFO(name_of(policy) << (secure ? ", TLS" : ""));
   InProcessServer server(policy, [&](Options& options) {
-    // stall_ms is a minute, and a client here waits ten seconds
+    // stall_ms is one minute, and a client of this test waits ten seconds
     options.net.limits.complete_document_ms = 100;
     if (secure) options.tls = certificate.files();
   });
@@ -421,7 +423,7 @@ TEST_CASE("a length that is too large for its document is answered soon") {
         error_reply(
             "bad framing: 50 bytes announced, 46 came, and the document is complete: is the length "
             "right?"));
-  // nothing was executed, and others have their time
+  // nothing was executed, and other requests keep their full time
   REQUIRE(half.send("<account id='1' balance='100'/>" + std::string(52, ' ') + "</create>"));
   CHECK(half.reply() == results(R"(<created id="1"/>)"));
   CHECK(server.metrics.bad_frames.load() == 1);
@@ -476,7 +478,7 @@ TEST_CASE("a client that took a large reply in time is not ended for it later") 
   TcpClient silent(server.port());
   REQUIRE(silent.send(large_query()));
   REQUIRE((silent.reply() == large_reply()));
-  TcpClient stalled(server.port());  // as long after as another takes to be ended
+  TcpClient stalled(server.port());  // waits as long as the server takes to end another
   REQUIRE(stalled.send("100\n<create>"));
   REQUIRE(stalled.rest() == cut_short);
   CHECK(ask(silent, account(7)) == account_reply(7));
@@ -538,7 +540,7 @@ TEST_CASE(
   server.store.hold_appends.end();
   CHECK(one.reply().find("id=\"300\"/></results>") != std::string::npos);
   CHECK(small.reply() == results(R"(<error id="301">no such order of this account</error>)"));
-  REQUIRE(two.send(orders));  // there is room again
+  REQUIRE(two.send(orders));  // the server has room again
   CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
   CHECK(server.metrics.requests_refused.load() == 1);
 }
@@ -555,8 +557,8 @@ TEST_CASE("orders end with a connection that is reset") {
   {
     TcpClient client(server.port());
     CHECK(is_opened(ask(client, order)));
-    // A reply that the client has not read when it closes makes its system send a reset. The second
-    // order is under way meanwhile.
+    // The client closes before it has read a reply, so its system sends a reset. The second order
+    // is in flight at that time.
     REQUIRE(client.send(query(1, "1")));
     CHECK_THAT(ask(other, query(1, "1")), contains_text("<open shares"));
     REQUIRE(client.send(order));

@@ -1,5 +1,6 @@
-// docs/protocol.md against the tests: every rule names a script or a test case that exists, every
-// script is named by a rule, and sources refer to rules that exist. Its tables against the server.
+// Compares docs/protocol.md with the tests: every rule names an existing script or test case, every
+// script is named by a rule, and sources refer to existing rules. Compares its tables with the
+// server.
 
 #include <cstring>
 #include <filesystem>
@@ -35,7 +36,7 @@ struct Rule {
   std::vector<std::string> scripts, cases;
 };
 
-// "- **F1** Text. (ours: script, "test case")", over one or more lines.
+// Reads rules such as "- **F1** Text. (ours: script, "test case")", over one or more lines.
 std::vector<Rule> read_rules(const std::string& page) {
   std::vector<Rule> rules;
   static const std::regex item(R"re(\n- \*\*([A-Z][0-9]+)\*\* ((?:[^\n]|\n  )*))re"),
@@ -65,7 +66,7 @@ std::vector<fs::path> sources(std::initializer_list<const char*> folders) {
   return paths;
 }
 
-// The names of all test cases, as they are written in the sources.
+// Returns the names of all test cases, as the sources have them.
 std::set<std::string> case_names() {
   static const std::regex test_case(R"re(TEST_CASE\(\s*"((?:[^"\\]|\\.)*)")re"),
       wrapped(R"re(,\s*"((?:[^"\\]|\\.)*)"\))re");
@@ -79,7 +80,7 @@ std::set<std::string> case_names() {
   return names;
 }
 
-// The letters of the tables of elements stand for these values; others may stay.
+// Replaces the letters in the tables of elements by these values; other letters may stay.
 std::string with_values(std::string text) {
   for (const auto& [letter, value] : {std::pair("\"A\"", "\"7\""),
                                       {"\"B\"", "\"5\""},
@@ -93,8 +94,8 @@ std::string with_values(std::string text) {
   return text;
 }
 
-// The outcome of which this is the reply, with the values that it shows. Of those that look alike
-// the first, and of an order the one with the number 9.
+// Returns the outcome that has this reply, with the values that the reply shows. If several look
+// alike, returns the first; an order gets the number 9.
 Outcome outcome_of(const std::string& reply) {
   std::optional<Outcome> found;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Outcome>>(
@@ -183,10 +184,10 @@ TEST_CASE("the page of the protocol lists the error codes, each once") {
 
 TEST_CASE("replies repeat what the tables of the page say, which have each such attribute") {
   const std::string page = text_of(root / "docs" / "protocol.md");
-  // | `<request/>` | `<reply/>` and more, or words | `<error>…</error>` |
+  // a row: | `<request/>` | `<reply/>` and more, or words | `<error>…</error>` |
   static const std::regex row(
       R"re(\n\| `(<[^`]+)` \| (?:`(<[^`]+)`)?[^|]*\|(?: `(<error[^>]*>))?)re");
-  std::set<std::pair<int, std::size_t>> shown;  // of a kind, attributes by their places
+  std::set<std::pair<int, std::size_t>> shown;  // of a kind: its attributes by their places
   for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at) {
     INFO((*at)[0]);
     const std::string element = with_values((*at)[1]);

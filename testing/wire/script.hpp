@@ -1,6 +1,6 @@
 #pragma once
-// A conversation with the server, read from a file: who sends which bytes, and which bytes come
-// back. The format is in README.md.
+// A conversation with the server, read from a file: the bytes that each client sends, and the bytes
+// that come back. README.md describes the format.
 
 #include <string>
 #include <vector>
@@ -23,9 +23,10 @@ struct Script {
   std::vector<Step> steps;
 };
 
-// Throws std::runtime_error, naming file and line, for what is no script. `time` stands for {time}.
+// Throws std::runtime_error, naming file and line, if the file is not a script. `time` replaces
+// {time}.
 Script read_script(const std::string& path, std::int64_t time);
-// All scripts of a folder, by name.
+// Returns the paths of all scripts of a folder, by name.
 std::vector<std::string> script_paths(const std::string& folder);
 
 }  // namespace exchange

@@ -1,6 +1,6 @@
 // Runs every script of this folder: in this process through sessions alone, and over TCP under
-// every thread policy; at once, byte by byte and, without sockets, in random slices. Beside them,
-// documents too large for a script.
+// every thread policy; at once, byte by byte and, without sockets, in random slices. Also tests
+// documents that are too large for a script.
 
 #include <functional>
 #include <map>
@@ -28,12 +28,12 @@ std::vector<Script> scripts() {
   return scripts;
 }
 
-// For the message of a failure.
+// Returns the place of a step, for the message of a failure.
 std::string at(const Script& script, const Step& step) {
   return script.name + ".txt:" + std::to_string(step.line) + ", " + step.client + ": ";
 }
 
-// One element to a line, for the message of a failure.
+// Puts each element on its own line, for the message of a failure.
 std::string readable(std::string text) {
   for (std::size_t at = 0; (at = text.find("><", at)) != std::string::npos; ++at)
     text.insert(at + 1, "\n");
@@ -93,7 +93,7 @@ class LocalRun {
   std::map<std::string, Talk> talks_;
 };
 
-// What one client sends without waiting for a reply goes out together.
+// All bytes that one client sends without waiting for a reply go out together.
 void run_over_tcp(const Script& script, Policy policy, bool bytewise,
                   const SelfSigned* certificate = nullptr) {
   InProcessServer server(policy, [&](Options& options) {
@@ -115,7 +115,7 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise,
                script.steps[i + 1].client == step.client)
           bytes += script.steps[++i].bytes;
         if (bytewise)
-          client.send_bytewise(bytes);  // after bad framing the server need not take all
+          client.send_bytewise(bytes);  // after bad framing the server may take less
         else
           REQUIRE(client.send(bytes));
         break;

@@ -15,7 +15,7 @@ namespace {
 const std::string create = framed(R"(<create><account id="1" balance="5"/></create>)");
 const std::string created = results(R"(<created id="1"/>)");
 
-// A server with a certificate of its own, once under each policy.
+// A server with its own certificate, once under each policy.
 struct SecureServer {
   const SelfSigned certificate;
   const Policy policy = any_policy();
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(
   REQUIRE(truncates.send(create));
   truncates.end_of_tcp();
   CHECK(truncates.rest() == results(R"(<error id="1">account already exists</error>)"));
-  // what is cut off amid a request is not executed
+  // a request that is cut off is not executed
   TcpClient amid(server.port(), secure);
   REQUIRE(amid.send("100\n<create><account id='2' balance='1'/></create>"));
   amid.end_of_tcp();
