@@ -1,4 +1,4 @@
-// The commands of a class in words.
+// Parses the words of the class commands.
 
 #include "client/cli/command_parser.hpp"
 

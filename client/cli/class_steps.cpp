@@ -1,5 +1,5 @@
-// The commands of a class. Its state is in the exchange, and the folder has its keys, so each
-// command asks what is done already, and does the rest: after an interruption, run it again.
+// The class commands. The state of a class is in the exchange, and its keys are in the folder, so
+// each command checks what is done already and does the rest: after an interruption, run it again.
 
 #include <algorithm>
 #include <ctime>
@@ -20,14 +20,15 @@ namespace {
 
 using namespace classroom;
 
-constexpr double bots_stop_s = 30;  // longer than a reply that does not come, and then a cancel
-// Each takes a server of version 1.0.0 a hash: some 50 ms, but seconds on a busy machine.
+constexpr double bots_stop_s = 30;  // longer than the timeout of one reply and of a cancel after it
+// A server of version 1.0.0 needs one hash for each account: about 50 ms, but seconds on a busy
+// machine.
 constexpr std::size_t accounts_per_request = 4;
-constexpr std::size_t gifts_per_request = 2'000;  // some 200 bytes each, of at most 1 MiB
+constexpr std::size_t gifts_per_request = 2'000;  // about 200 bytes each, of at most 1 MiB
 constexpr std::size_t keys_tried_max = 10;
-constexpr std::size_t rounds_kept = 100;  // by the server, of those that are over
+constexpr std::size_t rounds_kept = 100;  // the server keeps this many ended rounds
 constexpr const char *bots_lock = "bots.lock", *bots_log = "bots.log";
-// With the key that the folder has, unless another one is given.
+// Uses the key in the folder, unless another one is given.
 Settings with_operator(Settings settings, const ClassFolder& folder) {
   settings.account.clear();
   settings.key.clear();
@@ -45,7 +46,7 @@ std::string port_of(const std::string& servers) {
   return first.substr(first.rfind(':') + 1);
 }
 
-// As one word of a shell.
+// Quotes a text as one word of a shell.
 std::string quoted(const std::string& text) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,-";
@@ -55,7 +56,7 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-// After a reply that did not come, each command of a class may be run again.
+// If a reply does not come, reports that the command of the class may be run again.
 template <class Work>
 void resumable(Work work) try {
   work();
@@ -110,8 +111,8 @@ class Runner::Step::OfClass {
            " --store " + quoted("sqlite:" + folder_.file("exchange.db"));
   }
 
-  // Instruments and accounts that the exchange does not have, and what they begin with. False after
-  // an error, which was shown.
+  // Creates the instruments and accounts that the exchange does not have, with their initial cash
+  // and shares. After an error, shows it and returns false.
   bool populate() {
     if (!create_instruments()) return false;
     std::vector<const Member*> known, unknown, lacking;
@@ -126,7 +127,7 @@ class Runner::Step::OfClass {
     return lacking.empty() || give_shares(lacking, unknown);
   }
 
-  // Of each instrument that trades otherwise. False after an error, which was shown.
+  // Changes each instrument whose trading differs. After an error, shows it and returns false.
   bool set_trading(const std::string& wanted) {
     has_changed_ = false;
     const std::optional<Json> json = symbols();
@@ -139,7 +140,7 @@ class Runner::Step::OfClass {
     }
     return true;
   }
-  // Nothing after an error, which was shown.
+  // After an error, shows it and returns nothing.
   std::optional<Json> symbols() {
     step_.catch_up();
     return step_.answer("/api/symbols", {}, {{"symbols", "next", "after"}});
@@ -149,7 +150,7 @@ class Runner::Step::OfClass {
     return step_.answer("/api/leaderboard?ids=true" +
                         (round == 0 ? "" : "&round=" + std::to_string(round)));
   }
-  // The newest goes on if it has this name, or if none is given.
+  // Begins a round, unless the newest has this name, or no name is given and there is a round.
   bool begin_round(const std::string& name) {
     const std::optional<Json> board = leaderboard(0);
     if (!board) return false;
@@ -159,7 +160,7 @@ class Runner::Step::OfClass {
     step_(NewRound{name.empty() ? "first" : name});
     return step_.status == exit_ok;
   }
-  // Nothing after an error, which was shown.
+  // After an error, shows it and returns nothing.
   std::optional<bool> has_begun() {
     const std::optional<Json> board = leaderboard(0);
     if (!board) return {};
@@ -203,8 +204,8 @@ class Runner::Step::OfClass {
     if (any) say("the bots have ended");
     return true;
   }
-  // In this order: without the bots a few orders could set the prices at which shares are valued.
-  // The bots also end where the exchange cannot be reached.
+  // The order matters: without the bots a few orders could set the prices at which shares are
+  // valued. The bots also end if the exchange cannot be reached.
   bool halt_and_stop_bots() {
     bool halted = false;
     try {
@@ -222,7 +223,7 @@ class Runner::Step::OfClass {
     return count(bots_.size(), "bot") +
            (*process > 0 ? ", process " + std::to_string(*process) : "");
   }
-  // Whether this account is a student's.
+  // Whether a student has this account.
   bool is_student(const std::string& account) const {
     return std::any_of(students_.begin(), students_.end(),
                        [&](const Member& one) { return one.account == account; });
@@ -233,7 +234,7 @@ class Runner::Step::OfClass {
   }
 
  private:
-  // False once `each` is.
+  // Calls `each` on parts of at most `most` items. Stops and returns false once `each` does.
   template <class Item, class Each>
   static bool in_parts(std::span<Item> all, std::size_t most, Each each) {
     for (; !all.empty(); all = all.subspan(std::min(most, all.size())))
@@ -255,8 +256,8 @@ class Runner::Step::OfClass {
       return change(accounts_of(part));
     });
   }
-  // Shares that the scenario gives, and that were not given: an account that was given shares of a
-  // symbol has a position of it until the day ends, also when it has sold them.
+  // Returns the shares of the scenario that the account was not given yet. An account that was
+  // given shares of a symbol has a position in it until the day ends, even if it has sold them.
   static std::vector<Gift> gifts_missing(const Member& member, const std::optional<Json>& account) {
     std::set<std::string> positions;
     if (account)
@@ -268,12 +269,12 @@ class Runner::Step::OfClass {
         gifts.push_back({member.account, symbol, shares});
     return gifts;
   }
-  // Each share once, also if a command that was killed has sent a gift that is executed only now:
-  // positions are read after a request that the exchange executes after whatever it received
-  // before, and the gifts follow on the same connection, which need not log in again.
+  // Gives each share only once, even if a killed command has sent a gift that is executed only now:
+  // it reads positions after a request that the exchange executes after everything received before,
+  // and the gifts follow on the same connection, which need not log in again.
   bool give_shares(const std::vector<const Member*>& lacking,
                    const std::vector<const Member*>& created) {
-    const std::string& symbol = scenario_.instruments.front().symbol;  // which exists
+    const std::string& symbol = scenario_.instruments.front().symbol;  // it exists
     if (!change("<create><symbol sym=\"" + symbol + "\"/></create>") || !shows_all()) return false;
     std::vector<Gift> gifts;
     std::size_t known = 0;
@@ -288,8 +289,8 @@ class Runner::Step::OfClass {
     if (known > 0) say(count(known, "account") + " of before got shares that were missing");
     return true;
   }
-  // Waits until the HTTP port shows everything that is committed now. False after an error, which
-  // was shown.
+  // Waits until the HTTP port shows everything that is committed now. After an error, shows it and
+  // returns false.
   bool shows_all() {
     if (!step_.committed_batch()) throw client::BadReply("/metrics has no exchange_journal_batch");
     const auto end = std::chrono::steady_clock::now() +
@@ -304,8 +305,8 @@ class Runner::Step::OfClass {
       }
     return true;
   }
-  // An account that exists is one that this command, when it was interrupted, still created. After
-  // the first request the others follow on its connection.
+  // If an account exists already, this command created it before it was interrupted. After the
+  // first request the others follow on its connection.
   bool change(const std::string& document) {
     const auto kind =
         std::exchange(has_changed_, true) ? XmlPort::Kind::following_change : XmlPort::Kind::change;
@@ -325,8 +326,8 @@ class Runner::Step::OfClass {
     throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of account " +
                            account);
   }
-  // As the operator sees it, with all positions; on one connection, which costs the server one
-  // hash. Nothing if the exchange does not have it.
+  // Returns the account as the operator sees it, with all positions, over one connection, which
+  // costs the server one hash. Returns nothing if the exchange does not have it.
   std::optional<Json> account_of(const Member& member) {
     const auto page = [&](const std::string& query) -> std::optional<Json> {
       const Sender by = step_.sender();
@@ -350,7 +351,7 @@ class Runner::Step::OfClass {
     }
     return account;
   }
-  // Whether they are of this class. A student may have changed the key of one.
+  // Whether the accounts belong to this class. Tries several: a student may have changed a key.
   bool has_key_of_one(const std::vector<const Member*>& known) {
     for (std::size_t i = 0; i < std::min(known.size(), keys_tried_max); ++i) {
       const Member& one = *known[i];
@@ -372,8 +373,8 @@ class Runner::Step::OfClass {
       if (text_field(one, "symbol") == symbol) return &one;
     return nullptr;
   }
-  // Those that are missing; and the rules of those that were not traded yet, which may have been
-  // refused when the symbols were created.
+  // Creates the missing instruments. Also sends the rules of those that were not traded yet: the
+  // exchange may have refused them when the symbols were created.
   bool create_instruments() {
     const std::optional<Json> json = symbols();
     if (!json) return false;
@@ -397,7 +398,7 @@ class Runner::Step::OfClass {
   const Settings settings_;
   Step step_{of_.runner, settings_, of_.out};
   client::Descriptor lock_;                   // while the command changes the class
-  bool has_changed_ = false;                  // sent a request over the connection that is open
+  bool has_changed_ = false;                  // a request was sent over the open connection
   std::optional<client::Stream> connection_;  // to the HTTP port
 };
 
@@ -504,7 +505,8 @@ void Runner::Step::operator()(const ShowClass& wanted) {
   out << table.text();
 }
 
-// One row for each student, as in the roster, with the results of all rounds and of each.
+// Writes one row for each student, as in the roster, with the results of all rounds and of each
+// one.
 void Runner::Step::operator()(const ExportClass& wanted) {
   OfClass all(*this, wanted.folder, OfClass::Does::look);
   catch_up();

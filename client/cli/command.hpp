@@ -1,6 +1,6 @@
 #pragma once
-// The commands of the terminal client, one struct each, with the words as typed; documents.hpp
-// checks them against the protocol's rules. Its settings and limits. Plain values.
+// The commands of the terminal client, one struct each, with the words as typed, and its settings
+// and limits. documents.hpp checks the commands against the protocol's rules. Plain values.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace exchange::cli {
 
 struct NewAccount {
   std::string account, balance;
-  std::string key_file = {};  // of its key: as in NewKey; empty: that of the settings
+  std::string key_file = {};  // of the account's key, as in NewKey; empty: that of the settings
 };
 struct NewSymbol {
   struct Holding {
@@ -31,21 +31,21 @@ struct Rule {
   std::string name, value;
 };
 struct SetRules {
-  std::optional<std::string> symbol;  // none: all that there are
+  std::optional<std::string> symbol;  // none: all symbols
   std::vector<Rule> rules;
-  std::vector<std::string> trading = {};  // one after another, with no other command between them
+  std::vector<std::string> trading = {};  // changes in sequence, with no other command between them
 };
 struct NewRound {
   std::string name;
 };
 struct NewDay {
-  std::string day;       // the name of the one that ends
-  std::string scenario;  // file of a <create> document for the next one; empty: none
+  std::string day;       // the name of the day that ends
+  std::string scenario;  // file of a <create> document for the next day; empty: none
 };
-// Of a class, which the teacher keeps in `folder`.
+// Commands of a class, which the teacher keeps in `folder`.
 struct InitClass {
   std::string folder, roster, scenario;  // files: CSV, TOML
-  std::vector<std::string> names = {};   // columns of the roster; empty: as its heading says
+  std::vector<std::string> names = {};   // columns of the roster; empty: taken from its heading
   std::string identity = {};             // the same
 };
 struct StartClass {
@@ -58,7 +58,7 @@ struct StopClass {
   std::string folder;
 };
 struct NewClassDay {
-  std::string folder, day;  // the name of the one that ends
+  std::string folder, day;  // day: the name of the day that ends
 };
 struct ShowClass {
   std::string folder;
@@ -67,8 +67,8 @@ struct ExportClass {
   std::string folder, to;
 };
 struct NewKey {
-  std::optional<std::string> account;  // none: that of the settings, which changes its own
-  std::string file;                    // "-": the user types it; empty: it is made, and shown once
+  std::optional<std::string> account;  // none: the account of the settings changes its own key
+  std::string file;                    // "-": the user types it; empty: made, and shown once
 };
 struct RevokedKey {
   std::string account;
@@ -80,7 +80,7 @@ struct AccountChange {
 struct Adjustment {
   std::string account;
   std::optional<std::string> symbol;  // of shares; none: cash
-  std::string amount, reason;         // amount: below zero, it is taken
+  std::string amount, reason;         // a negative amount is withdrawn
 };
 struct NewOrder {
   Side side = Side::buy;
@@ -95,10 +95,10 @@ struct Replacement {
   std::string shares, limit;
 };
 struct CancelOrders {
-  std::vector<std::string> orders;  // as in Replacement; of ShowOrders too
+  std::vector<std::string> orders;  // as in Replacement; also for ShowOrders
 };
 struct CancelAllOrders {
-  std::optional<std::string> symbol;  // none: of all
+  std::optional<std::string> symbol;  // none: all symbols
 };
 struct ShowOrders {
   std::vector<std::string> orders;
@@ -106,7 +106,7 @@ struct ShowOrders {
 struct ShowAccount {};
 struct ShowOpenOrders {};
 struct ShowHistory {
-  std::vector<std::string> orders;  // as in CancelOrders; none: all of the account
+  std::vector<std::string> orders;  // as in CancelOrders; none: all orders of the account
   unsigned count = 50;              // without orders: the newest executions
 };
 struct ShowBook {
@@ -119,24 +119,24 @@ struct ShowTrades {
 };
 struct ShowSymbols {};
 struct ShowLeaderboard {
-  std::uint64_t round = 0;  // 0: all of them
+  std::uint64_t round = 0;  // 0: all rounds
   unsigned count = 0;       // rows; 0: all
-  bool ids = false;         // of accounts that have a name, too; the operator's
+  bool ids = false;         // also of accounts with a name; for the operator only
 };
 struct Watch {
   std::vector<std::string> symbols;
   std::uint64_t count = 0;  // lines, or redraws on a terminal; 0: no end
 };
 struct WatchAccount {
-  std::optional<std::uint64_t> from;  // the first event; none: a snapshot, and what comes after it
-  bool json = false;                  // messages as they came
+  std::optional<std::uint64_t> from;  // the first event; none: a snapshot, and the events after it
+  bool json = false;                  // shows messages as received
   std::uint64_t count = 0;            // events; 0: no end
 };
 struct StartShell {};
 
-// In the shell only.
+// Only in the shell.
 struct UseAccount {
-  std::optional<std::string> account;  // none: show which it is
+  std::optional<std::string> account;  // none: shows the account in use
 };
 struct ShowXml {
   bool on = true;
@@ -146,7 +146,7 @@ struct Help {
 };
 struct Quit {};
 
-// In the order of the help. For each one AllCommands has add(), and TraderStep what it does.
+// In the order of the help. For each command AllCommands has add(), and TraderStep carries it out.
 using Command = std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange,
                              Adjustment, NewRound, NewDay, InitClass, StartClass, PauseClass,
                              StopClass, NewClassDay, ShowClass, ExportClass, NewOrder, Replacement,
@@ -154,7 +154,7 @@ using Command = std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey
                              ShowHistory, ShowBook, ShowTrades, ShowSymbols, ShowLeaderboard, Watch,
                              WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
-// What the user typed is no valid command; what() is the sentence.
+// The user's input is not a valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {
   using invalid_argument::invalid_argument;
 };
@@ -167,37 +167,37 @@ enum ExitCode {
   exit_interrupted = 130
 };
 
-// From the command line.
+// The settings from the command line.
 struct Settings {
-  std::string connect = "127.0.0.1:12345";  // the XML port; several with a comma between
+  std::string connect = "127.0.0.1:12345";  // the XML port; several are separated by commas
   std::string http;                         // the same; empty: port 8080 of these hosts
-  std::string account;                      // empty: none chosen
+  std::string account;                      // empty: no account is chosen
   std::string key;                          // of the account; empty: none
-  std::string operator_key_file;            // read for what is the operator's; empty: none
-  std::string operator_key;                 // typed in place of a file
+  std::string operator_key_file;            // for the operator's commands; empty: none
+  std::string operator_key;                 // typed, in place of a file
   client::Security security;
-  bool xml = false;                   // show requests and replies as they are
-  bool keep_going = false;            // scripts: on after a failure
+  bool xml = false;                   // shows requests and replies unchanged
+  bool keep_going = false;            // scripts: continues after a failure
   double timeout_s = 30;              // of a reply
   bool new_symbols = false;           // a command may create its symbol
   bool retry = false;                 // orders get references, and are sent again
-  double completion_timeout_s = 0.5;  // Tab waits no longer for the symbols …
-  double completion_fresh_s = 5;      // … and does not ask again so soon
+  double completion_timeout_s = 0.5;  // Tab waits at most this long for the symbols …
+  double completion_fresh_s = 5;      // … and does not ask again within this time
 
   std::string http_address() const;
-  // Whether that is the exchange's own, as far as one can say: it was named, or both ports are the
-  // usual ones.
+  // Whether the HTTP port probably belongs to the same exchange: the user named it, or both ports
+  // have their usual numbers.
   bool knows_http() const;
 };
 
 inline constexpr double connect_timeout_s = 5;
 inline constexpr unsigned history_lines_max = 1'000;
-// a command that shows something waits so long for the HTTP port to show what is committed …
+// a command that shows data waits at most this long until the HTTP port shows what is committed …
 inline constexpr std::chrono::milliseconds catch_up_max{5'000};
-inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks so often
-// how often 'admin new-day' asks whether the day is closed
+inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks at this interval
+// the interval at which 'admin new-day' asks whether the day is closed
 inline constexpr std::chrono::milliseconds new_day_pause{50};
-// for what a command tells beside what it was asked for
+// for information that a command prints in addition to its result
 inline constexpr double aside_timeout_s = 2;
 inline constexpr std::size_t noticed_orders_max = 1'000;
 

@@ -1,7 +1,7 @@
 #pragma once
-// CommandParser parses the words of one command of the terminal client. It has the settings, and
-// the operator's commands (operator_parser.cpp) and those of a class (class_parser.cpp);
-// AllCommands, in parser.cpp, adds the others. Slow to compile.
+// CommandParser parses the words of one command of the terminal client. It parses the settings, the
+// operator's commands (operator_parser.cpp) and the class commands (class_parser.cpp); AllCommands,
+// in parser.cpp, adds the others. Slow to compile.
 
 #include <CLI/CLI.hpp>
 #include <boost/mp11.hpp>
@@ -16,7 +16,7 @@ namespace exchange::cli {
 class CommandParser {
  public:
   enum class Place { command_line, shell };
-  // How each command is written.
+  // The synopsis of each command.
   using Synopses = std::map<const CLI::App*, std::string>;
 
   CommandParser(Place place, Settings& settings);
@@ -26,7 +26,7 @@ class CommandParser {
   CLI::App& app() { return app_; }
   std::optional<Command>& parsed() { return command_; }
   std::string help_line(const CLI::App* sub) const;
-  // The error in words; with the usage if a command was recognized.
+  // Returns the error in words, with the usage if a command was recognized.
   std::string explain(const CLI::ParseError& error) const;
 
  protected:
@@ -34,15 +34,15 @@ class CommandParser {
   using Of = boost::mp11::mp_identity<Kind>;
 
   void add_settings();
-  // The command of this name, with the words that follow it, its group in the help and what it is
-  // for; `make` makes it of its words.
+  // Adds the command of this name, with the words that follow it, its group in the help and its
+  // purpose; `make` builds the Command from its words.
   CLI::App* command(const std::string& name, const std::string& words, const char* group,
                     const char* text, std::function<Command()> make);
   CLI::App* command_of_symbol(const std::string& name, const std::string& words, const char* group,
                               const char* text, std::function<Command()> make);
   CLI::App* command_of_symbols(const std::string& name, const std::string& words, const char* text,
                                std::function<SetRules()> make);
-  // The option is one of the words of an attribute.
+  // The option takes one of the words of an attribute.
   template <class Value>
   static void takes_words(CLI::Option* option) {
     std::vector<std::string> known;
@@ -50,7 +50,7 @@ class CommandParser {
     option->check(CLI::IsMember(known))->type_name(CLI::detail::join(known, "|"));
   }
 
-  // The operator's.
+  // The operator's commands.
   void add(Of<NewAccount>);
   void add(Of<NewSymbol>);
   void add(Of<SetRules>);
@@ -62,12 +62,12 @@ class CommandParser {
   void add(Of<Adjustment>);
   void add(Of<NewRound>);
   void add(Of<NewDay>);
-  // The command with the account as its first word. `text` begins its help.
+  // Adds a command whose first word is the account. Its help begins with `text`.
   CLI::App* command_of_account(const std::string& name, const std::string& words, const char* text,
                                std::function<Command()> make);
   void add_key_file(CLI::App* app, const char* text);
-  // An option for each attribute of an element that the description explains, such as --tick P;
-  // with `numbers_only` those that are numbers. What is typed goes to rules_.
+  // Adds an option, such as --tick P, for each attribute of an element that has a description; with
+  // `numbers_only`, for numbers alone. Typed values go to rules_.
   template <class AnyCommand>
   void add_attributes(CLI::App* app, bool numbers_only = false) {
     for (const auto& attribute : attributes_of<AnyCommand>)
@@ -79,7 +79,7 @@ class CommandParser {
   void add_attribute(CLI::App* app, const std::string& name, ValueType type, AllowedWords words,
                      const std::string& meaning);
 
-  // Of a class.
+  // The class commands.
   void add(Of<InitClass>);
   void add(Of<StartClass>);
   void add(Of<PauseClass>);
@@ -90,9 +90,9 @@ class CommandParser {
   CLI::App* command_of_class(const std::string& name, const std::string& words, const char* text,
                              std::function<Command()> make);
 
-  // Whether a key stands behind --key-file of the command.
+  // Whether --key-file of the command takes a key file.
   static bool takes_key_file(const CLI::App& app);
-  // " (did you mean 'buy'?)" if a command differs by one letter or two.
+  // Returns " (did you mean 'buy'?)" if a command differs by one letter or two.
   std::string suggestion(const std::string& word) const;
 
   const Place place_;

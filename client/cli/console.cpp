@@ -11,7 +11,7 @@ namespace exchange::cli {
 
 namespace {
 
-// Anything but y or yes is no, the end of the input and Ctrl-C too.
+// Any answer except y or yes means no, and so do the end of the input and Ctrl-C.
 bool ask_user(const std::string& question) {
   std::cout << question << " [y/N] " << std::flush;
   char typed[100];

@@ -9,7 +9,7 @@
 
 namespace exchange::cli {
 
-// From the terminal of the process.
+// Reads a secret from the terminal of the process.
 std::string ask_secret(const std::string& prompt);
 
 struct Console {
@@ -17,22 +17,23 @@ struct Console {
   std::ostream& err;
   Style style;        // of `out`
   bool live = false;  // `out` is a terminal that can be redrawn
-  // Asks the user, who may say no; nothing where no user can.
+  // Asks the user, who may refuse; empty if there is no user to ask.
   std::function<bool(const std::string& question)> confirm = {};
-  // A line that is typed without echo, such as a key.
+  // Reads a line without echo, such as a key.
   std::function<std::string(const std::string& prompt)> secret = ask_secret;
 
-  // The process's own; colour on a terminal only, and not with NO_COLOR or TERM=dumb.
+  // Returns the streams of the process; with colour only on a terminal, and not with NO_COLOR or
+  // TERM=dumb.
   static Console of_process();
 };
 
-// Rows and columns of the terminal on stdout; 24 and 80 if it does not report them.
+// The size of the terminal on stdout; 24 rows and 80 columns if it does not report one.
 struct Size {
   std::size_t rows = 24, columns = 80;
   bool operator==(const Size&) const = default;
 };
 Size terminal_size();
-// For text that is wrapped: those columns if stdout is a terminal, else no bound.
+// The columns at which text wraps: those of the terminal if stdout is one, else no limit.
 std::size_t text_columns();
 
 }  // namespace exchange::cli

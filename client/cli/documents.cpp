@@ -24,8 +24,8 @@ void throw_if(const Problem& problem) {
   if (problem) throw UsageError(problem.sentence);
 }
 
-// The element of a command, of attributes as typed. Throws the first error that the server would
-// find in them.
+// Returns the element of a command, with attributes as typed. Throws the first error that the
+// server would find in them.
 template <class AnyCommand>
 std::string element_of(const std::vector<Rule>& typed, const std::string& content = {}) {
   AttributeTexts texts;
@@ -45,7 +45,7 @@ std::string element_of(const std::vector<Rule>& typed, const std::string& conten
   });
   return write_element<AnyCommand>(texts, content);
 }
-// The same with these too, unless they are empty.
+// Adds the optional attributes that are not empty.
 std::vector<Rule> given(std::vector<Rule> typed, std::vector<Rule> optional) {
   for (Rule& one : optional)
     if (!one.value.empty()) typed.push_back(std::move(one));
@@ -61,10 +61,10 @@ std::string transaction(const std::string& elements, const std::string& account,
   return write_transactions(checked_account(account), elements, optional_key(key).value_or(""));
 }
 
-// Throws the first error that the server would find, which has keys of accounts.
+// Throws the first error that the server would find. Its text may contain keys of accounts.
 std::vector<exchange::Command> read(const std::string& document) {
   std::string text = document;
-  text.push_back('\0');  // read_request() looks at the byte behind it
+  text.push_back('\0');  // read_request() reads the byte after the text
   XmlDocument parsed;
   ProtocolLimits limits;
   limits.keys = true;
@@ -86,7 +86,7 @@ Rule named(const std::string& order) {
   return {"id", order};
 }
 
-// The protocol's sign is the side. Here both sides count their shares from zero up.
+// In the protocol the sign is the side. Here shares are positive on both sides.
 Rule amount(Side side, const std::string& typed) {
   const auto shares = parse_shares(typed);
   if (!shares)

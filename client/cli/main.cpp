@@ -22,12 +22,12 @@ namespace {
 exchange::client::StopFlag stop_flag{false};
 volatile std::sig_atomic_t last_signal = 0;
 
-// Without SA_RESTART: a read of the keyboard ends too.
+// Without SA_RESTART, so that a signal also ends a read from the keyboard.
 void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int signal) {
     last_signal = signal;
-    // asked twice: something hangs, such as the look-up of a name
+    // second request: something hangs, such as a name look-up
     if (stop_flag.exchange(true)) ::_exit(128 + signal);
     interrupt_reading();
   };
@@ -44,7 +44,7 @@ int run(const CommandLine& line) {
   return stop_flag ? 128 + last_signal : status;
 }
 
-// Command lines of processes are public: the key is overwritten at once.
+// Command lines of processes are public: overwrites the key at once.
 void hide_key(int argc, char** argv) {
   constexpr std::string_view option = "--key";
   for (int i = 1; i < argc; ++i) {
@@ -60,7 +60,7 @@ void hide_key(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   exchange::prepare_process("exchange-cli");
-  std::setlocale(LC_CTYPE, "");  // for what is typed
+  std::setlocale(LC_CTYPE, "");  // for typed text
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;
   exchange::cli::Settings& settings = line.settings;

@@ -1,6 +1,6 @@
 #pragma once
-// Replies and messages of the HTTP port (docs/http-api.md) as values. Texts are made printable.
-// Pure. Slow to compile: only for the files that read JSON.
+// Replies and messages of the HTTP port (docs/http-api.md) as values. Text is made printable. Pure.
+// Slow to compile: include it only in files that read JSON.
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace exchange::cli {
 
 using Json = nlohmann::json;
 
-// The value of `key`. All throw client::BadReply if it is missing or of another type.
+// Return the value of `key`. All throw client::BadReply if it is missing or of another type.
 std::string text_field(const Json& from, const char* key);
 std::string text_or_dash(const Json& from, const char* key);  // "-" for null
 std::int64_t number_field(const Json& from, const char* key);
@@ -38,25 +38,25 @@ struct Trade {
 };
 std::vector<Trade> trades_field(const Json& from, const char* key);
 
-// Throws client::BadReply if it is no JSON.
+// Throws client::BadReply if the text is not JSON.
 Json parse_json(std::string_view text);
 
-// One symbol as the WebSocket sends it: a snapshot, kept up to date by updates.
+// One symbol as the WebSocket sends it: a snapshot that updates keep current.
 class WatchedSymbol {
  public:
-  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is needed.
-  // Throws client::BadReply.
+  // Applies a snapshot or an update. Returns false after a gap in the sequence: a new snapshot is
+  // needed. Throws client::BadReply.
   bool apply(const Json& message);
 
-  bool known() const { return known_; }  // a snapshot came
+  bool known() const { return known_; }  // a snapshot was received
   std::vector<Level> bids() const { return best_of(bids_); }
   std::vector<Level> asks() const { return best_of(asks_); }
-  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" if there is
-  // none.
+  // Returns "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" if that
+  // side is empty.
   std::string top() const;
-  // Those that the last message brought, oldest first; none of a snapshot's, which happened before.
+  // The trades of the last message, oldest first. Excludes those of a snapshot: they are older.
   const std::vector<Trade>& new_trades() const { return new_trades_; }
-  // The last ones, newest first.
+  // The last trades, newest first.
   const std::deque<Trade>& tape() const { return tape_; }
 
  private:

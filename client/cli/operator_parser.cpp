@@ -1,4 +1,4 @@
-// The operator's commands in words: creations, symbols, accounts, rounds, days.
+// Parses the words of the operator's commands: creations, symbols, accounts, rounds, days.
 
 #include "client/cli/command_parser.hpp"
 

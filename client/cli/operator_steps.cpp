@@ -12,8 +12,8 @@
 namespace exchange::cli {
 namespace {
 
-// The scenario of a file; nothing if there is none. It is read before the day is closed, so that
-// one that cannot be used closes nothing.
+// Reads the scenario from a file; returns nothing if `file` is empty. Called before the day is
+// closed, so that an invalid scenario closes nothing.
 std::string scenario_document(const std::string& file, const std::string& key) try {
   if (file.empty()) return {};
   std::ostringstream text;
@@ -30,7 +30,7 @@ void Runner::Step::operator()(const NewAccount& created) {
   const Sender by = sender();
   const std::string key = !created.key_file.empty() ? key_of(created.key_file, created.account)
                           : by.account.empty()      ? settings.key
-                                                    : "";  // it is that of the sender
+                                                    : "";  // the key of the sender
   const Results results = change(document_of(created, key, by), 1);
   if (!accepted<Created>(results.front(), "account " + created.account)) return;
   runner.accounts_seen_.insert(created.account);
@@ -94,7 +94,8 @@ void Runner::Step::operator()(const NewKey& wanted) {
   const bool made = wanted.file.empty();
   const std::string key = made ? classroom::made_key() : key_of(wanted.file, owner);
   const std::string document = document_of(wanted, key, by);
-  // Before it is sent: without a reply it may be the key, and nothing else knows it.
+  // Prints the key before it is sent: if no reply comes, it may be the account's key, and it is
+  // stored nowhere else.
   if (made) out << "new key of account " << owner << ", shown only now: " << key << std::endl;
   if (!accepted<Created>(change(document, 1).front(), "account " + owner)) return;
   runner.accounts_seen_.insert(owner);
@@ -184,11 +185,11 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
   }
 }
 
-// If it was interrupted, the same command goes on where it stopped: a closed day stays closed,
-// and the scenario, one request, is executed as a whole or not at all.
+// After an interruption, the same command continues where it stopped: a closed day stays closed,
+// and the scenario is one request, which is executed as a whole or not at all.
 void Runner::Step::operator()(const NewDay& ended) {
   const Sender by = sender();
-  if (by.key.empty() || !by.account.empty())  // no account lasts into the next day
+  if (by.key.empty() || !by.account.empty())  // no account remains on the next day
     throw UsageError("'admin new-day' needs the operator's key: --operator-key-file FILE");
   const std::string document = scenario_document(ended.scenario, by.key);
   const std::optional<ClosedDay> closed = close(ended.day, by.key);

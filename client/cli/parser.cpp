@@ -30,7 +30,7 @@ class HelpFormat : public CLI::Formatter {
     return "Usage: " + program +
            (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopses_.at(app)) + "\n";
   }
-  // The type alone: the usage shows the words.
+  // Only the type: the usage shows the words.
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string type = option->get_type_name();
     return option->get_positional() || type.empty()
@@ -48,12 +48,12 @@ class HelpFormat : public CLI::Formatter {
   }
 
  private:
-  static constexpr std::size_t columns = 39;  // of what is described
+  static constexpr std::size_t columns = 39;  // width of the first column
   const Place place_;
   const CommandParser::Synopses& synopses_;
 };
 
-// SHARES PRICE, SHARES@PRICE or SHARES @ PRICE. `limit_name`: what may stand for PRICE.
+// Parses SHARES PRICE, SHARES@PRICE or SHARES @ PRICE. `limit_name`: the name of PRICE in messages.
 std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words,
                                                      const char* limit_name) {
   std::string text;
@@ -69,7 +69,7 @@ std::pair<std::string, std::string> shares_and_limit(const std::vector<std::stri
   return {shares, limit};
 }
 
-// Words that were typed in another order, such as 10 SPY 500.
+// Detects words in the wrong order, such as 10 SPY 500.
 void check_order_of_words(const char* side, const std::string& symbol, const std::string& shares,
                           const std::string& limit) {
   const auto is_number = [](const std::string& text) { return bool(parse_shares(text)); };
@@ -83,14 +83,15 @@ void check_order_of_words(const char* side, const std::string& symbol, const std
                                std::string(side) + " " + meant + "'?");
 }
 
-// ORDER …, all or all SYM.
+// Parses ORDER …, all, or all SYM.
 Command cancel_of(const std::vector<std::string>& words) {
   if (words.front() != "all") return CancelOrders{words};
   if (words.size() > 2) throw CLI::ArgumentMismatch("'" + words[2] + "' is too much");
   return words.size() == 2 ? CancelAllOrders{words[1]} : CancelAllOrders{};
 }
 
-// The subcommand that these words name, or the app; stops at the first word that names none.
+// Returns the subcommand that these words name, or the app; stops at the first word that is not a
+// subcommand.
 CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std::size_t& used) {
   CLI::App* found = &app;
   for (used = 0; used < words.size(); ++used) {
@@ -190,7 +191,7 @@ std::string CommandParser::explain(const CLI::ParseError& error) const {
                                  : "there is no command '" + word + "'" + suggestion(word);
     return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
   }
-  if (too_much && takes_key_file(*app))  // it may be the key: not shown
+  if (too_much && takes_key_file(*app))  // the word may be the key: it is not shown
     text =
         "a word is too much; a key is not typed there, since other users of this machine could "
         "read it: it stands in a file, --key-file FILE";
@@ -491,7 +492,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     words.push_back("--help");
   }
   try {
-    std::reverse(words.begin(), words.end());  // CLI11 takes them in this order
+    std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse order
     ignore_service_links(parser.app());
     parser.app().parse(words);
     line.command = parser.parsed();

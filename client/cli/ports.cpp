@@ -60,13 +60,13 @@ void XmlPort::connect() {
   if (stream_)
     client::reset_on_close(stream_->socket());  // a long script must not run out of ports
   stream_.reset();
-  const double attempts = retry_s_ > 0 ? 4 : 1;  // for each of which there is time
+  const double attempts = retry_s_ > 0 ? 4 : 1;  // leaves time for each attempt
   stream_.emplace(cli::connect(servers_, "--connect", timeout_s_ / attempts, stop_, security_));
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
   if (kind == Kind::following_change && stream_) return ask_on_connection(document);
-  std::string doubt;  // what became of an attempt that may have been executed
+  std::string doubt;  // the error of an attempt that may have been executed
   if (kind == Kind::question && stream_) try {
       return ask_on_connection(document);
     } catch (const client::ConnectionEnded& error) {
@@ -100,7 +100,7 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
 
 std::string XmlPort::ask_on_connection(std::string_view document) try {
   return client::ask(*stream_, document);
-} catch (...) {  // a reply that comes later must not be taken for that to the next request
+} catch (...) {  // a late reply must not be taken for the reply to the next request
   stream_.reset();
   throw;
 }
@@ -154,7 +154,7 @@ Feed::Feed(const std::string& address, double timeout_s, const client::StopFlag&
       socket_(std::make_unique<Socket>(stream_.release())) {
   auto& socket = socket_->stream;
   const auto silence = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(2 * timeout_s));  // a ping after the half of it
+      std::chrono::duration<double>(2 * timeout_s));  // pings after half of this time
   socket.set_option(
       websocket::stream_base::timeout{.handshake_timeout = websocket::stream_base::none(),
                                       .idle_timeout = silence,

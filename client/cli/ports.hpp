@@ -1,7 +1,7 @@
 #pragma once
-// The two ports of a server, for one question at a time. Thread: the caller's. All throw
-// client::Unreachable, with the address and what to do in its sentence, and client::Interrupted
-// once `stop` is set.
+// The two ports of a server, for one request at a time. Thread: the caller's. All functions throw
+// client::Unreachable, whose text contains the address and advice, and client::Interrupted once
+// `stop` is set.
 
 #include <memory>
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace exchange::cli {
 
-// Connects to the first of these servers (HOST:PORT, with commas between) that answers, with TLS as
-// `security` says. `option` names the port, for the sentence: "--connect" or "--http".
+// Connects to the first of these servers (HOST:PORT, separated by commas) that accepts, with TLS if
+// `security` requires it. `option` names the port in messages: "--connect" or "--http".
 client::Stream connect(const std::string& servers, const char* option, double timeout_s,
                        const client::StopFlag& stop, const client::Security& security);
 
-// A change is sent on a connection opened for it: the server may have closed one that was left
-// open, and then it is not known whether it still read the request. A question may be asked again.
+// A change is sent on a new connection: the server may have closed one that was left open, and then
+// it is not known whether the server still read the request. A question may be sent again.
 class XmlPort {
  public:
-  // A change goes over a connection of its own; a following one over that of the request before it,
-  // which is logged in, so that it need not wait for a check of keys.
+  // A change uses its own connection. A following change uses the connection of the request before
+  // it, which is logged in, so that it need not wait for a key check.
   enum class Kind { change, following_change, question };
-  // `servers`: HOST:PORT, or several with a comma between, of which one is active. A question is
-  // asked again for up to `retry_s`; an order with a reference may pass for one.
+  // `servers`: HOST:PORT, or several separated by commas, of which one is active. A question is
+  // sent again for up to `retry_s`; an order with a reference may be sent as a question.
   XmlPort(std::string servers, double timeout_s, double retry_s, const client::StopFlag& stop,
           client::Security security = {});
-  // The reply's document. NoReply: whether the request was executed is not known. Throws BadReply
-  // too.
+  // Returns the document of the reply. Throws NoReply if it is not known whether the request was
+  // executed, and BadReply.
   std::string ask(std::string_view document, Kind kind);
   void connect();
 
@@ -44,8 +44,8 @@ class XmlPort {
 };
 
 using client::HttpReply;
-// Sent with a question: the account, if the exchange requires keys, or the operator's key without
-// an account, and how the connection is secured.
+// The credentials and the security of a question: the account and its key, if the exchange requires
+// keys, or the operator's key without an account; and how the connection is secured.
 struct Access {
   std::string account, key;
   client::Security security;
@@ -53,20 +53,20 @@ struct Access {
 HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
                    const client::StopFlag& stop, const Access& access = {});
 
-// A POST of the operator. NoReply: whether it was executed is not known.
+// Sends a POST as the operator. Throws NoReply if it is not known whether it was executed.
 HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
                     const std::string& operator_key, double timeout_s, const client::StopFlag& stop,
                     const client::Security& security);
 
-// A WebSocket to /ws, its text messages one by one. Pings a silent server.
+// A WebSocket to /ws that returns text messages one by one. It pings a silent server.
 class Feed {
  public:
   Feed(const std::string& address, double timeout_s, const client::StopFlag& stop,
        const client::Security& security = {});
   ~Feed();
   void send(const std::string& text);
-  // The next message; nothing if none arrives for so long. Throws Unreachable once the server is
-  // gone, BadReply for what is no message.
+  // Returns the next message; nothing if none arrives within `wait_s`. Throws Unreachable if the
+  // server is unavailable, BadReply if the data is not a message.
   std::optional<std::string> next(double wait_s);
 
  private:

@@ -26,7 +26,7 @@ bool equal_but_case(const std::string& one, const std::string& other) {
   });
 }
 
-// The value of a line "name value" of /metrics.
+// Returns the value of a line "name value" of /metrics.
 std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
   const std::size_t line = text.find("\n" + name + " ");
   if (line == std::string_view::npos) return {};
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 
 }  // namespace
 
-// What each command of a trader does.
+// Carries out each command of a trader.
 struct Runner::TraderStep : Step {
   using Step::operator();
   void operator()(const NewOrder& typed);
@@ -175,7 +175,7 @@ void Runner::Step::round_limit(std::string& limit, Side side) {
   say("the limit was rounded to " + limit);
 }
 
-// How much of it was executed only a query returns, and that needs the id of the order.
+// Only a query returns how much of the order was executed, and it needs the id of the order.
 void Runner::TraderStep::operator()(const NewOrder& typed) {
   NewOrder order = typed;
   if (settings.retry && order.reference.empty())
@@ -211,7 +211,7 @@ void Runner::Step::show_state(const std::string& id, const char* done) {
   }
 }
 
-// Not sent again: another request may have replaced the order in between.
+// Sends a replace only once: another request may have replaced the order in between.
 void Runner::TraderStep::operator()(const Replacement& replacement) {
   const Results results = change(document_of(replacement, account(), settings.key), 1);
   const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
@@ -237,7 +237,7 @@ void Runner::TraderStep::operator()(const CancelOrders& cancel) {
   }
 }
 
-// One request takes a thousand orders at most, so it is repeated until none is open.
+// One request cancels at most a thousand orders, so it is repeated until none is open.
 void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
   const std::string document = document_of(cancel, account(), settings.key);
   const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
@@ -334,7 +334,7 @@ void Runner::TraderStep::operator()(const ShowOpenOrders&) {
   show("/api/accounts/" + account(), orders_view, {}, {orders_list});
 }
 
-// What was executed of an order, newest first; nothing after an error, which was shown.
+// Returns the executions of an order, newest first. After an error, shows it and returns nothing.
 std::optional<std::vector<Json>> Runner::Step::executions_of(const std::string& order) {
   std::string id = order;
   if (order.starts_with("ref:")) {
@@ -343,7 +343,7 @@ std::optional<std::vector<Json>> Runner::Step::executions_of(const std::string& 
     id = std::to_string(number_field(*named, "order"));
   }
   std::vector<Json> found;
-  // the newest page is first, and in each the oldest
+  // pages come newest first; within a page the oldest execution is first
   for (std::string target = "/api/orders/" + id;;) {
     const std::optional<Json> page = answer(target);
     if (!page) return {};
@@ -363,7 +363,7 @@ std::optional<std::vector<Json>> Runner::Step::executions_of(const std::string& 
   }
 }
 
-// The newest of the account; nothing after an error, which was shown.
+// Returns the newest executions of the account. After an error, shows it and returns nothing.
 std::optional<std::vector<Json>> Runner::Step::newest_fills(std::size_t count) {
   const std::string path = "/api/accounts/" + account() + "/fills?before=";
   std::vector<Json> found;
@@ -395,7 +395,7 @@ void Runner::TraderStep::operator()(const ShowHistory& history) try {
     }
     return;
   }
-  // what the server would refuse, before it is asked for any
+  // finds what the server would refuse before any request is sent
   document_of(ShowOrders{history.orders}, settings.account, settings.key);
   std::vector<Json> all;
   std::set<std::int64_t> shown;  // an order may have been named twice
@@ -424,7 +424,7 @@ void Runner::TraderStep::operator()(const ShowBook& command) {
   catch_up();
   const std::optional<Json> book = answer(target, command.symbol);
   if (!book) return;
-  std::optional<Json> own;  // of the account, whose orders are marked
+  std::optional<Json> own;  // the account whose orders are marked
   if (!settings.account.empty()) {
     const HttpReply reply = get("/api/accounts/" + checked_account(settings.account));
     if (reply.status == 200) own = parse_json(reply.body);
@@ -597,7 +597,7 @@ std::set<std::string> Runner::symbols() {
         symbols_seen_.insert(text_field(one, "symbol"));
       page = next_page(json, symbols_list);
     }
-  } catch (const std::exception&) {  // then those of this session will do
+  } catch (const std::exception&) {  // uses only the symbols of this session
   }
   return symbols_seen_;
 }

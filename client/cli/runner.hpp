@@ -1,5 +1,5 @@
 #pragma once
-// Carries out commands: one from the command line, or many of a shell or script over one
+// Carries out commands: one from the command line, or many from a shell or script over one
 // connection. Thread: the caller's.
 
 #include <chrono>
@@ -16,34 +16,34 @@ class Runner {
  public:
   Runner(Settings settings, Console& console, const client::StopFlag& stop);
 
-  // Returns the exit status; an error was printed. Throws client::Interrupted.
+  // Returns the exit status, after printing any error. Throws client::Interrupted.
   int run(const Command& command) { return run(command, settings_); }
   int run(const Command& command, const Settings& settings);
-  // A line of a shell, or with its number of a script; its settings hold for this once.
+  // Runs a line of a shell, or of a script with its number. Its settings apply only once.
   int run_line(const std::string& line, std::size_t number = 0);
 
   Settings& settings() { return settings_; }
   Console& console() { return console_; }
-  // Whether the XML port can be reached; if not, that is printed.
+  // Whether the XML port can be reached; if not, prints the error.
   bool connect();
   bool has_quit() const { return has_quit_; }
-  // Prints which orders of this session were executed since they were shown last. Silent where that
-  // cannot be asked now. Throws client::Interrupted.
+  // Prints which orders of this session were executed since they were last shown. Prints nothing if
+  // the server cannot be asked now. Throws client::Interrupted.
   void notice_fills();
-  // The same, and which of them stay open.
+  // The same, and also prints which of them are still open.
   void notice_open_orders();
 
   // For completion.
   const KnownOrders& known_orders() const { return known_orders_; }
   const std::set<std::string>& accounts_seen() const { return accounts_seen_; }
-  // Those of this session, and those of the server if it replies at once.
+  // Symbols of this session, and those of the server if it replies at once.
   std::set<std::string> symbols();
 
  private:
-  struct Step;  // one command under way
+  struct Step;  // one command in progress
   struct TraderStep;
 
-  // An order of this session that was open when it was shown last.
+  // An order of this session that was open when it was last shown.
   struct OpenOrder {
     std::string account;
     Shares executed;
@@ -63,7 +63,7 @@ class Runner {
   bool reached_ = true;  // the server, by the last command
   std::set<std::string> accounts_seen_, symbols_seen_;
   std::optional<std::chrono::steady_clock::time_point> symbols_asked_;
-  std::string label_;  // in front of messages: "exchange-cli", or the line of a script
+  std::string label_;  // the prefix of messages: "exchange-cli", or the line of a script
   bool has_quit_ = false;
 };
 

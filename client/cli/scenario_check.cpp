@@ -15,7 +15,7 @@ using namespace classroom;
 
 constexpr std::size_t members_at_once = 200;  // a request has at most 256 accounts with keys
 
-// "" if all is executed, else the sentence of the first refusal.
+// Returns "" if everything is executed, else the sentence of the first refusal.
 std::string refusal(Exchange& exchange, const std::string& document) {
   for (const exchange::Command& command : commands_of(document)) {
     const Outcome outcome = exchange.apply(command, Timestamp());
@@ -84,7 +84,7 @@ class Check {
     const std::string why = error.what();
     throw UsageError(why.starts_with(file_) ? why : file_ + ", " + where + ": " + why);
   }
-  // Bots begin there, so an order must be able to have that limit.
+  // Bots begin at this price, so an order must be allowed to have it as its limit.
   void price(const Scenario::Instrument& instrument, const std::string& where) const {
     char digits[64];
     const auto end =
@@ -127,7 +127,7 @@ void check_scenario(const Scenario& scenario, std::size_t students, const std::s
   check.instruments();
   for (const Scenario::Bots& bots : scenario.bots)
     check.members("[[bots]] " + std::string(name_of(bots.character)), bots.count, bots.start);
-  // At least one, so that the first roster may be empty.
+  // Checks at least one student, so that the first roster may be empty.
   check.members("[student]", std::max<std::size_t>(students, 1), scenario.student, scenario.limits);
   check.timetable();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the exchange would refuse of a class, found before it is made. Pure.
+// Finds what the exchange would refuse before a class is created. Pure.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace exchange::cli {
 
-// Executes the scenario on an engine of its own, for this number of students, and reads its
+// Executes the scenario on a separate engine, for this number of students, and parses its
 // timetable. `file` is its name. Throws UsageError with the first error, which names the file.
 void check_scenario(const classroom::Scenario& scenario, std::size_t students,
                     const std::string& file);

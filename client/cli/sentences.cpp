@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t prices_shown_max = 4;
 
-// "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" if prices differ.
+// Returns "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" if prices differ.
 std::string at_prices(const Status& status) {
-  std::vector<Execution> by_price;  // one after another at one price are one
+  std::vector<Execution> by_price;  // consecutive executions at one price are merged
   std::optional<Int128> paid = 0;
   for (const Execution& execution : status.executions) {
     if (Int128 all; !paid || __builtin_add_overflow(
@@ -42,13 +42,13 @@ std::string at_prices(const Status& status) {
   return total + "(" + list + ")";
 }
 
-// "tick 0.05, no lot".
+// Returns "tick 0.05, no lot".
 std::string in_words(const std::vector<Rule>& rules) {
   std::string list;
   for (const auto& [name, value] : rules) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '-', ' ');
-    const auto number = parse_shares(value, Rounding::towards_zero);  // prices have its form too
+    const auto number = parse_shares(value, Rounding::towards_zero);  // prices have the same form
     if (value.empty() || (name != "name" && number && number.value == Shares()))
       words = "no " + words;
     else if (name == "name")

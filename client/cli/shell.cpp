@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Runner* completing = nullptr;  // the shell's: libedit hands its callbacks nothing
+Runner* completing = nullptr;  // of the shell: libedit passes no context to callbacks
 
-// A signal between the prompt and read(2) would leave read(2) waiting for a key. Once armed it is
-// interrupted until the reading ends.
+// If a signal comes between the prompt and read(2), read(2) would still wait for a key. Once armed,
+// this timer interrupts read(2) repeatedly until the reading ends.
 class Interrupter {
  public:
   Interrupter() {
@@ -51,7 +51,7 @@ class Interrupter {
 };
 std::atomic<Interrupter*> interrupter = nullptr;  // while a line is read
 
-// A line; nothing at Ctrl-D and after a signal.
+// Reads a line; returns nothing at Ctrl-D and after a signal.
 std::optional<std::string> read_line(const std::string& prompt) {
   Interrupter own;
   interrupter = &own;
@@ -65,9 +65,9 @@ std::optional<std::string> read_line(const std::string& prompt) {
 
 char* copy_of(const std::string& text) { return ::strdup(text.c_str()); }
 
-// In libedit's form, on the heap: the common prefix, then each word, then null.
+// Returns completions in libedit's form, on the heap: the common prefix, then each word, then null.
 char** complete(const char*, int, int end) {
-  rl_attempted_completion_over = 1;  // never names of files
+  rl_attempted_completion_over = 1;  // never completes file names
   const std::vector<std::string> found =
       completions(std::string(rl_line_buffer, std::size_t(end)), *completing);
   if (found.empty()) return nullptr;
@@ -84,8 +84,8 @@ char** complete(const char*, int, int end) {
   return list;
 }
 
-// The lines typed, kept from one shell to the next. If the file cannot be read or written there
-// is no history, without an error.
+// The lines typed, kept from one shell to the next. If the file cannot be read or written there is
+// no history, and no error is shown.
 class History {
  public:
   History() : file_(history_file()) {
@@ -106,7 +106,7 @@ class History {
     if (file_.empty()) return;
     std::error_code ignored;
     fs::create_directories(fs::path(file_).parent_path(), ignored);
-    const mode_t mask = ::umask(0077);  // readable by the user alone
+    const mode_t mask = ::umask(0077);  // only the user may read it
     write_history(file_.c_str());
     ::umask(mask);
   }
@@ -118,7 +118,7 @@ class History {
 std::string prompt(const Settings& settings, Style style) {
   const std::string name = settings.account.empty() ? "exchange" : "account " + settings.account;
   if (!style.colour) return name + "> ";
-  return "\1\x1b[1m\1" + name + "\1\x1b[0m\1> ";  // between marks: takes no room
+  return "\1\x1b[1m\1" + name + "\1\x1b[0m\1> ";  // between marks: has no width
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ int run_script(Runner& runner, std::istream& lines) {
   int status = exit_ok;
   std::size_t number = 0;
   for (std::string line; !runner.has_quit() && std::getline(lines, line);) {
-    if (number == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a mark of UTF-8
+    if (number == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
     const int ended = runner.run_line(line, ++number);
     if (status == exit_ok) status = ended;
     if (ended != exit_ok && !runner.settings().keep_going) break;
@@ -203,7 +203,7 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
     offer_all(runner.symbols());
   } else if (argument == "ORDER") {
     for (const auto& [order, terms] : runner.known_orders()) offer(order);
-    if (first && cancel && !prefix.empty()) offer("all");  // never by Tab alone
+    if (first && cancel && !prefix.empty()) offer("all");  // Tab alone never offers it
   } else if (argument == "operator|trader") {
     for (const auto& role : exchange::words<Role>) offer(std::string(role.word));
   } else if (argument == "buy|sell") {

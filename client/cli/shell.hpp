@@ -1,5 +1,5 @@
 #pragma once
-// Commands one after another: typed into a shell with history and completion, or piped in as a
+// Runs commands one after another: typed into a shell with history and completion, or piped in as a
 // script. Thread: the caller's.
 
 #include <csignal>
@@ -9,24 +9,25 @@
 
 namespace exchange::cli {
 
-// Until its end, "quit" or the first command that fails (which is printed with its line number),
-// with --keep-going until its end. Returns the exit status: that of the first failure.
+// Runs the script until its end, "quit" or the first command that fails (whose error is printed
+// with the line number); with --keep-going until its end. Returns the exit status of the first
+// failure.
 int run_script(Runner& runner, std::istream& lines);
 
-// On the terminal of stdin. `stop` is set by signals: SIGINT ends what is under way and brings the
-// prompt back.
+// Runs a shell on the terminal of stdin. Signals set `stop`: SIGINT ends the current command and
+// shows the prompt again.
 int run_shell(Runner& runner, client::StopFlag& stop,
               const volatile std::sig_atomic_t& last_signal);
 
-// For handlers of signals: ends the reading of a line, also if the signal came a moment before
-// it began.
+// Call it in signal handlers: ends the reading of a line, even if the signal came a moment before
+// the reading began.
 void interrupt_reading();
 
-// What may stand in place of the last word of `line`, sorted: commands and options, symbols, own
-// orders of the session, accounts.
+// Returns the possible completions of the last word of `line`, sorted: commands and options,
+// symbols, own orders of the session, accounts.
 std::vector<std::string> completions(const std::string& line, Runner& runner);
 
-// $XDG_STATE_HOME/exchange-cli/history, else ~/.local/state/exchange-cli/history; empty if
+// Returns $XDG_STATE_HOME/exchange-cli/history, else ~/.local/state/exchange-cli/history; empty if
 // neither is known.
 std::string history_file();
 

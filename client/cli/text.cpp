@@ -14,7 +14,7 @@
 namespace exchange::cli {
 namespace {
 
-// The first character of a text that is not empty; a byte that is not UTF-8 counts as one.
+// The first character of a text that is not empty. A byte that is not valid UTF-8 counts as one.
 struct Character {
   std::size_t bytes = 1;
   utf8proc_int32_t code = -1;  // -1: not UTF-8
@@ -32,8 +32,8 @@ Character first_character(std::string_view text) {
   return found;
 }
 
-// Calls visit(piece, columns) for each character and each escape sequence of ours ("\x1b[…m", 0
-// columns).
+// Calls visit(piece, columns) for each character and each escape sequence of this client
+// ("\x1b[…m", 0 columns).
 template <class Visit>
 void for_each_piece(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -115,7 +115,7 @@ std::string Style::paint(const char* code, const std::string& text) const {
 }
 
 std::string printable(std::string_view text) {
-  constexpr utf8proc_int32_t non_joiner = 0x200c, joiner = 0x200d;  // part of words, and of emoji
+  constexpr utf8proc_int32_t non_joiner = 0x200c, joiner = 0x200d;  // parts of words and of emoji
   std::string out;
   while (!text.empty()) {
     const Character character = first_character(text);
@@ -157,7 +157,7 @@ std::string padded(const std::string& text, std::size_t wanted, bool to_right) {
 }
 
 std::string wrapped(std::string_view text, std::size_t columns) {
-  constexpr std::size_t least = 20, narrow_indent = 6;  // characters for what describes
+  constexpr std::size_t least = 20, narrow_indent = 6;  // characters for the description
   std::string out;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

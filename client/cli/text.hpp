@@ -1,6 +1,6 @@
 #pragma once
-// Text for a terminal: words that were typed, colours, columns, times, and text of others made
-// printable. Pure, but for the time zone.
+// Text for a terminal: splits typed words, adds colours and columns, formats times, and makes text
+// from others printable. Pure, except for the time zone.
 
 #include <cstdint>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace exchange::cli {
 
-// The text in words; quotes hold blanks together, # begins a comment. Throws UsageError if a
+// Splits a text into words; quotes keep blanks together, # begins a comment. Throws UsageError if a
 // quote does not end.
 std::vector<std::string> split_words(const std::string& text);
 
-// Letters to insert, remove, replace or swap with the next.
+// Counts the letters to insert, remove, replace or swap with the next one.
 std::size_t edit_distance(const std::string& from, const std::string& to);
 
-// Escape sequences, or nothing without colour.
+// Escape sequences; empty without colour.
 struct Style {
   bool colour = false;
   std::string bold(const std::string& text) const { return paint("1", text); }
@@ -28,22 +28,22 @@ struct Style {
   std::string paint(const char* code, const std::string& text) const;
 };
 
-// Text of a server, on one line, without control characters, and without those that are invisible
-// or turn the direction of writing: it must not control the terminal, or hide a name.
+// Returns a server's text on one line, without control characters, and without characters that are
+// invisible or change the writing direction: it must not control the terminal, or hide a name.
 std::string printable(std::string_view text);
 
-// Columns that it takes on a terminal: escape sequences and accents that combine take none, wide
-// characters and emoji two.
+// Returns the columns that the text takes on a terminal: escape sequences and combining accents
+// take none, wide characters and emoji two.
 std::size_t width(std::string_view text);
-// Cut to `width` columns, escape sequences kept.
+// Cuts the text to `width` columns, and keeps escape sequences.
 std::string clipped(std::string_view text, std::size_t width);
 std::string padded(const std::string& text, std::size_t width, bool to_right = false);
 
-// Lines that are longer broken between words, each rest below what the line describes: the text
-// after its last gap of two blanks. For help.
+// Breaks long lines between words. The rest of a line is placed below its description: the text
+// after the last gap of two blanks. For help.
 std::string wrapped(std::string_view text, std::size_t width);
 
-// Rows under a heading, each column as wide as its widest cell, two blanks between them.
+// Rows under a heading. Each column is as wide as its widest cell, with two blanks between columns.
 class Table {
  public:
   // A heading that starts with '>' aligns its column to the right.
@@ -63,7 +63,7 @@ class Table {
   Style style_;
 };
 
-// "2026-11-21 10:09:51", in the zone of this machine.
+// Returns "2026-11-21 10:09:51", in the time zone of this machine.
 std::string local_time(std::int64_t seconds);
 // "10:09:51.123".
 std::string local_time_of_day(std::int64_t microseconds);

@@ -31,7 +31,7 @@ std::string limit_text(const Json& order) {
   return limit == "-" ? "market" : limit;
 }
 
-// The symbol, and how it trades unless it is open.
+// Returns the symbol, and its trading state unless it is open.
 std::string book_heading(const Json& book, Style style) {
   std::string text = style.bold(text_field(book, "symbol"));
   if (book.contains("trading")) text += ", " + text_field(book, "trading");
@@ -45,7 +45,7 @@ std::string book_heading(const Json& book, Style style) {
          text_field(auction, "market_sells") + " to sell";
 }
 
-// What the operator lets the account do, if that is less or more than usual.
+// Returns what the operator allows the account, if that is less or more than usual.
 std::string rules_text(const Json& account) {
   std::string text;
   if (account.contains("access"))
@@ -205,7 +205,7 @@ std::string leaderboard_view(const Json& leaderboard, Style style) {
 }
 
 std::string symbols_view(const Json& symbols, Style style) {
-  // Those that a symbol has are columns.
+  // A rule becomes a column if any symbol has it.
   static constexpr std::pair<const char*, const char*> rules[] = {
       {"tick", ">TICK"},           {"lot", ">LOT"},
       {"order_max", ">ORDER MAX"}, {"price_min", ">PRICE MIN"},

@@ -15,11 +15,11 @@ namespace exchange::cli {
 namespace {
 
 constexpr double look_up_s = 0.2;  // between two checks of the terminal's size and keys
-// of a symbol: name, headings, a blank line; and the heading of the trades
+// lines of a symbol: name, headings, a blank line; and the heading of the trades
 constexpr std::size_t lines_beside_levels = 4;
 
-// Keys as they are pressed, without a return and not shown, while it lives; none if stdin is no
-// terminal.
+// While it lives, reads keys as they are pressed, without return or echo; reads none if stdin is
+// not a terminal.
 class Keyboard {
  public:
   Keyboard() : is_terminal_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -50,7 +50,7 @@ class Keyboard {
   const bool is_terminal_;
 };
 
-// The other screen of the terminal while it lives; the last picture stays on the first one.
+// The alternate screen of the terminal while it lives; the last picture stays on the main screen.
 class Canvas {
  public:
   explicit Canvas(std::ostream& out) : out_(out) {
@@ -134,8 +134,8 @@ class Watcher {
     console_.out.flush();
   }
 
-  // The first one when all symbols are known: else it would jump, and one may be unknown to the
-  // server.
+  // Shows the first picture only when all symbols are known: otherwise it would jump, and the
+  // server may not know one of them.
   void show_picture() {
     if (!std::all_of(watched_.begin(), watched_.end(),
                      [](const Watched& one) { return one.market.known(); }))
@@ -160,8 +160,8 @@ class Watcher {
   std::uint64_t updates_ = 0;
 };
 
-// "9 executed: buy 60 SPY at 145.67, 0 open, maker, order 1 (mine); balance 85433, position 100;
-// TIME"
+// Returns "9 executed: buy 60 SPY at 145.67, 0 open, maker, order 1 (mine); balance 85433, position
+// 100; TIME".
 std::string event_line(const Json& event) {
   const auto has = [&](const char* name) { return event.contains(name) && !event[name].is_null(); };
   const auto text = [&](const char* name) { return text_field(event, name); };
@@ -196,7 +196,7 @@ class AccountWatcher {
     const auto patience = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(settings_.timeout_s));
     std::optional<Clock::time_point> give_up;
-    auto untried = std::count(servers_.begin(), servers_.end(), ',');  // a standby may be the first
+    auto untried = std::count(servers_.begin(), servers_.end(), ',');  // the first may be a standby
     while (!complete()) {
       try {
         follow();
@@ -228,7 +228,7 @@ class AccountWatcher {
     const Json message = parse_json(text);
     const std::string type = text_field(message, "type");
     if (type == "error") {
-      if (text_field(message, "code") == "service_unavailable")  // a standby, perhaps
+      if (text_field(message, "code") == "service_unavailable")  // perhaps a standby
         throw client::Unreachable(text_field(message, "error"));
       throw Refused(text_field(message, "error"));
     }
@@ -262,7 +262,7 @@ class AccountWatcher {
   std::string servers_;
   std::optional<std::uint64_t> next_;  // event
   std::uint64_t events_ = 0;
-  bool got_ = false;  // a message on this connection
+  bool got_ = false;  // this connection got a message
 };
 
 }  // namespace
@@ -289,7 +289,7 @@ std::vector<std::string> picture(
     const std::vector<std::pair<std::string, const WatchedSymbol*>>& markets, Size size,
     Style style) {
   constexpr std::size_t levels_most = 10, levels_least = 3;
-  const std::size_t rows = size.rows > 1 ? size.rows - 1 : 1;  // Ctrl-C shows up in the last one
+  const std::size_t rows = size.rows > 1 ? size.rows - 1 : 1;  // Ctrl-C appears in the last row
   const std::size_t each = rows * 2 / 3 / markets.size();
   const std::size_t levels = std::clamp(each > lines_beside_levels ? each - lines_beside_levels : 0,
                                         levels_least, levels_most);
@@ -301,7 +301,7 @@ std::vector<std::string> picture(
         style.bold(symbol) +
         (market->tape().empty() ? "" : "  last " + trade_text(market->tape().front(), style)));
     std::vector<std::string> rungs = ladder(bids, asks, levels, style).lines();
-    rungs.resize(levels + 1);  // what follows keeps its place
+    rungs.resize(levels + 1);  // the lines below keep their place
     lines.insert(lines.end(), rungs.begin(), rungs.end());
     lines.push_back("");
     for (const Trade& trade : market->tape()) trades.emplace_back(symbol, trade);
