@@ -15,12 +15,12 @@ Decimal number(const Json& text) { return Decimal(text.get<std::string>()); }
 
 int main(int, char** argv) try {
   const std::string account = argv[1], symbol = argv[2], server = argv[3];
-  const Json login{{"account", account}, {"key", ""}};  // of the account, if the server has --auth
+  const Json login{{"account", account}, {"key", ""}};  // key: if the server has --auth
   const int size = 10, position_max = 50;
   const Decimal distance("0.10");
-  Decimal price, quoted;   // the last price, and the one that the orders are around; 0: none
+  Decimal price, quoted;   // last price, and the one that the orders surround; 0: none
   Decimal position, cash;  // bought and earned since the start
-  std::map<std::string, std::string> refs, limits;  // of each side's order, until it has ended
+  std::map<std::string, std::string> refs, limits;  // of each side's order, until it ends
   auto next_ref = std::chrono::system_clock::now().time_since_epoch().count();
 
   boost::asio::io_context context;
@@ -33,15 +33,15 @@ int main(int, char** argv) try {
   const auto send = [&](const Json& json) { socket.write(boost::asio::buffer(json.dump())); };
 
   send({{"id", "login"}, {"login", login}});
-  send({{"id", "try"}, {"cancel_all", {{"symbol", symbol}}}});  // of an earlier run
+  send({{"id", "try"}, {"cancel_all", {{"symbol", symbol}}}});  // orders of an earlier run
   send({{"subscribe", login}});
   for (boost::beast::flat_buffer buffer;; buffer.clear()) {
     socket.read(buffer);
     const Json message = Json::parse(boost::beast::buffers_to_string(buffer.data()));
-    if (message.contains("error") && message.value("id", "") != "try")  // nothing open
+    if (message.contains("error") && message.value("id", "") != "try")  // nothing was open
       throw std::runtime_error(message["error"]);
     const std::string type = message["type"];
-    if (type == "account") send({{"subscribe", symbol}});  // from here on, every event comes
+    if (type == "account") send({{"subscribe", symbol}});  // from here on, every event arrives
     for (const Json& event : message.value("events", Json::array())) {
       const std::string side = event.value("side", "");
       if (!refs.contains(side) || event.value("ref", "") != refs[side]) continue;

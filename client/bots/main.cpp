@@ -1,4 +1,4 @@
-// Bots that keep a few symbols trading, so that there is something to see. Start reading here; then
+// Bots that keep a few symbols trading, so that there is activity to see. Start reading here; then
 // trading_floor.hpp, market.hpp.
 
 #include <CLI/CLI.hpp>

@@ -12,7 +12,8 @@ using Ticks = std::int64_t;
 
 constexpr std::int64_t units_per_share = Shares::whole(1).units();
 
-// A step of about a ten-thousandth of the price, as markets have: 0.01 for prices from 100 to 1000.
+// Returns a tick of about a ten-thousandth of the price, as in real markets: 0.01 for prices from
+// 100 to 1000.
 Price tick_for(Price anchor) {
   std::int64_t units = 1;
   while (units * 10 <= anchor.units() / 10'000) units *= 10;
@@ -20,10 +21,10 @@ Price tick_for(Price anchor) {
 }
 
 constexpr Ticks half_spread = 2, level_step = 2;
-// how far an inventory of all the shares granted moves a maker's quotes
+// how far a maker's quotes move if its inventory equals all the shares granted
 constexpr Ticks skew_max = 20;
-constexpr Ticks taker_reach = 8;  // beyond the price: some levels deep
-constexpr Ticks step_max = 3;     // of the price at a time
+constexpr Ticks taker_reach = 8;  // how far a limit crosses the price: some levels deep
+constexpr Ticks step_max = 3;     // of the price, in one step
 constexpr unsigned take_percent = 30;
 constexpr unsigned requests_between_changes = 200;
 
@@ -65,8 +66,8 @@ const std::vector<Command>& Market::wind_up() {
   return request_;
 }
 
-// Half of the time a step to either side, and a pull to the anchor that grows with the distance
-// from it.
+// Half of the time the price steps to either side. In addition a pull moves it to the anchor; the
+// pull grows with the distance.
 void Market::walk() {
   if (below(2) == 0) price_ += Ticks(below(2 * step_max + 1)) - step_max;
   const Ticks range = anchor_ / 10, away = price_ - anchor_;
@@ -82,7 +83,7 @@ bool Market::create_accounts() {
     request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)},
                 PlaceShares{options_.symbol, trader.account, shares}};
     intents_ = {Intent{&trader, {}}, Intent{&trader, {}}};
-    // The two make the market by turns, so a name cannot say which of them does.
+    // The two traders take turns as maker, so a name cannot show which one is the maker.
     const std::string name =
         std::string(options_.symbol.view()) + " bot " + std::to_string(accounts_used_);
     if (const std::optional<AccountName> shown_as = parse_account_name(name)) {
@@ -106,7 +107,7 @@ bool Market::ask_for_doubtful() {
   return false;
 }
 
-// What must be canceled before anything else is done.
+// Cancels the orders that must be canceled before any other command.
 bool Market::tidy_up() {
   for (Trader& trader : traders_) {
     if (!trader.spent) continue;
@@ -135,8 +136,8 @@ bool Market::change_places() {
   return true;
 }
 
-// Buys as often as it sells while its inventory is even; from a quarter of the shares granted on,
-// it only trades back.
+// Buys as often as it sells while its inventory is even. From a quarter of the shares granted on,
+// it only reduces its inventory.
 void Market::take() {
   const std::int64_t bias = std::clamp(4 * taker().inventory, -shares_granted, shares_granted);
   const Side side = Ticks(below(std::uint32_t(2 * shares_granted))) < shares_granted - bias
@@ -172,8 +173,8 @@ void Market::quote() {
                           .level = place.level});
 }
 
-// The best quote of a side that was just hit, else the one that is farthest off, or any: a trade
-// with another client shows only when a quote is touched.
+// Returns the best quote of a side that was just hit, else the quote that is farthest from its
+// target, or any quote: only a command on a quote shows a trade with another client.
 Market::Place Market::choose_place() {
   if (hit_) return {*std::exchange(hit_, {}), 0};
   const Place any{below(2) == 0 ? Side::buy : Side::sell, below(levels)};
@@ -231,7 +232,7 @@ void Market::answered(std::span<const Answer> answers) {
         std::holds_alternative<QueryOrder>(request_[i])) {
       update(*trader, order, answer);
     } else if (std::holds_alternative<SetAccount>(request_[i])) {
-      continue;  // it trades as well without a name
+      continue;  // the account also trades without a name
     } else if (answer.refused) {
       ++refusals_;
       if (std::holds_alternative<PlaceOrder>(request_[i])) trader->spent = true;
@@ -269,7 +270,7 @@ void Market::lost() {
   }
 }
 
-// Doubts the best quotes of a side, of which the `shares` that were taken may have been.
+// Marks the best quotes of a side as doubtful: the taken `shares` may have executed against them.
 void Market::doubt_best(Side side, std::int64_t shares) {
   std::vector<Order*> quotes;
   for (Order& order : maker().open)
@@ -284,8 +285,9 @@ void Market::doubt_best(Side side, std::int64_t shares) {
   }
 }
 
-// Learns what was executed of an order that was canceled or queried. Refused: nothing was open any
-// more, so it was executed, unless it was canceled by a request whose reply was lost.
+// Updates the inventory with what was executed of an order that was canceled or queried. A refusal
+// means that nothing was open any more, so the order was executed, unless a request whose reply was
+// lost had canceled it.
 void Market::update(Trader& trader, const Order& order, const Answer& answer) {
   const std::int64_t open = answer.open.units() / units_per_share;
   const std::int64_t left = answer.refused ? (order.doubtful ? order.shares : 0)

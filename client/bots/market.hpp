@@ -1,20 +1,22 @@
 #pragma once
-// The bots of one symbol: two traders; one makes the market and the other takes from it, by turns.
-// The maker keeps a ladder of quotes on both sides of a price that walks at random round an anchor;
-// the taker crosses the spread now and then. Decides the next request and learns from the replies.
-// Does no I/O, reads no clock: the same seed and replies always give the same requests.
+// The bots of one symbol: two traders take turns. One makes the market and the other takes from it.
+// The maker keeps a ladder of quotes on both sides of a price that walks at random around an
+// anchor; the taker sometimes crosses the spread. Chooses the next request and updates its state
+// from the replies. Does no I/O and reads no clock: the same seed and replies always give the same
+// requests.
 //
-// Why it can go on without end:
-// - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
-//   is canceled at once. What may have been executed is asked for first, so that few cancels find
-//   nothing open: those of orders that another client has executed.
+// Why it can run without end:
+// - The number of open orders is bounded: a quote is replaced, not added, and the rest of a taker's
+//   order is canceled at once. Orders that may have executed are queried first, so that few cancels
+//   find nothing open: only those of orders that another client has executed.
 // - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
 // - The two trade with each other, so together they lose nothing. A trader that has bought much
-//   sells next as taker, and quotes lower as maker; taking turns evens out what the spread brings.
-// - A trader that is refused anything (other clients took its money or its shares, or the store is
-//   a new one) cancels what it has open and continues as a new account. So does one whose order may
-//   or may not have been placed, since the reply was lost; what such an order leaves in the book is
-//   traded away when the price reaches it.
+//   sells next as taker, and quotes lower as maker; taking turns balances the profit from the
+//   spread.
+// - If anything of a trader is refused (other clients took its money or its shares, or the store is
+//   a new one), it cancels its open orders and continues as a new account. The same happens if a
+//   lost reply leaves open whether its order was placed; if such an order rests in the book, it
+//   trades when the price reaches it.
 
 #include <array>
 #include <optional>
@@ -27,24 +29,24 @@
 
 namespace exchange::bots {
 
-// With zeros in front, to at least `least` digits.
+// Returns the number with leading zeros, at least `least` digits.
 std::string digits(std::uint64_t number, std::size_t least);
 
 struct MarketOptions {
   SymbolName symbol;
   Price anchor;                // from Market::anchor_min to anchor_max
-  std::string account_prefix;  // digits; the accounts are this and 6 more
+  std::string account_prefix;  // digits; an account id is this and 6 more
   std::uint64_t seed = 0, stream = 0;
-  bool references = false;  // orders have one
+  bool references = false;  // orders have a reference
 };
 
 // The result of one command.
 struct Answer {
   bool refused = false;
-  std::string why = {};  // the server's sentence
-  OrderId order = 0;     // of an order placed
-  Shares open;           // of an order queried
-  Shares canceled;       // of an order queried or canceled
+  std::string why = {};  // the server's error message
+  OrderId order = 0;     // of a placed order
+  Shares open;           // of a queried order
+  Shares canceled;       // of a queried or canceled order
 };
 
 class Market {
@@ -53,30 +55,31 @@ class Market {
                          anchor_max = Price::whole(1'000'000'000);
   static constexpr unsigned levels = 5;                        // quotes a side
   static constexpr unsigned open_orders_max = 2 * levels + 1;  // and one of the taker
-  // to each account, and their worth in cash
+  // granted to each account, and their worth in cash
   static constexpr std::int64_t shares_granted = 10'000;
 
   explicit Market(MarketOptions options);
   Market(const Market&) = delete;
 
-  // The commands of the next request: all creations, or all of one account. Never none. answered()
-  // or lost() must follow.
+  // Returns the commands of the next request: all creations, or all of one account. Never empty.
+  // Call answered() or lost() next.
   const std::vector<Command>& next();
-  // One for each command of the last request.
+  // `answers`: one for each command of the last request.
   void answered(std::span<const Answer> answers);
-  // The reply to the last request was lost: what it did is not known. Whether the same commands may
-  // be asked again, since orders have references; if not, or if that does not help: lost().
+  // Call it if the reply to the last request was lost, so that it is not known what the request
+  // did. Returns whether the same commands may be sent again, because orders have references. If
+  // not, or if that fails, call lost().
   bool may_be_asked_again();
   void lost();
-  // In place of next(): cancels what one trader has open; empty once nothing is.
+  // Call it in place of next(): cancels the open orders of one trader; empty once there are none.
   const std::vector<Command>& wind_up();
 
-  // Accounts and orders refused since the last order was accepted: after many, the caller should
+  // Accounts and orders refused since the last order was accepted. After many, the caller should
   // wait.
   unsigned refusals() const { return refusals_; }
 
   const SymbolName& symbol() const { return options_.symbol; }
-  // As far as the replies show.
+  // As far as the replies show it.
   std::size_t open_orders() const { return traders_[0].open.size() + traders_[1].open.size(); }
   std::uint64_t shares_taken() const { return shares_taken_; }
   std::uint64_t accounts_used() const { return accounts_used_; }
@@ -90,8 +93,9 @@ class Market {
     Side side = Side::buy;
     Ticks limit = 0;
     std::int64_t shares = 0;
-    unsigned level = 0;  // its place in the ladder; `levels`: a taker's
-    // how much of it is open: a taker's order, a quote that it may have met, or a cancel was lost
+    unsigned level = 0;  // its place in the ladder; `levels`: an order of the taker
+    // the open shares are not known: a taker's order, a quote that it may have met, or a lost
+    // cancel
     bool doubtful = false;
   };
   struct Trader {
@@ -101,7 +105,7 @@ class Market {
     std::int64_t inventory = 0;  // shares bought beyond those granted
     std::vector<Order> open;
   };
-  // What one command of the last request is about.
+  // The subject of one command of the last request.
   struct Intent {
     Trader* trader = nullptr;
     Order order;
@@ -144,7 +148,7 @@ class Market {
   std::array<Trader, 2> traders_;
   unsigned maker_ = 0;  // of traders_
   unsigned requests_until_change_;
-  // the side of the ladder that a taker's order met: its best quote goes first
+  // the side of the ladder that a taker's order met: its best quote is replaced first
   std::optional<Side> hit_;
   std::uint64_t accounts_used_ = 0, shares_taken_ = 0, referenced_ = 0;
   unsigned refusals_ = 0;

@@ -17,15 +17,15 @@ using client::StopFlag;
 using std::chrono::milliseconds;
 
 constexpr double reply_timeout_s = 3;
-// the reply to a request that was sent is awaited, so that its order can be canceled
+// waits for the reply to a request that was sent, so that its order can be canceled
 const StopFlag never{false};
-// between attempts to reach the server
+// the pause between attempts to reach the server
 constexpr auto pause_min = milliseconds(100), pause_max = milliseconds(5'000);
-constexpr auto report_interval = std::chrono::minutes(1);  // of a problem that lasts
-// after more refusals one after another, a market rests
+constexpr auto report_interval = std::chrono::minutes(1);  // for a problem that persists
+// after more refusals than this in a row, a market rests
 constexpr unsigned refusals_max = 8;
 constexpr auto rest_min = milliseconds(250), rest_max = milliseconds(60'000);
-// SIGTERM ends the bots within this time, and that of one reply
+// SIGTERM ends the bots within this time plus the time of one reply
 constexpr auto wind_up_max = milliseconds(3'000);
 
 }  // namespace
@@ -73,7 +73,7 @@ void TradingFloor::run() {
     if (!server_) await_server();
     if (over()) break;
     serve(seats_[turn % seats_.size()]);
-    due = std::max(due + interval, Clock::now());  // a missed turn is dropped
+    due = std::max(due + interval, Clock::now());  // a missed turn is skipped
     pause_until(due);
   }
   wind_up();
@@ -93,7 +93,7 @@ void TradingFloor::serve(Seat& seat) {
       std::chrono::duration<double>(rest).count());
 }
 
-// False if the reply was lost: then the server must be found again.
+// Returns false if the reply was lost: the server must then be found again.
 bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   ++requests_;
   while (server_) {
@@ -118,7 +118,7 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   return false;
 }
 
-// Over the same connection, as long as the server keeps it open.
+// Uses the same connection as long as the server keeps it open.
 std::string TradingFloor::send(std::string_view document) {
   if (!connection_ || connection_->has_ended())
     connection_.emplace(client::connect_to(*server_, reply_timeout_s, never), server_->text,
@@ -126,8 +126,9 @@ std::string TradingFloor::send(std::string_view document) {
   return client::ask(*connection_, document);
 }
 
-// Returns once the server replies, or when it is time to end. Reports each new problem at once, and
-// one that lasts each time the pause between two attempts has grown, then each minute.
+// Returns once the server replies, or when the run must end. Reports each new problem at once.
+// Reports a persistent one each time that the pause between two attempts has grown, then each
+// minute.
 void TradingFloor::await_server() {
   auto pause = std::chrono::duration_cast<Clock::duration>(pause_min);
   Clock::time_point report_due;
@@ -141,7 +142,7 @@ void TradingFloor::await_server() {
       server_ = servers.current();
       std::fprintf(stderr, "demo-bots: trading at %s\n", server_->text.c_str());
       return;
-    } catch (const std::runtime_error& error) {  // unreachable, or no exchange
+    } catch (const std::runtime_error& error) {  // unreachable, or not an exchange
       problem = error.what();
     } catch (const client::Interrupted&) {
       return;

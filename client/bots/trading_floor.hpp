@@ -1,7 +1,8 @@
 #pragma once
-// Keeps the markets trading: one request at a time over one connection, at a steady rate, by turns.
-// Outlives the server: while it is unavailable, tries with growing pauses, and resolves its name
-// again, since a container may return at another address. Thread: one, the caller's.
+// Keeps the markets trading: the markets take turns, with one request at a time over one
+// connection, at a steady rate. Survives the server: while it is unavailable, tries with growing
+// pauses, and resolves its name again, because a container may return at another address. Thread:
+// one, the caller's.
 
 #include <chrono>
 #include <cstdint>
@@ -18,21 +19,21 @@ namespace exchange::bots {
 
 struct ListedSymbol {
   SymbolName name;
-  Price anchor;  // round which its price walks
+  Price anchor;  // its price walks around this
 };
 
-// "SPY=580.25,QQQ": names with their prices; 100 if none is given. Throws std::invalid_argument,
-// with the reason.
+// Parses "SPY=580.25,QQQ": names with their prices; 100 if none is given. Throws
+// std::invalid_argument, with the reason.
 std::vector<ListedSymbol> parse_symbol_list(const std::string& text);
 
 struct FloorOptions {
-  std::string connect_to;  // HOST:PORT, or several with a comma between
+  std::string connect_to;  // HOST:PORT, or several separated by commas
   bool retry = false;      // orders have references, and are sent again
   std::vector<ListedSymbol> symbols;
-  std::string account_prefix;  // digits, other ones in every run
+  std::string account_prefix;  // digits, different in every run
   std::uint64_t seed = 0;
   double requests_per_s = 40;
-  std::optional<double> duration_s;  // else until stopped
+  std::optional<double> duration_s;  // unset: until stopped
   Keys keys;
 };
 
@@ -40,17 +41,17 @@ class TradingFloor {
  public:
   TradingFloor(FloorOptions options, const client::StopFlag& stop);
 
-  // Trades until `stop` is set or the time is over, then cancels what is open, if the server is
+  // Trades until `stop` is set or the time is over, then cancels open orders, if the server is
   // available.
   void run();
-  // "requests=… sent-again=… lost=…": what was done so far.
+  // Returns "requests=… sent-again=… lost=…": the totals so far.
   std::string summary() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Seat {
     Market market;
-    Clock::time_point rests_until;  // after refusals
+    Clock::time_point rests_until;  // set after refusals
     Seat(MarketOptions options) : market(std::move(options)) {}
   };
 
@@ -65,10 +66,10 @@ class TradingFloor {
   const FloorOptions options_;
   const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
-  std::deque<Seat> seats_;                 // markets stay where they are
-  std::optional<client::Address> server_;  // nothing: to be looked for
+  std::deque<Seat> seats_;                 // a deque, so that markets do not move
+  std::optional<client::Address> server_;  // unset: the server must be found
   std::optional<client::Stream> connection_;
-  std::string refusal_;  // the server's last
+  std::string refusal_;  // the last one of the server
   std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace exchange::bots {
 namespace {
 
-// The account of a transaction; null for creations.
+// Returns the account of a transaction; null for creations.
 const AccountId* trader_of(const Command& command) {
   return std::visit(
       [](const auto& one) -> const AccountId* {

@@ -1,5 +1,5 @@
 #pragma once
-// Commands as the XML of one request, and the results of its reply as answers. Pure.
+// Writes commands as the XML of one request, and reads the results of its reply as answers. Pure.
 
 #include <span>
 #include <string>
@@ -14,11 +14,11 @@ namespace exchange::bots {
 struct Keys {
   std::string of_operator, of_accounts;
 };
-// The document of one request: all creations, or all transactions of one account.
+// Returns the document of one request: all creations, or all transactions of one account.
 std::string document_of(std::span<const Command> commands, const Keys& keys = {});
 
-// One answer to each command; none of them is a CancelAll, whose reply has an element for each
-// order. Throws client::BadReply if the reply does not fit them.
+// Returns one answer to each command. None of the commands may be a CancelAll, whose reply has an
+// element for each order. Throws client::BadReply if the reply does not match them.
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands);
 
 }  // namespace exchange::bots
