@@ -62,7 +62,7 @@ std::optional<pid_t> start_in_background(const std::string& lock_file, const std
   ::dup2(nothing.number(), STDIN_FILENO);
   ::dup2(log.number(), STDOUT_FILENO);
   ::dup2(log.number(), STDERR_FILENO);
-  constexpr int kept = STDERR_FILENO + 1;  // of the descriptors of the parent, the lock alone
+  constexpr int kept = STDERR_FILENO + 1;  // keeps only the lock of the parent's descriptors
   ::dup2(held.number(), kept);
   ::close_range(kept + 1, ~0u, 0);
   try {

@@ -17,12 +17,12 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr double reply_timeout_s = 10;
-constexpr milliseconds market_age_max{200};  // before it is read again
-constexpr milliseconds retry_pause{1'000};   // after the server was not reached
-constexpr milliseconds turn_pause_max{50};   // between two looks at who is due
+constexpr milliseconds market_age_max{200};  // then it is read again
+constexpr milliseconds retry_pause{1'000};   // after the server could not be reached
+constexpr milliseconds turn_pause_max{50};   // between two checks for a due bot
 constexpr std::chrono::minutes report_interval{5};
 
-// Of a field with a number in a text; nothing if it is null, or not there.
+// Reads a number from a text field; returns nothing if the field is null or absent.
 std::optional<double> amount(const Json& from, const char* key) {
   const auto found = from.find(key);
   if (found == from.end() || !found->is_string()) return {};
@@ -48,7 +48,7 @@ CharacterOptions options_of(const Bot& bot, std::uint64_t seed) {
   options.account = parse_account_id(bot.account).value();
   options.symbol = parse_symbol_name(bot.instrument.symbol).value();
   options.price = bot.instrument.price;
-  const auto rule = [&](const char* name, double otherwise) {  // 0: there is none
+  const auto rule = [&](const char* name, double otherwise) {  // 0: no rule
     const double value = number(bot.instrument.rules, name, 0);
     return value > 0 ? value : otherwise;
   };
@@ -70,7 +70,7 @@ BotFloor::BotFloor(std::vector<Bot> bots, FloorOptions options, const client::St
     values_.try_emplace(bot.instrument.symbol, bot.instrument.price, seed++);
     Seat& seat = seats_.emplace_back();
     seat.character = make_character(bot.character.character, options_of(bot, seed++));
-    // Not all at once.
+    // Spreads the first turns over time.
     seat.due = begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                             bot.character.pause_s * double(seats_.size()) / double(bots.size())));
     seat.bot = std::move(bot);
@@ -93,7 +93,7 @@ void BotFloor::run() {
   wind_up();
 }
 
-// A server that is gone, or a new day whose accounts are not there yet, ends one turn.
+// If the server is unavailable, or the accounts of a new day do not exist yet, only this turn ends.
 void BotFloor::serve(Seat& seat) try {
   const std::optional<Sight> sight = sight_of(seat);
   if (!sight) return;
@@ -109,9 +109,9 @@ void BotFloor::serve(Seat& seat) try {
   market_.clear();
   for (Seat& other : seats_) other.connection.reset();
   ++tried_;
-  report(seats_.front(), error.what());  // it is that of all
+  report(seats_.front(), error.what());  // the problem concerns all seats
   wait(Clock::now() + retry_pause);
-} catch (const std::exception& error) {  // of this bot alone: a key, an answer that it cannot read
+} catch (const std::exception& error) {  // of this bot alone: its key, or an invalid reply
   seat.connection.reset();
   report(seat, error.what());
 }
@@ -134,7 +134,7 @@ std::optional<Sight> BotFloor::sight_of(Seat& seat) {
       sight.shares_in_orders = amount(one, "reserved").value_or(0);
     }
   for (const Json& one : account.value("orders", Json::array())) {
-    const Json text = one.value("limit", Json());  // null: of a market order
+    const Json text = one.value("limit", Json());  // null: a market order
     const auto limit = parse_price(text.is_string() ? text.get<std::string>() : "0");
     sight.orders.push_back({.id = one.value("order", OrderId()),
                             .side = one.value("side", "") == "buy" ? Side::buy : Side::sell,
@@ -181,13 +181,13 @@ client::HttpReply BotFloor::ask(Seat& seat, const std::string& head, const std::
                          .fields = client::authorization(seat.bot.account, seat.bot.key),
                          .body = body,
                          .keep_alive = true});
-  // A server that executes nothing: a standby, or one that was replaced.
+  // A server that executes nothing: a standby, or a replaced server.
   if (reply.status == 503) throw client::Unreachable(seat.connection->peer() + ": " + reply.body);
   return reply;
 }
 
 client::Stream BotFloor::connect() const {
-  static const client::StopFlag never{false};  // a request that was begun is finished
+  static const client::StopFlag never{false};  // a request in progress is completed
   std::vector<std::string> all = client::split_addresses(options_.http);
   std::rotate(all.begin(), all.begin() + std::ptrdiff_t(tried_ % all.size()), all.end());
   std::string list;
@@ -204,7 +204,7 @@ void BotFloor::wait(Clock::time_point until) const {
                    .count()));
 }
 
-// Each new one at once.
+// Reports each new problem at once.
 void BotFloor::report(Seat& seat, const std::string& problem) {
   if (problem == seat.problem) return;
   seat.problem = problem;

@@ -1,8 +1,8 @@
 #pragma once
-// BotFloor lets the bots of a class trade, over the HTTP port: each has its account, key and
-// connection, reads the market data and what its account has, and sends what its character
-// decides. It asks the exchange instead of remembering, so it goes on after a lost reply, a restart
-// or a new day. Thread: one, the caller's.
+// BotFloor lets the bots of a class trade over the HTTP port. Each bot has its account, key and
+// connection, reads the market data and the state of its account, and sends the commands of its
+// character. It asks the exchange instead of remembering, so it continues after a lost reply, a
+// restart or a new day. Thread: one, the caller's.
 
 #include <chrono>
 #include <deque>
@@ -18,7 +18,7 @@
 namespace exchange::classroom {
 
 struct FloorOptions {
-  std::string http;  // HOST:PORT, or several with a comma between
+  std::string http;  // HOST:PORT, or several separated by commas
   client::Security security;
   std::uint64_t seed = 0;
   std::function<void(const std::string& line)> log;
@@ -40,7 +40,7 @@ class BotFloor {
     std::optional<client::Stream> connection;
     std::uint64_t requests = 0, refused = 0;
     std::string refusal;  // the last one
-    std::string problem;  // that was reported, since the server was reached last
+    std::string problem;  // reported since the server was last reached
   };
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -60,7 +60,7 @@ class BotFloor {
   const Clock::time_point begun_ = Clock::now();
   std::deque<Seat> seats_;
   std::map<std::string, FairValue> values_;  // by symbol
-  std::size_t tried_ = 0;  // servers that were of no use: which of them comes first
+  std::size_t tried_ = 0;  // failed attempts: they determine which server comes first
   std::optional<client::Stream> connection_;
   std::map<std::string, MarketSight> market_;
   Clock::time_point market_read_{}, report_due_{};

@@ -9,10 +9,11 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// From 0 to 1. The results of the distributions of <random> are not the same everywhere.
+// Returns a number from 0 to 1. The distributions of <random> do not give the same results
+// everywhere.
 double uniform(Random& random) { return double(random() >> 11) * 0x1p-53; }
 
-// What all characters share: prices on the grid of ticks, and orders of their account.
+// The common part of all characters: prices on the tick grid, and orders of their account.
 class Trader : public Character {
  public:
   explicit Trader(const CharacterOptions& options) : options_(options), random_(options.seed) {}
@@ -21,7 +22,7 @@ class Trader : public Character {
   double uniform() { return classroom::uniform(random_); }
   bool happens(double probability) { return uniform() < probability; }
 
-  // The middle of the market, or what comes closest to one.
+  // Returns the middle of the market, or the nearest substitute.
   double middle(const MarketSight& market) const {
     if (market.bid && market.ask) return (*market.bid + *market.ask) / 2;
     if (market.last) return *market.last;
@@ -41,12 +42,12 @@ class Trader : public Character {
   static Shares shares_of(double shares) {
     return Shares::from_units(std::llround(shares * double(Shares::whole(1).units())));
   }
-  // At least one lot.
+  // Rounds down to lots, but to at least one lot.
   double rounded(double shares) const {
     const double most = std::min(shares, options_.shares_max);
     return std::max(1.0, std::floor(most / options_.lot + 1e-9)) * options_.lot;
   }
-  // Takes what the other side offers now, as far as the account can pay for it.
+  // Takes what the other side offers now, if the account can pay for it.
   std::vector<Command> take(const Sight& sight, Side side, double shares) const {
     const auto& price = side == Side::buy ? sight.market.ask : sight.market.bid;
     if (!price || !sight.market.is_open) return {};
@@ -65,16 +66,16 @@ class Maker : public Trader {
  public:
   struct Ladder {
     unsigned levels;
-    double half_spread, step;  // in parts of the price
-    double shares;             // in parts of options.shares
-    double presence;           // of its turns
+    double half_spread, step;  // as a share of the price
+    double shares;             // as a multiple of options.shares
+    double presence;           // the share of its turns
   };
   Maker(const CharacterOptions& options, const Ladder& ladder) : Trader(options), ladder_(ladder) {}
 
   std::vector<Command> turn(const Sight& sight) override {
     std::vector<OwnOrder> wanted;
     if (happens(ladder_.presence)) wanted = quotes(sight);
-    // What stands where it is wanted keeps its priority.
+    // Orders that are already at a wanted place keep their priority.
     std::vector<Command> commands;
     for (const OwnOrder& one : sight.orders) {
       const auto found = std::find_if(wanted.begin(), wanted.end(), [&](const OwnOrder& quote) {
@@ -94,7 +95,7 @@ class Maker : public Trader {
 
  private:
   std::vector<OwnOrder> quotes(const Sight& sight) {
-    // It trusts the last price more than quotes, of which some are its own.
+    // It prefers the last price to quotes, some of which are its own.
     const double reference = sight.market.last.value_or(middle(sight.market));
     const double held = sight.shares + sight.shares_in_orders - options_.shares_at_start;
     const double skew =
@@ -142,7 +143,7 @@ class Momentum final : public Trader {
 class Informed final : public Trader {
   using Trader::Trader;
   std::vector<Command> turn(const Sight& sight) override {
-    constexpr double edge = 0.002;  // more than a maker's spread would cost
+    constexpr double edge = 0.002;  // larger than the cost of a maker's spread
     if (sight.market.ask && *sight.market.ask < sight.value * (1 - edge))
       return take(sight, Side::buy, options_.shares);
     if (sight.market.bid && *sight.market.bid > sight.value * (1 + edge))
@@ -162,7 +163,7 @@ class Bear final : public Trader {
   }
 };
 
-// Each request breaks one rule. Where the class has no such rule, what is accepted is canceled.
+// Each request breaks one rule. If the class has no such rule, the accepted order is canceled.
 class Breaker final : public Trader {
   using Trader::Trader;
   std::vector<Command> turn(const Sight& sight) override {
@@ -185,7 +186,7 @@ class Breaker final : public Trader {
                           Price::from_units(price_of(price / 2).units() + 1));
       case 3:  // far from the market
         return order(Side::buy, price / 100, options_.lot, Lifetime::until_canceled);
-      default:  // an order of another
+      default:  // an order of another account
         return cancel(1);
     }
   }

@@ -32,7 +32,7 @@ constexpr std::size_t students_max = 5'000, shown_as_bytes_max = 40;
 constexpr const char *students_name = "keys.csv", *bots_name = "bots.csv",
                      *scenario_name = "scenario.toml", *timetable_name = "timetable",
                      *operator_key_name = "operator.key", *lock_name = "class.lock";
-// What follows the columns of the roster.
+// The columns after those of the roster.
 const CsvRow own_columns{"account", "shown as", "key", "link"};
 
 std::string read(const std::string& file) {
@@ -71,7 +71,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 constexpr std::size_t nowhere = std::size_t(-1);
 
-// The first column whose name is one of these.
+// Returns the first column whose name is one of these.
 std::size_t column(const CsvRow& heading, const std::vector<std::string>& names) {
   for (const std::string& name : names)
     for (std::size_t i = 0; i < heading.size(); ++i)
@@ -79,7 +79,7 @@ std::size_t column(const CsvRow& heading, const std::vector<std::string>& names)
   return nowhere;
 }
 
-// Headings of course systems and spreadsheets, in English and German.
+// Headings used by course systems and spreadsheets, in English and German.
 const std::vector<std::string> identity_names{
     "email",          "e-mail",       "email address", "e-mail address",
     "e-mail-adresse", "mail",         "emailadresse",  "id",
@@ -92,10 +92,10 @@ const std::vector<std::string> identity_names{
     first_names{"first name", "firstname", "forename", "given name", "vorname", "vorname(n)"},
     last_names{"last name", "lastname", "surname", "family name", "nachname", "familienname"};
 
-// What the columns of a roster are.
+// The meaning of the columns of a roster.
 struct RosterColumns {
-  std::vector<std::size_t> names;     // none: then nothing else may go on a leaderboard
-  std::vector<std::size_t> identity;  // what tells students apart
+  std::vector<std::size_t> names;     // empty: then a leaderboard may show no other column
+  std::vector<std::size_t> identity;  // the columns that identify a student
 };
 
 RosterColumns columns_of(const CsvRow& heading, const NewClass& wanted) {
@@ -136,7 +136,7 @@ std::string key_of(const CsvRow& row, const std::vector<std::size_t>& identity) 
   return folded(text_of_cells(row, identity));
 }
 
-// As far as it fits, in whole characters of UTF-8.
+// Cuts the text to shown_as_bytes_max, without splitting a UTF-8 character.
 std::string clipped(const std::string& text) {
   std::string name = visible(text);
   if (name.size() > shown_as_bytes_max) {
@@ -148,8 +148,8 @@ std::string clipped(const std::string& text) {
   return name;
 }
 
-// Rows of an export that are not students: the points of Canvas, its test student, and rows without
-// a student above both. course/grader/gradebook.py knows the same.
+// Excludes rows of an export that are not students: the points of Canvas, its test student, and
+// rows without a student above both. course/grader/gradebook.py has the same rule.
 bool is_student(const CsvRow& row, bool is_canvas) {
   if (folded(row[0]).find("points possible") != std::string::npos) return false;
   return !is_canvas || (!folded(row[0]).empty() && folded(row[0]) != "student, test");
@@ -211,7 +211,7 @@ Roster read_roster(const NewClass& wanted, bool with_names, std::vector<std::str
       const std::size_t before = known->second;
       const std::string both =
           "lines " + std::to_string(table.lines[before]) + " and " + std::to_string(all.lines[i]);
-      // With the name alone to go by, they may be two.
+      // If only the name identifies them, they may be two students.
       const bool is_same = columns.identity != columns.names && !columns.names.empty() &&
                            key_of(row, columns.names) == key_of(table.rows[before], columns.names);
       const std::string text = visible(text_of_cells(row, columns.identity));
@@ -239,7 +239,7 @@ Roster read_roster(const NewClass& wanted, bool with_names, std::vector<std::str
   return roster;
 }
 
-// Of columns that write() has written, and a teacher may have moved.
+// The columns that write() has written. A teacher may have moved them.
 struct OwnColumns {
   std::size_t account, shown_as, key, link;
 };
@@ -269,7 +269,7 @@ std::vector<CsvRow> rows_of_bots(const std::string& file) {
   return std::move(table.rows);
 }
 
-// Students whom the class has already.
+// The students that the class already has.
 struct Before {
   struct Student {
     CsvRow of_roster;  // in the columns of the new roster
@@ -281,8 +281,8 @@ struct Before {
   std::uint64_t next_account;
   std::set<std::string> names;
 
-  // Nothing if the class does not have the student. Of several with one identity, which an edited
-  // file may have, the one that is spelled alike, else the first.
+  // Returns nothing if the class does not have the student. If several have one identity, which an
+  // edited file may contain, returns the one with the same spelling, else the first.
   Student* find(const std::string& identity, const std::string& key) {
     Student* found = nullptr;
     for (Student& one : students)
@@ -328,8 +328,9 @@ Before read_before(const std::string& file, const Roster& roster, std::uint64_t 
   return before;
 }
 
-// The one who is not in the roster, and whose id is this number but for zeros before it. Ids may
-// differ in these alone, so the name has to be the same, and null is returned of several.
+// Returns the student who is not in the roster yet and whose id is this number except for leading
+// zeros. Two ids may differ in these zeros alone, so the name must be the same; returns null if
+// several match.
 Before::Student* find_without_zeros(const std::string& number, const CsvRow& row,
                                     const Roster& roster, Before& before) {
   const std::vector<std::size_t>& names = roster.columns.names;
@@ -343,10 +344,10 @@ Before::Student* find_without_zeros(const std::string& number, const CsvRow& row
   return found;
 }
 
-// The row of keys.csv of each student of the roster; null for those who are new.
+// Returns the row of keys.csv of each student of the roster; null for new students.
 std::vector<Before::Student*> known_students(const Roster& roster, Before& before) {
   std::vector<Before::Student*> known;
-  std::map<std::string, std::size_t> numbers;  // ids of the roster without zeros: how many
+  std::map<std::string, std::size_t> numbers;  // ids of the roster without zeros: their count
   const std::vector<std::size_t>& identity = roster.columns.identity;
   const auto note = [&](Before::Student* one) {
     if (one != nullptr) one->is_in_roster = true;
@@ -357,7 +358,7 @@ std::vector<Before::Student*> known_students(const Roster& roster, Before& befor
     ++numbers[without_zeros(key)];
     known.push_back(note(before.find(text_of_cells(row, identity), key)));
   }
-  // A spreadsheet that saved one of the files has made 123 of the id 00123.
+  // A spreadsheet that saved one of the files has changed the id 00123 to 123.
   for (std::size_t i = 0; i < known.size(); ++i) {
     const CsvRow& row = roster.table.rows[i];
     const std::string number = without_zeros(key_of(row, identity));
@@ -372,7 +373,7 @@ CsvTable with_keys(const Roster& roster, Before before, const Scenario& scenario
                    const std::set<std::string>& taken, const std::string& page, Written& written) {
   std::vector<CsvRow> rows = roster.table.rows, own(rows.size());
   const std::vector<Before::Student*> known = known_students(roster, before);
-  // In an order of their own, where the number of an account must not tell who it is.
+  // In random order if the number of an account must not show who the student is.
   std::vector<std::size_t> fresh;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (known[i] != nullptr)
@@ -391,7 +392,7 @@ CsvTable with_keys(const Roster& roster, Before before, const Scenario& scenario
     if (shown_as.empty()) shown_as = account;
     own[i] = {account, shown_as, made_key(), ""};
   }
-  std::map<std::string, std::vector<std::string>> accounts;  // by what the leaderboard shows
+  std::map<std::string, std::vector<std::string>> accounts;  // by name on the leaderboard
   for (const CsvRow& one : own) accounts[folded(one[1])].push_back(one[0]);
   for (const auto& [shown_as, all] : accounts)
     if (all.size() > 1) {
@@ -441,7 +442,7 @@ CsvTable table_of_bots(const std::string& file, const Scenario& scenario,
   std::map<std::string, CsvRow> before;
   if (fs::exists(file))
     for (const CsvRow& row : rows_of_bots(file)) before[row[0]] = row;
-  // Students may still come.
+  // Leaves account numbers for students who join later.
   std::uint64_t next = scenario.first_account + students_max;
   for (const auto& [name, row] : before) next = std::max(next, number_of(row[1], file) + 1);
   for (const std::string& name : names_of_bots(scenario)) {
@@ -451,7 +452,7 @@ CsvTable table_of_bots(const std::string& file, const Scenario& scenario,
                                                : CsvRow{name, std::to_string(next++), made_key()});
     if (found != before.end()) before.erase(found);
   }
-  // Bots of another scenario may come back.
+  // Bots of another scenario may be used again.
   for (auto& [name, row] : before) table.rows.push_back(std::move(row));
   return table;
 }
@@ -499,7 +500,7 @@ Written ClassFolder::write(const NewClass& wanted) {
   std::string page = scenario.page.empty() ? wanted.page : scenario.page;
   while (page.ends_with('/')) page.pop_back();
   if (fs::create_directories(path_)) fs::permissions(path_, fs::perms::owner_all);
-  const client::Descriptor held = locked();  // two at once would make two keys of one account
+  const client::Descriptor held = locked();  // two at once would create two keys of one account
   const Before before = read_before(file(students_name), roster, scenario.first_account);
   std::set<std::string> accounts;
   for (const Before::Student& student : before.students) accounts.insert(student.own[0]);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char separators[] = {',', ';', '\t'};
 
-// Of a first line "sep=;", which Excel reads and some programs write.
+// Returns the separator in a first line "sep=;", which Excel reads and some programs write.
 std::optional<char> named_separator(std::string_view text) {
   constexpr std::string_view word = "sep=";
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
@@ -46,7 +46,7 @@ bool is_blank(const CsvRow& row) {
   });
 }
 
-// With quotes where they are needed, and the end of the line.
+// Returns a line with its end, with quotes where they are needed.
 std::string csv_line(const CsvRow& cells, char separator) {
   std::string line;
   for (const std::string& cell : cells) {

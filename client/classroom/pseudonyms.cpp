@@ -19,7 +19,7 @@ constexpr std::array animals{
 }  // namespace
 
 std::string new_pseudonym(std::set<std::string>& taken, std::random_device& random) {
-  // With a number, once most are taken.
+  // Adds a number once more than half of the names are taken.
   const std::size_t all = colours.size() * animals.size();
   for (;;) {
     std::string name =

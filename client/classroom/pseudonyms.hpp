@@ -7,7 +7,7 @@
 
 namespace exchange::classroom {
 
-// One that is not in `taken`, such as "Blue Heron"; it is added.
+// Returns a name that is not in `taken`, such as "Blue Heron", and adds it to `taken`.
 std::string new_pseudonym(std::set<std::string>& taken, std::random_device& random);
 
 }  // namespace exchange::classroom

@@ -16,7 +16,7 @@ std::string listed(const Names& names) {
   return text;
 }
 
-// A table of the file. What is read of it is what it may have.
+// A table of the file. It may contain only the keys that are read from it.
 class Section {
  public:
   Section(const toml::table& table, const std::string& file, std::string name)
@@ -34,7 +34,7 @@ class Section {
     known_.insert(key);
     return table_.get(key);
   }
-  // Leaves `value` if it is not there.
+  // Leaves `value` unchanged if the key is absent.
   void read(const std::string& key, std::string& value) {
     if (const toml::node* node = find(key)) value = text_of(*node, key);
   }
@@ -60,7 +60,7 @@ class Section {
       fail(*node, "'" + key + "' must be a whole number from 0 to " + std::to_string(max));
     value = Integer(*number);
   }
-  // Amounts by name, such as shares by symbol.
+  // Reads amounts by name, such as shares by symbol.
   void read(const std::string& key, Attributes& values) {
     const toml::node* const node = find(key);
     if (node == nullptr) return;
@@ -68,7 +68,7 @@ class Section {
     for (const auto& [name, value] : *node->as_table())
       values.emplace_back(std::string(name.str()), text_of(value, std::string(name.str())));
   }
-  // Those of these names that are there, as attributes.
+  // Reads those of these names that are present, as attributes.
   void read(std::initializer_list<const char*> names, Attributes& values) {
     for (const char* name : names) {
       std::string value;
@@ -104,7 +104,7 @@ class Section {
   Value fail_kind(const toml::node& node, const std::string& key, const char* expected) const {
     fail(node, "'" + key + "' must be " + expected);
   }
-  // Numbers as the shortest text that means the same.
+  // Returns a number as the shortest text with the same value.
   std::string text_of(const toml::node& node, const std::string& key) const {
     if (const auto text = node.value_exact<std::string>()) return *text;
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
@@ -123,7 +123,7 @@ class Section {
   std::set<std::string> known_;
 };
 
-// Of the links that students click: another scheme could run a script.
+// Checks the address of the links that students click: another scheme could run a script.
 bool is_address(const std::string& page) {
   const std::size_t scheme = page.starts_with("http://")    ? 7
                              : page.starts_with("https://") ? 8

@@ -1,6 +1,7 @@
 #pragma once
-// Scenario is what the teacher's TOML file says of a class: what each student starts with, what is
-// traded, and which bots trade. A value. Amounts are texts, which the exchange's own parser checks.
+// Scenario is the content of the teacher's TOML file for a class: the initial assets of each
+// student, the instruments, and the bots. A value. Amounts are texts, which the exchange's own
+// parser checks.
 
 #include <cstdint>
 #include <string>
@@ -22,13 +23,13 @@ struct Start {
 struct Scenario {
   struct Instrument {
     std::string symbol;
-    double price = 100;     // where bots begin
+    double price = 100;     // the bots begin here
     Attributes rules = {};  // of <instrument>
   };
   struct Bots {
     CharacterKind character;
     unsigned count = 1;
-    std::string symbol = {};  // empty: those of the class in turn
+    std::string symbol = {};  // empty: the symbols of the class in turn
     Start start = {};
     double shares = 10;  // of an order
     double pause_s = 2;  // between its turns
@@ -37,7 +38,7 @@ struct Scenario {
   std::string name = "class";
   std::string page = {};       // address of the dashboard, for the students' links
   bool anonymous = false;      // the leaderboard shows invented names
-  std::string timetable = {};  // as the server's file; empty: 'class start' opens trading
+  std::string timetable = {};  // as in the server's file; empty: 'class start' opens trading
   std::uint64_t first_account = 1001;
   Start student = {};
   Attributes limits = {};  // of <set-account>, for each student
@@ -45,8 +46,8 @@ struct Scenario {
   std::vector<Bots> bots = {};
 };
 
-// `file` is its name. Throws std::invalid_argument, which names file and line, and says what is
-// expected there.
+// `file` is its name. Throws std::invalid_argument, which names file and line, and what is expected
+// there.
 Scenario parse_scenario(std::string_view text, const std::string& file);
 
 }  // namespace exchange::classroom

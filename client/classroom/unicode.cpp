@@ -37,7 +37,7 @@ std::string from_utf16(std::string_view bytes, bool big_endian) {
   return text;
 }
 
-// Blanks at the ends removed, others single.
+// Removes blanks at the ends, and makes others single.
 std::string squeezed(std::string_view text) {
   std::string out;
   for (const char one : text)
@@ -50,7 +50,7 @@ std::string squeezed(std::string_view text) {
 }
 
 bool is_shown(utf8proc_int32_t character) {
-  constexpr utf8proc_int32_t non_joiner = 0x200c, joiner = 0x200d;  // part of words, and of emoji
+  constexpr utf8proc_int32_t non_joiner = 0x200c, joiner = 0x200d;  // parts of words and of emoji
   if (character == non_joiner || character == joiner) return true;
   switch (utf8proc_category(character)) {
     case UTF8PROC_CATEGORY_CC:
@@ -78,7 +78,7 @@ std::string to_utf8(std::string bytes) {
 std::string folded(const std::string& text) {
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> mapped(
       utf8proc_NFKC_Casefold(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str())), &std::free);
-  // Not UTF-8.
+  // The text is not valid UTF-8.
   if (!mapped) return squeezed(text);
   return squeezed(reinterpret_cast<const char*>(mapped.get()));
 }
