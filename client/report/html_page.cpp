@@ -15,7 +15,7 @@ std::string html_page(std::string_view model) {
   append_until("@CHART_JS@");
   page += report_files()[1].content;
   append_until("@MODEL@");
-  // JSON has '<' in texts alone: without it, no text can close the script element.
+  // JSON contains '<' only in texts: if it is escaped, no text can close the script element.
   for (const char c : model)
     if (c == '<')
       page += "\\u003c";

@@ -1,6 +1,6 @@
 #pragma once
-// A report as one HTML file that loads nothing from the network: the template of all reports,
-// page.html, with its data and Chart.js.
+// A report as one HTML file that loads nothing from the network: page.html, the template of all
+// reports, with its data and Chart.js.
 
 #include <string>
 #include <string_view>
