@@ -1,4 +1,4 @@
-// exchange-audit finds planted damage, each with its row, and none in a sound store.
+// exchange-audit finds planted damage, each with its row, and finds nothing in a sound store.
 
 #include "catch.hpp"
 
@@ -53,7 +53,7 @@ std::string line_of(const PastOrder& order, const std::string& id) {
          " limit=" + to_string(order.placed.limit) + "\n";
 }
 
-// A record with another time or other commands, and the same totals.
+// Returns a record with another time or other commands, and the same totals.
 std::string reworded(const std::string& payload, const std::function<void(JournalRecord&)>& edit) {
   JournalRecord record = decode_journal_record(payload);
   edit(record);
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(SqliteFixture, "a server may start during an audit, which then 
 TEST_CASE_METHOD(SqliteFixture,
                  "tables that contradict the journal are found, closed orders included") {
   check_each_found({
-      // Conserving the sum: one account's gain is another's loss.
+      // The sum is conserved: one account's gain is another's loss.
       {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) "
        "WHERE symbol = 0 AND account IN (0, 1)",
        "[replay] positions account 0 symbol 0: shares_e8 is "},

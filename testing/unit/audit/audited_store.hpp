@@ -1,5 +1,5 @@
 #pragma once
-// A SQLite store that a test damages, and what an audit finds of it.
+// A SQLite store that a test damages, and the findings of an audit.
 
 #include <fstream>
 
@@ -13,7 +13,7 @@
 
 namespace exchange::testing {
 
-// Writes bytes into a file, in place of those at `at`.
+// Overwrites the bytes of a file from `at` on.
 inline void overwrite(const std::string& path, std::size_t at, const std::string& bytes) {
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
       .seekp(std::streamoff(at))
@@ -51,7 +51,7 @@ struct AuditedStore {
   struct Planted {
     std::string sql, found;
   };
-  // Each change of the tables alone, on a sound store.
+  // Makes each change to the tables alone, on a sound store.
   void check_each_found(const std::vector<Planted>& planted) const {
     const std::string sound = folder / "sound.db";
     std::filesystem::copy_file(path, sound, std::filesystem::copy_options::overwrite_existing);
@@ -64,7 +64,7 @@ struct AuditedStore {
       std::filesystem::remove(path + "-shm");
     }
   }
-  // Of `row`, such as "orders 5": the SQL between SET and WHERE, and what is found.
+  // For `row`, such as "orders 5": the SQL between SET and WHERE, and the expected finding.
   void check_each_found(const std::string& row, const std::string& key,
                         std::vector<Planted> changes) const {
     const std::string table = row.substr(0, row.find(' ')), number = row.substr(row.find(' ') + 1);

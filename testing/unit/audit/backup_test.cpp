@@ -1,4 +1,4 @@
-// A backup of a store: sound, complete, and private, also beside a server that writes.
+// A backup of a store: sound, complete, and private, even if a server writes at the same time.
 
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A server without threads of its own, whose small blocks are used again all the time.
+// A server without threads of its own, whose small blocks are reused continually.
 class BusyServer {
  public:
   explicit BusyServer(const std::string& path) : store_(path, block_bytes) {
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(AuditedStore, "a backup of a stopped store is the same, and onl
   CHECK(mode_of(target) == 0700);
   for (const char* end : {"", ".journal", ".lock"}) CHECK(mode_of(target + "/x.db" + end) == 0600);
   CHECK_FALSE(fs::exists(target + ".partial"));
-  // Every count is the same: the journal goes back to the first batch, as that of the store does.
+  // Every count is the same: like the store's journal, the backup's begins with the first batch.
   const auto findings_of = [](const std::string& store) {
     return audit::audit({.store = store}).findings;
   };

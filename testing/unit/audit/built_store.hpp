@@ -50,7 +50,8 @@ struct PastOrder {
   PlaceOrder placed;
 };
 
-// No symbol is halted or in an auction then, and every planted fault has a row.
+// Without commands of the operator no symbol is halted or in an auction, and every planted fault
+// has a row.
 inline bool is_of_operator(const Command& command) {
   return command.index() >= boost::mp11::mp_find<Command, SetInstrument>::value;
 }

@@ -1,4 +1,5 @@
-// exchange-audit --commands: each command of a journal as JSON, from which it can be made again.
+// exchange-audit --commands: writes each command of a journal as JSON, from which it can be
+// rebuilt.
 #include "audit/commands_json.hpp"
 
 #include <nlohmann/json.hpp>
@@ -85,7 +86,7 @@ struct CommandsStore : AuditedStore {
     Writer writer(store);
     for (const std::vector<Command>& commands : batches) writer.commit(commands);
   }
-  // What is written, and, as its last line, the error.
+  // Returns the written lines and, as the last one, the error.
   std::vector<std::string> lines() const {
     char* data = nullptr;
     std::size_t size = 0;
@@ -149,7 +150,7 @@ TEST_CASE("commands as JSON leave out what is as usual, and the hash of a key") 
   CHECK(line_of(CreateAccount{account, Cash::from_units(1), key}) ==
         R"({"create_account":{"account":"007","balance":"0.0000000000000001","key":true}})");
   CHECK(line_of(SetKey{account, {}}) == R"({"set_key":{"account":"007"}})");
-  // 0 and an empty name end a rule: they are not the same as none
+  // 0 and an empty name remove a rule: they differ from an unset field
   CHECK(line_of(SetInstrument{.tick = Price(), .trading = Trading::halted}) ==
         R"({"instrument":{"tick":"0","trading":"halted"}})");
   CHECK(line_of(SetAccount{.account = account, .orders_max = 0, .name = AccountName("")}) ==

@@ -1,4 +1,4 @@
-// exchange-audit makes the leaderboard from the journal alone: the same as that of the tables.
+// exchange-audit builds the leaderboard from the journal alone: it equals that of the tables.
 #include "unit/audit/audited_store.hpp"
 
 using namespace exchange;
@@ -8,7 +8,8 @@ using namespace exchange::testing;
 namespace {
 
 struct BoardStore : AuditedStore {
-  // Random trades of all accounts with two rounds among them; a batch behind the tables.
+  // Makes random trades of all accounts, with two rounds among them and one batch that the tables
+  // lack.
   BoardStore() {
     SqliteStore store(path);
     store.open();

@@ -1,5 +1,5 @@
-// The memory of an audit follows accounts and the open book, not history. Ten million closed orders
-// with EXCHANGE_NIGHTLY=1.
+// The memory of an audit depends on accounts and the open book, not on history. With
+// EXCHANGE_NIGHTLY=1 it uses ten million closed orders.
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
-// exchange-audit follows orders through their replacements: nothing in a sound store, damage with
-// its row.
+// exchange-audit follows orders through their replacements: it finds nothing in a sound store, and
+// damage with its row.
 
 #include <fstream>
 
@@ -21,7 +21,7 @@ Command replace(OrderId order, int shares, int limit) {
   return ReplaceOrder{buyer, Side::buy, order, Shares::whole(shares), Price::whole(limit)};
 }
 
-// A batch for each command, with the number that it takes.
+// Makes a batch for each command, with the number that it gets.
 const std::vector<Command> history = {
     CreateAccount{buyer, Cash::whole(1'000)},
     PlaceShares{spy, seller, Shares::whole(100)},
@@ -40,7 +40,7 @@ const std::vector<Command> history = {
 };
 
 struct Replaced : AuditedStore {
-  // Commits the history, and projects what the first `projected` commands did.
+  // Commits the history, and projects the results of the first `projected` commands.
   void make(std::size_t projected = history.size()) {
     SqliteStore store(path);
     store.open();
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Replaced, "executions are compared with what their orders were 
        "[tables] executions 3: its price is not that of the order that was resting (order 1)"},
       {"UPDATE order_replacements SET time_us = time_us + 1 WHERE number = 8",
        "[tables] executions 4: not at the time of the order that took it (order 1)"},
-      // In its place of before, order 1 would have been the maker.
+      // In its earlier place, order 1 would have been the maker.
       {"UPDATE order_replacements SET keeps_place = 1 WHERE number = 8",
        "[tables] executions 4: not at the time of the order that took it (order 7)"},
       {"UPDATE order_replacements SET executions_before = 0 WHERE number = 5",
