@@ -1,4 +1,4 @@
-// Which keys the authenticator accepts, and what it costs.
+// Tests which keys the authenticator accepts, and how many hashes it computes.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -17,7 +17,7 @@ TEST_CASE(
   Talk owner(guard);
   CHECK(owner.ask(account("1", "first secret")) == created_1);
   CHECK(guard.hashes() == 2);  // the operator's key too
-  // An account from a time without --auth.
+  // An account that was created without --auth.
   guard.service.exchange().apply(CreateAccount{AccountId("2"), Cash()},
                                  Timestamp{FixedClock::seconds * 1'000'000});
 
@@ -25,7 +25,7 @@ TEST_CASE(
       {"1", "wrong secret"}, {"1", "first secre"},  {"1", "first secret+"},
       {"1", "First secret"}, {"3", "first secret"}, {"2", "first secret"}};
   for (const auto& [id, key] : refused)
-    for (const std::uint64_t hashes : {1, 0}) {  // the second time it is known
+    for (const std::uint64_t hashes : {1, 0}) {  // the second time the key is known
       INFO(id << " " << key);
       Talk talk(guard);
       const std::uint64_t before = guard.hashes();
@@ -117,7 +117,7 @@ TEST_CASE("a session stays logged in to the accounts it has logged in to, and to
   Talk talk(guard);
   CHECK(talk.ask(account("1", "first secret") + account("2", "second secret")) ==
         created_1 + results(R"(<created id="2"/>)"));
-  CHECK(talk.ask(query("1", "")) == unknown);  // creating is not logging in
+  CHECK(talk.ask(query("1", "")) == unknown);  // creating an account does not log in
   CHECK(talk.ask(query("1", "first secret") + query("1", "") + query("2", "")) ==
         in + in + unknown);
   const std::uint64_t before = guard.hashes();
@@ -426,7 +426,7 @@ TEST_CASE("a request batch of many wrong keys is verified one key at a time, in 
   REQUIRE(good.receive(query("1", "first secret")));
   good.submit();
   CHECK(flood.session.credentials().size() == keys_per_batch_max);
-  CHECK(&guard.service.next() == &good.submission);  // the first that comes through
+  CHECK(&guard.service.next() == &good.submission);  // the first that gets through
   CHECK(guard.metrics.logins[LoginResult::accepted] == 1);
   guard.authenticator->stop();
   flood.submission.wait();
@@ -470,7 +470,7 @@ TEST_CASE("a bounded number of checks of one address wait for a hash") {
   };
   send(first, "1");
   send(second, "1");
-  // One more displaces the newest of the account that has most.
+  // One more displaces the newest of the account that has the most.
   send(third, "1");
   second.submission.wait();
   CHECK(second.replies() == unchecked);
@@ -479,7 +479,7 @@ TEST_CASE("a bounded number of checks of one address wait for a hash") {
   send(of_another, "2");
   third.submission.wait();
   CHECK(third.replies() == unchecked);
-  // No account has more than another now.
+  // Now no account has more than another.
   Talk of_third(guard);
   send(of_third, "3");
   busy.reset();
@@ -502,7 +502,7 @@ TEST_CASE("a key that was right is right on the next connection without a hash, 
   CHECK(guard.hashes() == before);
   owner.ask(creation("<set-key id='1' key='second secret'/>"));
   CHECK(Talk(guard).ask(query("1", "first secret")) == unknown);
-  CHECK(guard.hashes() == before + 2);  // of the key that is new, and of the one that was
+  CHECK(guard.hashes() == before + 2);  // for the new key, and for the old one
   CHECK(Talk(guard).ask(query("1", "second secret")) == in);
 }
 
@@ -574,7 +574,7 @@ TEST_CASE("a right generated key takes no turn, when it is created and when it l
   CHECK(owner.ask(account("1", key)) == created_1);
   CHECK(is_quick(*guard.keys.find(AccountId("1"))));
   CHECK(Talk(guard).ask(query("1", key)) == in);
-  // A wrong one takes a hash, as any: its time says nothing of the account.
+  // A wrong key costs a hash, as any other: its time reveals nothing about the account.
   for (const auto& [id, other] :
        {std::pair("1", wrong), std::pair("2", key), std::pair("1", std::string("not generated"))})
     CHECK(Talk(guard).ask(query(id, other)) == unchecked);
@@ -620,7 +620,7 @@ TEST_CASE("the check of a connection that is gone ends without a hash") {
   gone->submission.wait();
   CHECK(gone->replies() == unchecked);
   CHECK(guard.metrics.key_checks_abandoned == 1);
-  // One that has closed its side waits behind the others, and gets its reply.
+  // A connection that has closed its side waits behind the others, and gets its reply.
   CHECK(&guard.service.next() == &here->submission);
   CHECK(&guard.service.next() == &patient->submission);
   CHECK(guard.hashes() == before + 2);

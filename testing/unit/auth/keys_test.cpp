@@ -8,7 +8,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// The reply to one document if accounts have keys, and the credentials that it leaves.
+// Returns the error of one document if accounts have keys, and the credentials that it contains.
 std::pair<std::string, std::vector<Credential>> read(std::string document, bool keys = true) {
   const std::size_t size = document.size();
   document.push_back('\0');
@@ -21,7 +21,7 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
   std::string errors = request.error;
   for (const RequestElement& element : elements) errors += element.error;
   for (const Command& command : commands)
-    // that is the authenticator's to do
+    // the authenticator does this
     if (const auto* create = std::get_if<CreateAccount>(&command))
       CHECK_FALSE(create->key.has_key());
   return {errors, credentials};
@@ -50,7 +50,7 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
     CHECK(batch[1].use == Credential::Use::create);
     CHECK(batch[1].key == std::string(bytes, 'k'));
   }
-  // 7: references count as what they stand for
+  // 7: references count as the characters that they stand for
   CHECK(read(creation_with("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation_with("a&amp;b&lt;c&#65;&quot;&apos;")).second[1].key == R"(a&b<cA"')");
 }
@@ -60,7 +60,7 @@ TEST_CASE("a request creates so many accounts with keys at most: each costs a ha
   for (std::size_t i = 0; i <= keys_per_batch_max; ++i)
     accounts += "<account id='" + std::to_string(i) + "' balance='1' key='long enough'/>";
   const auto [error, batch] = read("<create>" + accounts + "</create>");
-  CHECK(error == "more than 256 accounts with keys in one request");  // of the last alone
+  CHECK(error == "more than 256 accounts with keys in one request");  // only in the last one
   CHECK(batch.size() == 1 + keys_per_batch_max);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of keys share: an authenticator, a core on a memory store, and connections without
-// sockets.
+// The common part of the tests of keys: an authenticator, a core on a memory store, and connections
+// without sockets.
 
 #include <deque>
 #include <string>
@@ -33,7 +33,7 @@ struct Waiting : Submission, CompletionSink {
   Guarded<bool> done;
 };
 
-// A core whose commit takes its time: keeps what it gets until commit().
+// A core with a slow commit: it keeps its submissions until commit().
 class SlowService final : public Service {
  public:
   explicit SlowService(MemoryStore& store)
@@ -45,7 +45,7 @@ class SlowService final : public Service {
     });
     waiting_.notify();
   }
-  // What comes next, still uncommitted.
+  // Returns the next submission, still uncommitted.
   Submission& next() {
     return waiting_.when([](const auto& waiting) { return !waiting.empty(); },
                          [](auto& waiting) -> Submission& {
@@ -89,15 +89,16 @@ struct Guard {
   std::uint64_t hashes() const { return metrics.key_hashes; }
 };
 
-// One connection: what a conversation does with its session, the authenticator and the core.
+// One connection, which does what a conversation does with its session, the authenticator and the
+// core.
 class Talk {
  public:
   explicit Talk(Guard& guard, PeerAddress address = {}, int socket = -1)
       : keys(address, socket), guard_(guard) {}
 
-  // Takes in what a client sends; true if there is a batch.
+  // Takes the bytes that a client sends; returns whether there is a batch.
   bool receive(std::string_view bytes) { return testing::receive(session, bytes); }
-  // Has the keys of the batch checked, and submits it unless they are refused.
+  // Has the keys of the batch checked, and submits the batch unless they are refused.
   void submit() {
     submission.commands = session.commands();
     keys.begin_batch(session.credentials(), session.commands());
@@ -112,7 +113,7 @@ class Talk {
     session.reply(submission.outcomes);
     return std::exchange(session.output(), {});
   }
-  // All that is replied to these documents, sent together.
+  // Returns all replies to these documents, sent together.
   std::string ask(const std::string& documents) {
     std::string all;
     for (bool batch = receive(documents); batch; batch = session.take_requests()) {
@@ -136,9 +137,9 @@ class Talk {
   Waiting submission;
 
  private:
-  // Thread of the authenticator, or the caller's.
+  // Thread: the authenticator's or the caller's.
   void checked() {
-    const auto submitted = submitted_;  // a test may end, and this with it, once it is submitted
+    const auto submitted = submitted_;  // a test may end once it is submitted, and destroy *this
     Submission* const one = &submission;
     submission.commands = keys.refused ? session.commands() : keys.accepted();
     const bool submits = !keys.refused && !submission.commands.empty();
