@@ -1,4 +1,4 @@
-// Rates by address.
+// Rates for each address.
 
 #include "base/address_rate.hpp"
 
@@ -32,7 +32,7 @@ TEST_CASE("a use that cost more is charged to the next ones") {
   AddressRate rate(10, 10);
   CHECK(taken(rate, one, start, 1) == 1);
   rate.charge(one, 7, start);
-  rate.charge(two, 100, start);  // has used nothing
+  rate.charge(two, 100, start);  // it has not used anything
   CHECK(taken(rate, one, start, 10) == 2);
   CHECK(taken(rate, two, start, 20) == 10);
   rate.charge(one, 7, start);

@@ -13,14 +13,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Works on this thread until it has rested, or for so many steps.
+// Works on this thread until it has rested, or for this number of steps.
 bool rests_within(std::size_t steps) {
   for (; steps > 0; --steps)
     if (Bursts::rest_if_due()) return true;
   return false;
 }
 
-// Uses so much CPU time.
+// Uses this much CPU time.
 void burn(std::chrono::nanoseconds cpu) {
   const auto used = [] {
     timespec time;
@@ -31,7 +31,7 @@ void burn(std::chrono::nanoseconds cpu) {
   }
 }
 
-// How often this thread has slept or waited.
+// Returns how often this thread has slept or waited.
 long times_given_way() {
   rusage used;
   getrusage(RUSAGE_THREAD, &used);

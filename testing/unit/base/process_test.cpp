@@ -1,4 +1,4 @@
-// What every program does first.
+// The first steps of every program.
 
 #include "base/process.hpp"
 

@@ -8,7 +8,7 @@ using namespace exchange;
 TEST_CASE("a choice stands until a request batch has come and ended") {
   for (int i = 0; i < 200; ++i) {
     StageStamps stamps;
-    stamps.begin();  // nothing there yet
+    stamps.begin();  // no stage has a time yet
     const bool chosen = stamps.sampled();
     stamps.begin();
     if (chosen) CHECK(stamps.sampled());
@@ -30,7 +30,7 @@ TEST_CASE("one in sixty-two chooses a request batch to sample; its stages lie be
     stamps.end(Stage::apply, parsed + 30);
     stamps.end(Stage::commit, parsed + 60);
     stamps.end(Stage::deliver, parsed + 100);
-    stamps.end(Stage::write, parsed + 90);  // a clock of another thread: never below nothing
+    stamps.end(Stage::write, parsed + 90);  // another thread's clock: a time is never negative
     histograms.record(stamps);
     sampled += stamps.sampled();
   }
