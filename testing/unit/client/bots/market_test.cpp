@@ -1,4 +1,4 @@
-// The bots against the real engine: without end, even if requests are refused or lost.
+// The bots against the real engine: they never stop, even if requests are refused or lost.
 #include "client/bots/market.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Answer answer_of(const Outcome& outcome) {
   return {.refused = !std::holds_alternative<Created>(outcome)};
 }
 
-// An exchange, and what is visible from outside.
+// An exchange, and the data that is visible from outside.
 struct Floor {
   Exchange exchange;
   std::uint64_t self_trades = 0, trades = 0, refusals = 0;
@@ -233,7 +233,7 @@ TEST_CASE("an order that another client has executed is not canceled twice") {
   floor.apply({PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy,
                           Shares::from_units(std::int64_t(best.shares_units)), best.price}});
   for (int i = 0; i < 2'000; ++i) floor.step(market);
-  CHECK(floor.refusals <= best.orders);  // of their cancels
+  CHECK(floor.refusals <= best.orders);  // refused cancels
   CHECK(market.accounts_used() == 2);
 }
 
@@ -257,7 +257,7 @@ TEST_CASE("a market that is refused everything counts its refusals") {
 TEST_CASE("winding up leaves nothing of the bots in the book") {
   Floor floor;
   Market market(options_of(test_seed()));
-  // In some places nothing is open: the bots change roles, or one has just bought all that was
+  // At some steps no order is open: the bots change roles, or a bot has just bought all that was
   // left.
   for (int i = 0; i < 777 || floor.open_orders() == 0; ++i) floor.step(market);
   for (auto* commands = &market.wind_up(); !commands->empty(); commands = &market.wind_up())

@@ -1,4 +1,4 @@
-// What bots of each character do.
+// The actions of bots of each character.
 #include "client/classroom/characters.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<PlaceOrder> orders_in(const std::vector<Command>& commands) {
 
 double price(const PlaceOrder& order) { return double(order.limit.units()) / 1e8; }
 
-// The one order that it takes the other side with; nothing if it does nothing.
+// Returns the one order with which the bot takes the other side; nothing if it does not act.
 std::optional<PlaceOrder> taken(Character& character, const Sight& sight) {
   const auto orders = orders_in(character.turn(sight));
   REQUIRE(orders.size() <= 1);

@@ -1,4 +1,4 @@
-// What a teacher keeps of a class.
+// The files that a teacher keeps for a class.
 #include "client/classroom/class_folder.hpp"
 
 #include <sys/stat.h>
@@ -202,7 +202,7 @@ TEST_CASE("a roster or scenario that cannot be used leaves the class as it is") 
   CHECK_FALSE(place.error().empty());
   place.write("scenario", place.scenario);
   place.write("roster", "name\nAda\n");
-  CHECK(place.error() == "");  // identified by the name, which the class has too
+  CHECK(place.error() == "");  // identified by the name, which is also in the class
   place.write("roster", "name,id\nAda,7\n");
   CHECK_THAT(place.error(), Catch::Matchers::Contains("has no column 'id'"));
   CHECK(place.made.students(place.made.scenario()).size() == 1);
@@ -225,7 +225,8 @@ TEST_CASE("one student has one account, however the roster spells it") {
             "roster: one account for a student who is there twice: Ada@X (lines 2 and 4)"});
   CHECK(place.names() == std::vector<std::string>{"Ada", "Alan"});
   const auto before = place.made.students(place.made.scenario());
-  // The same two, in other letters, with é in two characters, and behind a guard.
+  // The same two students, with the other letter case, with é as two characters, and behind a
+  // guard.
   place.write("roster", "name,email\nAda,ADA@x\nAlan,alan@x\nZo\u00e9,zo\u00e9@x\n=a,=a\n");
   CHECK(place.init() == 2);
   place.write("roster", "email,name\nZOe\u0301@x,Zo\u00e9\n=A,=a\n ada@X,Ada\nAlan@x,Alan\n");
@@ -244,7 +245,7 @@ TEST_CASE("ids whose zeros a spreadsheet has lost are found again") {
   CHECK(place.init() == 0);
   CHECK(place.made.students(place.made.scenario())[0].key == before[0].key);
   CHECK_THAT(place.read("keys.csv"), Catch::Matchers::Contains("Ada,00123,1001"));
-  // The roster has lost them.
+  // The roster has lost the zeros too.
   place.write("roster", "name,id\nAda,123\nAlan,0\nEve,456\n");
   CHECK(place.init() == 0);
   CHECK(place.made.students(place.made.scenario())[0].key == before[0].key);
@@ -253,7 +254,7 @@ TEST_CASE("ids whose zeros a spreadsheet has lost are found again") {
   CHECK(place.init() == 1);
   place.write("roster", "name,id\nAda,00123\nAlan,0\nEve,0456\n");
   CHECK(place.init() == 0);
-  // 123 is another student where the roster has both.
+  // 123 is another student if the roster contains both.
   CHECK(place.remarks("name,id\nAda,00123\nBob,123\nAlan,0\n") ==
         std::vector<std::string>{
             "not in the roster now, but with an account of before: 0456, 00456"});

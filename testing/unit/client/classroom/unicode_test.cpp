@@ -1,4 +1,4 @@
-// Text of rosters, however it was written.
+// Text of rosters, in any encoding.
 #include "client/classroom/unicode.hpp"
 
 #include <stdexcept>

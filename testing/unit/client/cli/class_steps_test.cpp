@@ -1,5 +1,5 @@
-// The commands of a class where the exchange does not answer; with one that does, they run as the
-// page of a class shows (testing/system/documents/test_class.py).
+// The commands of a class if the exchange does not answer. With an exchange that answers, they run
+// as the page of a class shows (testing/system/documents/test_class.py).
 #include <fstream>
 
 #include "catch.hpp"

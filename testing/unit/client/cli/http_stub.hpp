@@ -1,5 +1,5 @@
 #pragma once
-// An HTTP port in this process that answers what a test says, /ws included. One thread per
+// An HTTP port in this process that answers as a test chooses, /ws included. One thread per
 // connection.
 
 #include <boost/beast/core.hpp>
@@ -21,13 +21,14 @@ class HttpStub {
     std::string body;
   };
   using OnGet = std::function<Answer(const std::string& target)>;
-  // What is sent after a text that came; the last one empty: the connection is closed then.
+  // Returns the texts to send after a received text; if the last one is empty, the connection is
+  // then closed.
   using OnText = std::function<std::vector<std::string>(const std::string& text)>;
 
   explicit HttpStub(OnGet on_get, OnText on_text = {})
       : on_get_(std::move(on_get)), on_text_(std::move(on_text)) {}
   std::string address() const { return port_.address(); }
-  // All that was asked, in order: targets and texts.
+  // Returns all requests in order: targets and texts.
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;

@@ -1,4 +1,4 @@
-// The operator's commands carried out, with an honest exchange in this process.
+// The operator's commands, executed by an honest exchange in this process.
 #include <fstream>
 
 #include "catch.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("a new key is read from a file, typed twice, or made and shown before 
         "\n> <create><set-key id=\"1\" key=\"…\"/></create>\n" + replied);
   CHECK(seat.complained() == no_keys);
   CHECK(seat.run("admin set-key 1") == exit_refused);
-  CHECK(seat.said().find(key) == std::string::npos);  // each time another
+  CHECK(seat.said().find(key) == std::string::npos);  // each time a different key
 }
 
 TEST_CASE("if no reply to the operator comes, the message says what to do") {

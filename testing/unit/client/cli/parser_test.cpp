@@ -32,7 +32,7 @@ Kind command(const std::string& text) {
   return std::get<Kind>(*line.command);
 }
 
-// The error of a line of the shell; empty if there is none.
+// Returns the error of a line of the shell; empty if the line has no error.
 std::string error(const std::string& line) {
   try {
     parse_line(line, Settings());
@@ -81,7 +81,7 @@ TEST_CASE("the environment gives ports and account, the command line goes before
   CHECK(other.settings.account == "13");
   Settings session;
   session.account = "14";
-  // chosen in the shell: the environment has had its say
+  // chosen in the shell: the environment was applied before
   CHECK(shell_line("status", session).settings.account == "14");
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("every command is read with its words") {
   CHECK(command<CancelAllOrders>("cancel all ''").symbol == "");  // refused later
   CHECK(command<ShowOrders>("status 4").orders == Words{"4"});
   command<ShowAccount>("status");
-  // a symbol may be called like a command
+  // a symbol may have the name of a command
   CHECK(command<ShowBook>("book buy").symbol == "buy");
   CHECK(command<ShowBook>("book SPY --levels 3").levels == 3);
   CHECK(command<ShowTrades>("trades SPY -n 5").count == 5);
@@ -327,7 +327,7 @@ TEST_CASE("help is wrapped between words at the width of the terminal") {
       while (of_line >> word) all += word + " ";
     }
     while (words >> word) text += word + " ";
-    CHECK(all == text);  // no word is broken
+    CHECK(all == text);  // no word is split
   }
   CHECK(wrapped("  cancel ORDER  take back what is open of orders\nshort\n", 40) ==
         "  cancel ORDER  take back what is open\n"

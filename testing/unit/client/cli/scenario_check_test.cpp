@@ -1,4 +1,4 @@
-// What the exchange would refuse of a class.
+// Scenarios of a class that the exchange would refuse.
 #include "client/cli/scenario_check.hpp"
 
 #include "catch.hpp"
@@ -49,7 +49,7 @@ TEST_CASE("bots must be able to begin at the price of an instrument") {
         "s, [[instrument]] ABC: 'price' is 10, but the limit is above the highest price");
   CHECK(error("", "price = 10\nprice-min = 11") ==
         "s, [[instrument]] ABC: 'price' is 10, but the limit is below the lowest price");
-  CHECK(error("", "price = 1_000_000\nlot = 1_000_000_000") == "");  // that needs money alone
+  CHECK(error("", "price = 1_000_000\nlot = 1_000_000_000") == "");  // that needs only money
 }
 
 TEST_CASE("the timetable is read, and names instruments of the scenario") {

@@ -57,7 +57,7 @@ struct Seat {
     CHECK(said() == out);
     CHECK(complained() == err);
   }
-  // Sets up the market and runs these lines too.
+  // Sets up the market and then runs these lines.
   void start(const std::string& lines = "") {
     REQUIRE(script(set_up + lines) == exit_ok);
     said();
@@ -74,7 +74,7 @@ struct Seat {
 
 inline std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
 
-// At an honest exchange of its own.
+// Uses an honest exchange of its own.
 struct Honest {
   EditedServer server{honest};
 };

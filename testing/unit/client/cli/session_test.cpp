@@ -1,5 +1,5 @@
-// Commands carried out: over XML with an honest exchange in this process, over HTTP with a port
-// that answers as docs/http-api.md says.
+// Commands of the client, executed: over XML with an honest exchange in this process, over HTTP
+// with a port that answers as docs/http-api.md describes.
 #include "catch.hpp"
 #include "client/cli/shell.hpp"
 #include "client/cli/watch.hpp"
@@ -178,7 +178,7 @@ TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
 }
 
 TEST_CASE("a reply that never comes leaves the outcome open, and the message says so") {
-  // After the shares placed (1) and the order (2) comes the query of its state, which is asked
+  // After the placed shares (1) and the order (2) comes the query of its state, which is sent
   // twice.
   EditedServer server([](std::string reply, unsigned number) {
     return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply);
@@ -339,7 +339,7 @@ TEST_CASE("history has all executions of the account, or those of the orders tha
   };
   HttpStub http([&](const std::string& target) -> HttpStub::Answer {
     const std::string fills = "/api/accounts/1/fills?before=";
-    if (target == fills + "newest&limit=50")  // the rest is among so many of others
+    if (target == fills + "newest&limit=50")  // the rest is among fills of other orders
       return {200, R"({"fills": [)" + fill(9, 4) + R"(], "newest_execution": 9, "next": 5})"};
     if (target == fills + "5&limit=49")
       return {200, R"({"fills": [)" + fill(3, 2) + R"(], "newest_execution": 9})"};
@@ -567,7 +567,7 @@ TEST_CASE("history lies in the folder for state") {
   CHECK(history_file() == "/home/x/.local/state/exchange-cli/history");
   ::setenv("XDG_STATE_HOME", "/state", 1);
   CHECK(history_file() == "/state/exchange-cli/history");
-  ::setenv("XDG_STATE_HOME", "relative", 1);  // as the XDG specification has it: to be ignored
+  ::setenv("XDG_STATE_HOME", "relative", 1);  // the XDG specification requires that it is ignored
   CHECK(history_file() == "/home/x/.local/state/exchange-cli/history");
   ::unsetenv("XDG_STATE_HOME");
   ::unsetenv("HOME");

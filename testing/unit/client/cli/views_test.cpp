@@ -179,7 +179,7 @@ TEST_CASE("answers that lack something are not understood") {
 
 TEST_CASE("a market follows its updates and notices a gap") {
   WatchedSymbol market;
-  CHECK(!market.apply(update(4, "[]", "[]")));  // of what?
+  CHECK(!market.apply(update(4, "[]", "[]")));  // no snapshot came before it
   CHECK(market.apply(snapshot));
   CHECK(market.top() == "145.67 60 146 10.5");
   CHECK(market.new_trades().empty());

@@ -1,4 +1,4 @@
-// The servers of one exchange: users find the one that accepts, and move on together.
+// The servers of one exchange: users find the one that accepts, and move to the next one together.
 #include "client/connection/servers.hpp"
 
 #include <netinet/in.h>
@@ -52,7 +52,7 @@ TEST_CASE("the server that accepts is found, and kept until it is left") {
   CHECK(servers.current().text == active.text);
   CHECK(connect_to(servers, timeout_s, never));
 
-  // Of many users that find it gone only the first moves on.
+  // Many users find it unavailable, but only the first of them moves on.
   const Address& gone = servers.current();
   servers.leave(gone);
   servers.leave(gone);
@@ -61,7 +61,7 @@ TEST_CASE("the server that accepts is found, and kept until it is left") {
 
 TEST_CASE("each address of a name is tried, and a refusal of all is said once") {
   Port port;
-  const auto localhost = [&] {  // of a machine where it is ::1 first
+  const auto localhost = [&] {  // a machine whose localhost is ::1 first
     const std::string number = port.text.substr(port.text.find(':') + 1);
     std::vector<Address> both = resolve_all("[::1]:" + number);
     both.push_back(resolve_all("127.0.0.1:" + number).front());

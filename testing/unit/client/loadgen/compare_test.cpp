@@ -1,4 +1,4 @@
-// What `loadgen compare` finds between reports, and its exit codes.
+// The findings of `loadgen compare` between reports, and its exit codes.
 #include "client/loadgen/report/compare.hpp"
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// A run whose response p99 is `factor` times the sample's, in the whole and in each second.
+// Returns a run whose response p99 is `factor` times the sample's, in the whole and in each second.
 Json slower(double factor) {
   Json report = sample_report();
   report["result"]["response_ms"]["p99"] = 3.5 * factor;

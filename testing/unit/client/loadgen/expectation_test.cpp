@@ -1,4 +1,4 @@
-// Conditions of success, and the search for capacity, which stands on them.
+// Conditions of success, and the search for capacity, which depends on them.
 #include "client/loadgen/expectation.hpp"
 
 #include <cmath>
@@ -52,7 +52,7 @@ TEST_CASE("conditions that cannot be understood are refused with a sentence") {
 
 namespace {
 
-// A server that holds every rate up to `limit`; what was tried is written down.
+// A server that holds every rate up to `limit`; it records each try.
 struct Bench {
   double limit;
   CapacityTry operator()(double rate) const {

@@ -14,7 +14,7 @@ using namespace exchange::loadgen;
 
 namespace {
 
-// The options of a command line without quotes.
+// Returns the options of a command line without quotes.
 ParsedOptions parse(const std::string& words) {
   std::istringstream in("loadgen " + words);
   const std::vector<std::string> arguments{std::istream_iterator<std::string>(in), {}};

@@ -1,4 +1,4 @@
-// When requests of an open loop are planned.
+// The planned times of requests in an open loop.
 #include "client/loadgen/pacer.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What `loadgen policies` says of its runs.
+// The report of `loadgen policies` on its runs.
 #include "client/loadgen/report/policies_report.hpp"
 
 #include <sstream>
@@ -35,7 +35,7 @@ Json not_run(const char* policy, unsigned cores) {
   return one;
 }
 
-// Of a machine with two CPUs.
+// A report of a machine with two CPUs.
 Json measured() {
   const Json slow{run_with(60'000), run_with(61'000), run_with(59'000)},
       fast{run_with(105'000), run_with(104'000), run_with(109'000)},

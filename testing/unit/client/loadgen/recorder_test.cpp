@@ -1,4 +1,4 @@
-// What a run remembers of replaces and cancels of all orders.
+// The record that a run keeps of replaces and of cancels of all orders.
 #include "client/loadgen/recorder.hpp"
 
 #include <string>

@@ -1,5 +1,4 @@
-// Which figures of a run the client itself limited, and its percentiles as HdrHistogram prints
-// them.
+// Figures of a run that the client itself limited, and its percentiles as HdrHistogram prints them.
 #include "client/loadgen/report/report.hpp"
 
 #include <cmath>
@@ -14,7 +13,7 @@ using namespace exchange::loadgen;
 
 namespace {
 
-// Of requests that left 5 ms late and were answered 6 ms after their planned time.
+// Requests that left 5 ms late and were answered 6 ms after their planned time.
 RunResult late_run() {
   RunResult result;
   for (int i = 0; i < 100; ++i) {
@@ -25,7 +24,7 @@ RunResult late_run() {
   return result;
 }
 
-// Of a run with these figures, against a server that runs already.
+// Returns the text of a run with these figures, against a server that is already running.
 std::string text_of(const RunResult& result) {
   Options options;
   options.connect_to = "127.0.0.1:1";

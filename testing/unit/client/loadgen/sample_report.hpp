@@ -1,5 +1,5 @@
 #pragma once
-// A report of a quiet closed-loop run of ten seconds, to change as a test needs.
+// Returns a report of a quiet closed-loop run of ten seconds; tests change it as they need.
 
 #include "client/loadgen/report/json.hpp"
 

@@ -1,4 +1,4 @@
-// What the load generator makes of the server's stage histograms.
+// The load generator's evaluation of the server's stage histograms.
 #include "client/loadgen/server_stages.hpp"
 
 #include <cmath>

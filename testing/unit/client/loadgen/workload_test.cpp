@@ -1,5 +1,5 @@
-// What the load generator asks for: the same for the same seed, taken by the server's own parser,
-// in the mix that was promised.
+// The requests of the load generator: the same for the same seed, accepted by the server's own
+// parser, in the promised mix.
 #include "client/loadgen/workload.hpp"
 
 #include <cmath>
@@ -34,7 +34,7 @@ Workload workload(WorkloadKind kind, std::uint64_t seed) {
   return Workload(options_of(kind, seed), 5);
 }
 
-// The next frame; the server opens every order, with ids from `order` + 1.
+// Returns the next frame; the server opens every order, with ids from `order` + 1.
 std::string next_frame(Script& script, std::uint64_t& order) {
   std::string frame;
   script.next(frame);
@@ -57,7 +57,7 @@ struct Understood {
   std::vector<Command> commands;
 };
 
-// As the server reads one frame.
+// Reads one frame as the server does.
 Understood read(std::string frame_bytes) {
   const ProtocolLimits limits;
   const Frame frame = find_frame(frame_bytes, limits);
@@ -85,7 +85,8 @@ std::map<Kind, int> kinds_of(const WorkloadOptions& options, int count) {
   return kinds;
 }
 
-// The share of the shares ordered that trade, when `clients` send so many orders each by turns.
+// Returns the share of the ordered shares that trade, if each of `clients` clients sends the same
+// number of orders in turns.
 double matched_share(const WorkloadOptions& options, unsigned clients, unsigned orders) {
   const Workload shared(options, clients);
   Exchange exchange;
@@ -159,7 +160,7 @@ TEST_CASE(
       const Workload shared(options, clients_max);
       Script script(shared, clients_max - 1);
       for (unsigned i = 0; i < 2'000 / orders + 5; ++i) {
-        std::uint64_t id = text_ids_begin - orders_per_request_max - 1;  // as long as ids get
+        std::uint64_t id = text_ids_begin - orders_per_request_max - 1;  // as long as ids can be
         const Understood understood = read(next_frame(script, id));
         REQUIRE(understood.error == "");
         REQUIRE(understood.commands.size() == script.request().actions.size());
@@ -211,7 +212,7 @@ TEST_CASE("a mix has the shares that its weights say") {
   options.mix = {.create = 1, .order = 1, .cancel = 2};
   kinds = kinds_of(options, count);
   CHECK(near(kinds[Kind::account], 0.25));
-  // Cancels come twice as often as orders to cancel: half of them find none and place one.
+  // Cancels are twice as frequent as orders to cancel: half of them find no order and place one.
   CHECK(near(kinds[Kind::order] - kinds[Kind::cancel], 0));
 }
 
@@ -385,7 +386,7 @@ TEST_CASE("the match ratio is about the share of the shares ordered that trade")
     options.match_ratio = ratio;
     const double matched = matched_share(options, 10, 600);
     CAPTURE(ratio, matched);
-    // where all should match, what is left over is a random walk
+    // if all should match, the rest is a random walk
     CHECK(std::abs(matched - ratio) < (ratio == 1 ? 0.12 : 0.07));
   }
 }

@@ -35,7 +35,7 @@ class HonestServer {
   LocalClient client_{service_, limits_};
 };
 
-// With a blank before it.
+// Returns the attribute with a blank before it.
 inline std::string attribute_text(loadgen::Terms terms) {
   const auto [name, value] = attribute_of(terms);
   return name.empty() ? "" : " " + std::string(name) + "=\"" + std::string(value) + "\"";
@@ -74,7 +74,7 @@ namespace loadgen {
 
 inline std::string symbol_name(unsigned symbol) { return "SYM" + std::to_string(symbol); }
 
-// The first element of a reply.
+// Returns the first element of a reply.
 inline client::ReplyElement only_element(const std::string& reply) {
   client::ReplyElements elements(reply);
   client::ReplyElement element;
@@ -115,15 +115,15 @@ struct OwnOrder {
   Action action;
 };
 
-// What clients do beside orders, queries and cancels.
+// The actions of clients beside orders, queries and cancels.
 struct Habits {
   std::vector<Terms> terms = {};  // half of the orders have one of them, if there are any
   bool replaces = false;          // and cancels of all
   bool trading_days = false;      // an operator halts, begins auctions and opens
 };
 
-// Clients that each send, are served and get their answer at random moments, so that requests
-// overlap, recorded as in a run. Every client has one account. Every step of a client is a
+// Clients that send, are served and get their answers at random moments, so that requests overlap.
+// All is recorded as in a run. Every client has one account. Every step of a client takes one
 // nanosecond.
 class RandomRun {
  public:
@@ -168,7 +168,7 @@ class RandomRun {
   }
 
  private:
-  // Sends now and then what changes trading, is served and answered at random moments.
+  // Sends changes of trading now and then; each is served and answered at random moments.
   void operate() {
     switch (operator_state_) {
       case Client::State::idle: {
@@ -260,7 +260,7 @@ class RandomRun {
     return order;
   }
 
-  // One that is opened.
+  // Sends an order that is opened.
   Action plain_order() {
     Action order = draw_order();
     order.terms = Terms::none;
@@ -268,7 +268,7 @@ class RandomRun {
     return order;
   }
 
-  // Keeps the place, or loses it with more shares or another limit, which may match at once.
+  // Keeps the place, or loses it with more shares or another limit, which may match immediately.
   Action draw_replace(const OwnOrder& order) {
     Action replace = order.action;
     replace.kind = Action::Kind::replace;
@@ -293,7 +293,7 @@ class RandomRun {
     }
     const OwnOrder& order = client.opened[random_() % client.opened.size()];
     if (habits_.replaces && percent < 65) {
-      // one of the latest, which may be open yet
+      // one of the newest, which may still be open
       const std::size_t back = 1 + random_() % std::min<std::size_t>(5, client.opened.size());
       const OwnOrder& recent = client.opened[client.opened.size() - back];
       client.actions = {plain_order()};
@@ -362,7 +362,7 @@ class RandomRun {
           }
       REQUIRE(recorder_.record({account, account, client.sent_ns, now_ns_}, action, checked,
                                deviations_) == "");
-      // as many of a cancel of all as leave one for each of the others
+      // lists as many of a cancel of all as leave one for each of the others
       if (action.kind != Action::Kind::cancel_all || --count < client.actions.size()) ++at;
     }
     REQUIRE(elements.complete());

@@ -1,4 +1,5 @@
-// The audit passes what an honest server did, and finds one fault among much that is true.
+// The audit accepts the actions of an honest server, and finds one fault among many correct
+// replies.
 #include "client/loadgen/audit/audit.hpp"
 
 #include <cstdio>
@@ -19,7 +20,7 @@ AuditInput run_against(Server& server, std::uint64_t seed, const Habits& habits 
   std::mt19937_64 random(seed);
   constexpr unsigned symbols = 2;
   AuditInput input = random_accounts(random, 8, symbols);
-  // the audit relies on it that market buys do not run out of cash
+  // the audit assumes that market buys do not run out of cash
   const bool market = habits.trading_days ||
                       std::count(habits.terms.begin(), habits.terms.end(), Terms::market) > 0;
   for (AuditAccount& account : input.accounts)
@@ -52,7 +53,7 @@ std::string replaced(std::string text, std::string_view old, std::string_view by
   return text;
 }
 
-// The states of orders, with what is in each of them listed by `list`.
+// The states of orders; `list` lists the content of each.
 std::string listed(const std::string& reply,
                    const std::function<void(std::vector<std::string>&)>& list) {
   std::string text = "<results>";
@@ -72,7 +73,7 @@ std::string listed(const std::string& reply,
   return text + "</results>\n";
 }
 
-// What the audit finds of a server with this fault.
+// Returns the findings of the audit about a server with this fault.
 std::string found(Fault fault, bool self_match = true, const Habits& habits = {},
                   std::uint64_t seed = test_seed()) {
   FaultyServer server(fault, self_match);
@@ -169,7 +170,7 @@ TEST_CASE(
             " replaces were in requests that opened no order, so that it is not known when they "
             "happened: whether the executions of these symbols are the right ones was not checked: "
             "SYM1");
-  // Sums and balances still are.
+  // Sums and balances are still correct.
   last->amount += last->amount > 0 ? 1 : -1;
   CHECK(!audited(server, input).passed);
 }
@@ -236,7 +237,7 @@ TEST_CASE("a server whose replies differ in form alone passes, and its deviation
   }
 }
 
-// What the server of `input` did, as if it had given these ids; one that has them, to ask.
+// Returns the input as if the server had given these ids, and an object that has them, to query.
 using Rename = std::function<std::string(std::uint64_t)>;
 AuditInput renamed(AuditInput input, const Rename& rename) {
   for (OrderRecord& order : input.history.orders) order.id = number_of_id(rename(order.id));
@@ -372,7 +373,7 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       {Fault::passed_over, {}, {passed_over}},
       {Fault::refund_dropped, {}, {cash}},
       {Fault::credit_dropped, {}, {"free; but the server refused <order sym=\"SYM"}},
-      // if such orders were all canceled again later, only the time shows it
+      // if such orders were all canceled again later, only the time shows the fault
       {Fault::cancels_nothing,
        {},
        {"after it was canceled|the time of the cancel is another in the end"}},
@@ -436,7 +437,7 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       return text.find(one.substr(0, bar)) != text.npos ||
              (bar != one.npos && text.find(one.substr(bar + 1)) != text.npos);
     };
-    // one random run in 300 gives a fault no occasion
+    // in one random run of 300 the fault gets no occasion
     for (std::uint64_t run = 0; run < 4; ++run) {
       if (run > 0 && std::all_of(wanted.begin(), wanted.end(), has)) break;
       text += found(fault, true, habits, test_seed() + run);

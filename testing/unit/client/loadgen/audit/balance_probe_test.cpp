@@ -1,4 +1,4 @@
-// What the audit finds of balances: all that an account has free can be spent, and no more.
+// The audit checks balances: an account can spend all its free cash, and no more.
 #include "client/loadgen/audit/balance_probe.hpp"
 
 #include <regex>
@@ -37,7 +37,7 @@ TEST_CASE("balances are found to the last unit, however large or small") {
   }
 }
 
-// A server that keeps whole shares and cents: what it cannot hold is refused.
+// A server that keeps whole shares and cents: it refuses numbers that it cannot hold.
 TEST_CASE("with cents a server that knows no more than two decimals passes") {
   HonestServer server;
   AuditInput input{

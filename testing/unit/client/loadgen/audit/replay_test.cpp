@@ -1,5 +1,5 @@
-// Which courses of events the replay allows. Order n is the n-th placed, at time 10 n, answered 5
-// later.
+// Tests which courses of events the replay allows. Order n is the n-th placed, at time 10 n,
+// answered 5 later.
 #include "client/loadgen/audit/replay.hpp"
 
 #include <algorithm>
@@ -62,7 +62,8 @@ class Story {
     for (const std::string& finding : findings.sentences()) text += finding + "\n";
     return text;
   }
-  // After findings(): orders by id, and the one that came when they were canceled.
+  // Requires: findings() has been called. Orders by id, and the one that came when they were
+  // canceled.
   std::map<std::uint64_t, std::uint64_t> canceled_by() const {
     std::map<std::uint64_t, std::uint64_t> ids;
     for (const auto& [order, taker] : evidence_.canceled_by) ids[order + 1] = taker + 1;
@@ -207,7 +208,7 @@ TEST_CASE("the course example") {
 
 TEST_CASE("an order leaves the book at some moment after its cancel was sent") {
   check({
-      // while order 2 is on its way from 20 to 25
+      // while order 2 is in flight from 20 to 25
       {"-20@100 canceled; 10@100; cancel 1 x0 22-24"},
       {"-20@100 = 10@100 canceled; 10@100 = 10@100; cancel 1 x1 22-24"},
       {"-20@100 canceled; 10@100; cancel 1 x0 26-28",
@@ -273,7 +274,7 @@ TEST_CASE("a post order finds nothing to match when it comes") {
       {"-20@100 = 20@100; 20@99 post; 20@100 = 20@100"},
       {"-20@100; 20@100 post", refused},
       {"-20@100 = 20@100; 20@100 = 20@100 post", refused},
-      // The order that it would have matched had left.
+      // The order that it would have matched was already gone.
       {"-20@100 canceled; 20@100 post; cancel 1 x0 22-24"},
       {"-20@100 canceled; 20@100 post; cancel 1 x0 26-28", as_if_canceled},
   });
@@ -296,13 +297,13 @@ TEST_CASE("an order that prevents self-trades cancels those that it would match,
       {"-20@100 = 20@100 account-1; -20@101 canceled-later; 50@101 = 20@100 cancel-resting",
        "was canceled, but at another time (E14, E15)",
        {{2, 3}}},
-      // What does not prevent self-trades cancels nothing.
+      // An order that does not prevent self-trades cancels nothing.
       {"-20@100 = 20@100 cancel-resting; 20@100 = 20@100", "", {}},
       {"-20@100 = 20@100 account-1; -20@101; -20@101 account-1; "
        "50@101 = 20@100 canceled cancel-taking; -5@101",
        "",
        {{4, 4}}},
-      // It ends at no order of another account.
+      // An order of another account does not cancel a taking order.
       {"-20@100 account-1; 20@100 canceled cancel-taking", "The open order was passed over", {}},
       // An order of the account that may have left on request ends nothing if it had: order 2
       // arrives between 20 and 25.
@@ -409,7 +410,7 @@ TEST_CASE("what one request cancels is gone at once") {
       {"-20@100 canceled; -20@101 = 5@101 canceled; 5@100; 5@101 = 5@101; cancel-all 1 2 12",
        "One request canceled order 1 (sell 20 of A at 100) and order 2 (sell 20 of A at 101), but "
        "order 3 (buy 5 of A at 100) found the one gone before the other left (E17, T17)."},
-      // Nor does one come, or is replaced, that it canceled.
+      // Nor can an order that it canceled come later or be replaced.
       {"-20@100 canceled; 5@100; -20@105 canceled; cancel-all 1 3 12", one_gone},
       {"-20@100 canceled; -20@105 canceled; 5@100; 1@1; replace 2 -10@105; cancel-all 1 2 12",
        one_gone},
@@ -417,7 +418,8 @@ TEST_CASE("what one request cancels is gone at once") {
 }
 
 TEST_CASE("what a cancel of all lists leaves then, neither before nor later") {
-  // Orders 2 and 4 buy 5 each of order 1, as far as it is there. The request of order 3 cancels.
+  // Orders 2 and 4 buy 5 each of order 1, as far as order 1 is there. The request of order 3
+  // cancels.
   const std::string five = "-20@100 = 5@100 canceled; 5@100 = 5@100; -1@200 canceled; ",
                     then = "; 5@99; 5@100";
   check({

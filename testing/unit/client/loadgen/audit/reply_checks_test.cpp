@@ -1,4 +1,4 @@
-// What replies and final states cannot be, whatever the run was.
+// Replies and final states that are impossible, whatever the run was.
 #include "client/loadgen/audit/reply_checks.hpp"
 
 #include "client/loadgen/audit/audit.hpp"
@@ -10,8 +10,8 @@ using namespace exchange::loadgen;
 namespace {
 
 // One account whose orders of symbol 1 are 1, 2, ... at $100, the n-th sent at 10 n and answered 5
-// later; and what the server says of them, whatever is asked. The run may have been anything: only
-// what a test looks for is looked at.
+// later; and the server's replies about them to any request. The rest of the run is arbitrary: a
+// test looks only at its own finding.
 struct Reported {
   std::vector<std::int32_t> amounts;
   std::vector<std::string> states;
@@ -54,7 +54,7 @@ const std::string still_open = "<open shares=\"10\"/>",
                   canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
 const OrderDigest is_open{.open = 10}, is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
 
-// What is found of order 1, or of all if `finding` says so; "" of nothing.
+// Returns the findings about order 1, or about all if `finding` says so; "" if nothing is found.
 void check_found(const std::string& findings, const std::string& finding) {
   if (finding.empty())
     CHECK_THAT(findings, !contains_text("order 1 ("));
