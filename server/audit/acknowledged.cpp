@@ -18,7 +18,8 @@ struct AcknowledgedOrder {
   std::optional<Price> limit;
 };
 
-// All that distinguishes orders before they have an id: account, symbol, side, shares and limit.
+// The attributes that distinguish orders before they have an id: account, symbol, side, shares and
+// limit.
 using Sent = std::tuple<std::string, std::string, Side, std::int64_t, std::int64_t>;
 Sent sent_of(const AcknowledgedOrder& order) {
   return {*order.account, *order.symbol, *order.side, order.shares->units(), order.limit->units()};
@@ -27,7 +28,7 @@ struct Copies {
   std::uint64_t acknowledged = 0, unanswered = 0, found = 0;
 };
 
-// The parsed file. Throws std::invalid_argument, with the line, for what is not such a file.
+// The parsed file. Throws std::invalid_argument, with the line, if the file has another form.
 class Lines {
  public:
   explicit Lines(const std::string& path) {
@@ -42,10 +43,10 @@ class Lines {
   }
 
   std::map<OrderId, AcknowledgedOrder> acknowledged;
-  std::vector<OrderId> twice;  // ids that more than one line has
+  std::vector<OrderId> twice;  // ids that occur in more than one line
   std::map<Sent, Copies> sent;
   std::set<std::string> accounts;
-  // lines without an id; lines with an id that lack a word of what was sent
+  // numbers of lines without an id, and of lines with an id that lack a word of what was sent
   std::uint64_t unanswered = 0, incomplete = 0;
 
  private:
@@ -148,8 +149,8 @@ class AcknowledgedCheck {
           "followed");
   }
 
-  // Counts the orders of the file's accounts in the store, and compares with how often each was
-  // sent.
+  // Counts the orders of the file's accounts in the store, and compares the counts with how often
+  // each order was sent.
   void check_complete(std::map<Sent, Copies> sent) {
     if (lines_.incomplete > 0)
       return findings_.not_checked(
@@ -158,7 +159,7 @@ class AcknowledgedCheck {
     if (!after_.known)
       return findings_.not_checked(
           "whether orders are in the store twice: the journal cannot be read or followed");
-    // `first`: its first replacement, which holds what was sent; nullptr: it was not replaced.
+    // `first` is its first replacement, which holds what was sent; nullptr: it was not replaced.
     const auto count = [&](const OrderRow& row, const ReplacementRow* first) {
       const auto account = accounts_.find(row.account);
       if (account == accounts_.end() || !lines_.accounts.contains(account->second)) return;
@@ -208,7 +209,8 @@ class AcknowledgedCheck {
       }
   }
 
-  // The newest rows of the orders of these lines, from the tables and from the journal after them.
+  // Reads the newest rows of the orders of these lines, from the tables and from the journal after
+  // them.
   std::map<OrderId, OrderRow> read_rows(Line first, Line last) {
     std::map<OrderId, OrderRow> rows;
     for_each_order(where_in("id", first, last), [&](const OrderRow& row) { rows[row.id] = row; });
@@ -261,7 +263,7 @@ class AcknowledgedCheck {
     expect(!client.symbol || symbols_[row.symbol] == *client.symbol,
            "is not on symbol " + client.symbol.value_or(""));
     expect(!client.side || row.side == *client.side, "is on the other side");
-    // What was acknowledged last may have been replaced since, by a request without a reply.
+    // A request without a reply may have replaced the terms that were acknowledged last.
     const auto [begin, end] = replacements.equal_range(row.id);
     bool has_shares = false, has_limit = false, has_both = false;
     const auto compare_terms = [&](Shares shares, Price limit) {

@@ -1,7 +1,7 @@
 #pragma once
-// audit() checks a store from outside: files, tables, journal, a replay of the journal, and orders
-// that clients have acknowledgements of (docs/audit.md). Called by exchange-audit, and by tests.
-// Only reads. Thread: one.
+// audit() checks a store from outside: files, tables, journal, a replay of the journal, and the
+// orders for which clients have acknowledgements (docs/audit.md). Called by exchange-audit and by
+// tests. Only reads. Thread: one.
 
 #include <optional>
 
@@ -12,9 +12,9 @@ namespace exchange::audit {
 struct AuditOptions {
   std::string store;                         // its URL
   std::string acknowledged_file;             // acknowledged.hpp; empty: none
-  bool complete = false;                     // that file has all orders of its accounts
+  bool complete = false;                     // the file has all orders of its accounts
   std::optional<std::uint64_t> leaderboard;  // the number of a round; 0: all
-  bool leaderboard_ids = false;              // of accounts that have a name, too
+  bool leaderboard_ids = false;              // also for accounts that have a name
   std::size_t violations_kept = 100;         // reported one by one; all are counted
 };
 

@@ -40,7 +40,7 @@ class Descriptor {
   const int file_;
 };
 
-// The copy holds key hashes and all orders: its files are for its owner alone.
+// The copy holds key hashes and all orders, so only its owner may read its files.
 class PrivateFiles {
  public:
   ~PrivateFiles() { ::umask(before_); }
@@ -58,7 +58,7 @@ std::optional<AcknowledgedMark> mark_of(const std::string& path) {
   return file < 0 ? std::nullopt : read_mark(file);
 }
 
-// The pages of one moment: that of the transaction that `tables` has begun.
+// Copies the pages as of one moment: that of the transaction that `tables` has begun.
 void copy_tables(SqliteDatabase& tables, const std::string& to) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(to.c_str(), &handle,
@@ -72,7 +72,7 @@ void copy_tables(SqliteDatabase& tables, const std::string& to) {
   check(code);
   int reserved = checksum_bytes;
   check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
-  // The first page is written first, so that all others get checksums.
+  // Write the first page first, so that all other pages get checksums.
   check(sqlite3_exec(handle, "PRAGMA journal_mode = OFF; PRAGMA user_version = 1", nullptr, nullptr,
                      nullptr));
   sqlite3_backup* const backup = sqlite3_backup_init(handle, "main", tables.handle(), "main");
@@ -84,9 +84,9 @@ void copy_tables(SqliteDatabase& tables, const std::string& to) {
   check(copied);
 }
 
-// Every batch from that of the tables on, whose record has the totals that they must have; all if
-// the journal goes back to the first one. Returns the newest. While the transaction of the tables
-// is open, no block of these batches is used again.
+// Copies every batch from the tables' newest one on, whose record has the totals that they must
+// have; all batches if the journal goes back to the first one. Returns the newest batch. While the
+// transaction of the tables is open, the server uses no block of these batches again.
 BatchNumber copy_journal(const std::string& from, const std::string& to, BatchNumber tables) {
   JournalFile journal(from, JournalFile::Use::read_beside);
   const BatchNumber after = journal.begins_after() == 0 ? 0 : std::max<BatchNumber>(tables, 1) - 1;
@@ -101,7 +101,8 @@ BatchNumber copy_journal(const std::string& from, const std::string& to, BatchNu
   return journal.newest_batch();
 }
 
-// The server may use a block again that was just found; rarely twice in the time of a try.
+// Tries again if the server reuses a block that was just found; that seldom happens twice during a
+// try.
 BatchNumber copy_journal_beside(const std::string& from, const std::string& to,
                                 BatchNumber tables) {
   constexpr int tries = 10;
@@ -113,7 +114,7 @@ BatchNumber copy_journal_beside(const std::string& from, const std::string& to,
 }
 
 void copy_store(const std::string& path, const std::string& to) {
-  // Before all else: what is acknowledged now must be in the copy.
+  // Read the mark first: every batch that is acknowledged now must be in the copy.
   const std::optional<AcknowledgedMark> mark = mark_of(path);
   SqliteDatabase tables(path, SqliteDatabase::Use::read);
   tables.run("BEGIN");

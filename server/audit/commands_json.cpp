@@ -37,7 +37,7 @@ Json members_of(const AnyCommand& command) {
   return members;
 }
 
-// The reason why no record of the journal can be read; empty if they can.
+// Returns the reason why the journal's records cannot be read; empty if they can.
 std::string unreadable(Source& source) {
   if (const std::string hidden = source.journal_hidden(); !hidden.empty()) return hidden;
   if (source.epoch() != 0) return {};
@@ -75,7 +75,7 @@ void write_commands(Source& source, std::FILE* out) {
       } catch (const StoreCorrupt& error) {
         throw CannotRead("journal batch " + std::to_string(last) + ": " + error.what());
       }
-      if (std::ferror(out) != 0) return;  // the process says so at its end
+      if (std::ferror(out) != 0) return;  // the process reports it at its end
     }
 }
 

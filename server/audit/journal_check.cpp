@@ -9,7 +9,7 @@
 namespace exchange::audit {
 namespace {
 
-constexpr std::size_t changed_rows_max = 10'000;  // collected in a replay before they are taken out
+constexpr std::size_t changed_rows_max = 10'000;  // in a replay, before they are taken out
 
 std::string batch_name(BatchNumber batch) { return row_name("journal batch", batch); }
 
@@ -134,8 +134,8 @@ class JournalCheck {
     last_ = {record.time, {}, record.orders, record.executions, 0};
   }
 
-  // Without a replay from batch 1, the record of the projected batch has the totals that the tables
-  // must have.
+  // If the replay does not start with batch 1, the record of the projected batch has the totals
+  // that the tables must have.
   void check_tables(const JournalRecord& record) {
     const Totals& totals = image_.rows.totals;
     if (agree(totals, record)) return;

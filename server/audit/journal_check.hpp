@@ -3,10 +3,11 @@
 // times never decrease, and the replay leads to the state of the tables. Called by audit().
 //   A journal that is complete from batch 1 is replayed from an empty exchange; at the projected
 //   batch every row of every table is compared.
-//   Of a pruned journal, the batches after the projected one are replayed on the loaded tables.
+//   If the journal was pruned, the batches after the projected one are replayed on the loaded
+// tables.
 // The counters and the digest of each replayed record are compared in both cases.
-// Memory: what a server with the same open orders needs, twice for a complete journal; and the
-// orders that changed after the projected batch, with their replacements then.
+// Memory: as much as a server with the same open orders needs, twice for a complete journal; and
+// the orders that changed after the projected batch, with their replacements since then.
 
 #include <map>
 
@@ -24,7 +25,7 @@ struct AfterTables {
   std::multimap<OrderId, ReplacementRow> replacements;  // by order, the oldest first
 };
 
-// What the journal alone says of it, if it is complete.
+// The leaderboard that follows from the journal alone, if the journal is complete.
 struct JournalLeaderboard {
   Leaderboard standings;
   std::vector<AccountId> accounts;  // by number
@@ -33,9 +34,9 @@ struct JournalLeaderboard {
   void add(const Rows& rows);
 };
 
-// `image`: from check_tables(); `sound`: that found no violation, so that the tables can be loaded.
-// Adds violations to `findings`. Throws CannotRead.
-// `board` null: not wanted.
+// `image` comes from check_tables(). `sound`: check_tables() found no violation, so that the tables
+// can be loaded. `board` may be null: then no leaderboard is made. Adds violations to `findings`.
+// Throws CannotRead.
 AfterTables check_journal(Source& source, const TablesImage& image, bool sound, Findings& findings,
                           JournalLeaderboard* board = nullptr);
 

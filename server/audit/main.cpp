@@ -19,7 +19,8 @@ using namespace exchange::audit;
 namespace {
 enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
 
-// Whether a leaderboard as a page showed it is that of the journal; prints the first difference.
+// Returns true if a leaderboard from a page equals that of the journal; prints the first
+// difference.
 bool is_leaderboard(const std::string& file, const std::string& of_journal, std::FILE* out) {
   std::ifstream in(file);
   if (!in) throw std::runtime_error("cannot read " + file);

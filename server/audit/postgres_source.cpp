@@ -1,6 +1,6 @@
 // Reads a PostgreSQL store on one connection, in one read-only transaction with one snapshot
 // (repeatable read), so that journal and tables are of the same moment even while a server writes.
-// Takes only the locks of a reader, which delay no server; needs only the right to SELECT.
+// Takes only the locks of a reader, which do not delay a server; needs only the SELECT privilege.
 
 #include <charconv>
 
@@ -93,7 +93,7 @@ class PostgresSource final : public Source {
     return translated([&] { return select_journal(*work_, "journal", after, selected_at_once); });
   }
 
-  // PostgreSQL has tools of its own for its files: pg_amcheck, pg_checksums.
+  // PostgreSQL has its own tools to check its files: pg_amcheck, pg_checksums.
   bool check_files(Findings&) override { return true; }
 
  private:

@@ -23,7 +23,7 @@ std::unique_ptr<Source> open_source(const std::string& url) {
         return open_sqlite_source(url, sqlite_path(url),
                                   std::make_unique<JournalFileReader>(sqlite_path(url)));
       case StoreKind::postgres: return open_postgres_source(url);
-      case StoreKind::memory: break;  // nothing of it is left to read
+      case StoreKind::memory: break;  // its content is lost with its process
     }
   throw std::invalid_argument("store '" + url + "' is not one of " + kept_store_urls);
 }

@@ -1,8 +1,8 @@
-// Reads the two files of a SQLite store. The tables are read in one read transaction, which a
-// running server does not prevent. The journal can be read only while no server runs, since a
-// server locks it: in portions, each of which locks it anew, so that a server that starts meanwhile
-// waits for moments only. The audit then notices its new epoch and stops. Checksums of pages, of
-// the log and of journal records are compared as in a server.
+// Reads the two files of a SQLite store. It reads the tables in one read transaction, which is
+// possible while a server runs. It can read the journal only while no server runs, because a server
+// locks it. It reads in portions and locks the journal anew for each, so that a server that starts
+// meanwhile waits only for moments. The audit then notices the new epoch and stops. It compares
+// checksums of pages, of the log and of journal records as a server does.
 
 #include <sqlite3.h>
 #include <unistd.h>
@@ -18,9 +18,9 @@ namespace exchange::audit {
 namespace {
 
 constexpr int busy_ms = 1'000;
-// while the journal is locked
+// read while the journal is locked
 constexpr std::size_t journal_rows_at_once = 20'000;
-constexpr int problems_max = 10;  // of SQLite's integrity_check
+constexpr int problems_max = 10;  // for SQLite's integrity_check
 
 class Database {
  public:
@@ -80,7 +80,7 @@ class Statement final : public RowStream {
       throw BadValue(name(column) + " is not a text");
     return bytes(column);
   }
-  // Of a blob or of any other type.
+  // Returns the bytes of a blob or of any other type.
   std::string_view bytes(int column) const {
     const void* begin = sqlite3_column_blob(handle_, column);
     return {static_cast<const char*>(begin), std::size_t(sqlite3_column_bytes(handle_, column))};
@@ -114,7 +114,7 @@ auto while_closed(Work work) try {
 }
 
 class SqliteSource final : public Source {
-  // What `read` has from the journal. Throws Busy, Damaged, CannotRead.
+  // Returns what `read` gets from the journal. Throws Busy, Damaged, CannotRead.
   template <class Read>
   auto from_journal(Read read) const try {
     if (!journal_->is_complete()) throw CannotRead(journal_->file() + " is empty or unfinished");
@@ -192,7 +192,7 @@ class SqliteSource final : public Source {
   }
 
  private:
-  // Only of a stopped store: a running server writes to its log.
+  // Checks the log of a stopped store only: a running server writes to its log.
   bool check_log(Findings& findings) try {
     const std::string damage = find_log_damage(path_);
     if (damage.empty()) return true;

@@ -21,7 +21,7 @@ Projection read_projection(Source& source) {
   if (!row->next()) throw BadValue("the row is missing");
   Projection found;
   read_stored<MembersOf<Totals>>(*row, found.totals);
-  found.totals.digest = std::uint64_t(row->integer(4));  // of any sign
+  found.totals.digest = std::uint64_t(row->integer(4));  // may be negative as an integer
   if (const char* const problem = from_stored(row->integer(5), found.batch))
     throw BadValue(std::string("batch ") + problem);
   if (row->next()) throw BadValue("there is more than one row");

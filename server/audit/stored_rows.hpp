@@ -1,6 +1,7 @@
 #pragma once
-// Reads rows of the tables from a Source without trusting them: of each type of engine/rows.hpp, as
-// store/table_traits.hpp describes its table. Used by all checks of the audit. No state.
+// Reads rows of the tables from a Source without trusting them. It has each type of
+// engine/rows.hpp, as store/table_traits.hpp describes its table. All checks of the audit use it.
+// No state.
 
 #include <concepts>
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace exchange::audit {
 
-// `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row.
+// `rest` has WHERE and ORDER BY; `more` has expressions whose values follow the columns of the row.
 template <class Row>
 std::unique_ptr<RowStream> select_rows(Source& source, const std::string& rest = {},
                                        const std::string& more = {}) {
@@ -26,7 +27,7 @@ void read_stored(const RowStream& from, Row& row) try {
 } catch (const BadColumn& error) {
   throw BadValue(error.what());
 }
-// What no column holds is left out: the place of an order, the taker of an execution.
+// Leaves out members that are not in a column: the place of an order, the taker of an execution.
 template <class Row>
 Row read_stored(const RowStream& from) {
   Row row{};
@@ -39,7 +40,7 @@ std::uint64_t key(const Row& row) {
   return TableTraits<Row>::key_of(row);
 }
 
-// "orders 17".
+// Returns a name such as "orders 17".
 std::string row_name(const char* table, std::uint64_t key);
 template <class Row>
 std::string row_name(const Row& row) {
@@ -53,7 +54,7 @@ std::string row_name(const Row& row) {
     return row_name(TableTraits<Row>::name, key(row));
 }
 
-// For sentences.
+// Returns the text of a value for sentences.
 template <class Value>
 std::string text(const Value& value) {
   if constexpr (std::same_as<Value, Side>)
@@ -66,7 +67,7 @@ std::string text(const Value& value) {
     return std::to_string(to_stored(value));
 }
 
-// The differing columns in words, "open_e8 is 5, should be 7"; empty if there are none.
+// Describes the differing columns, "open_e8 is 5, should be 7"; empty if there are none.
 template <class Members, class Row>
 std::string difference_of(const Row& stored, const Row& expected) {
   std::string all;
@@ -84,7 +85,7 @@ std::string difference(const Row& stored, const Row& expected) {
 }
 std::string difference(const Totals& stored, const Totals& expected);
 
-// "WHERE id IN (1,2) ", of the keys of a map from `first` to `last`.
+// Returns "WHERE id IN (1,2) " with the keys of a map from `first` to `last`.
 template <class Entry>
 std::string where_in(const char* column, Entry first, Entry last) {
   std::string ids;
@@ -92,8 +93,8 @@ std::string where_in(const char* column, Entry first, Entry last) {
   return std::string("WHERE ") + column + " IN (" + ids + ") ";
 }
 
-// The rows of a query, one after the other. Leaves out each row with a value that no server can
-// have written, and passes it to `unreadable`.
+// Iterates over the rows of a query. Leaves out each row with a value that a server cannot have
+// written, and passes it to `unreadable`.
 template <class Row>
 class RowCursor {
  public:
@@ -103,7 +104,7 @@ class RowCursor {
     advance();
   }
   const Row* row() const { return there_ ? &row_ : nullptr; }  // nullptr: at the end
-  // The first expression of `more` in the select.
+  // Returns the value of the first expression of `more` in the select.
   std::int64_t more() const { return rows_->integer(int(columns<Row>)); }
   void advance() {
     while ((there_ = rows_->next())) try {
@@ -125,7 +126,7 @@ struct Projection {
   BatchNumber batch = 0;
   Totals totals;
 };
-// The row of table projection. Throws BadValue, also if there is not exactly one.
+// Reads the row of table projection. Throws BadValue, also if there is not exactly one.
 Projection read_projection(Source& source);
 
 }  // namespace exchange::audit

@@ -76,7 +76,7 @@ void TableCompare::report_rest(RowCursor<Row>& stored) {
   for (; stored.row() != nullptr; stored.advance()) surplus(row_name(*stored.row()));
 }
 
-// Orders with ids that were never given are found by check_tables().
+// check_tables() finds orders whose ids were never given.
 void TableCompare::compare_orders() {
   while (!due_.empty()) {
     std::map<OrderId, OrderRow> some;

@@ -1,8 +1,9 @@
 #pragma once
-// TableCompare compares every row of the tables with a replay of the journal from batch 1. Owner:
-// JournalCheck. Closed orders, executions and replacements are compared while the replay runs, then
-// dropped; accounts, symbols, positions, references and open orders at its end. Memory: what a
-// server with the same open orders needs, and all references. Thread: one.
+// TableCompare compares every row of the tables with a replay of the journal from batch 1. It
+// compares closed orders, executions and replacements while the replay runs, then drops them; it
+// compares accounts, symbols, positions, references and open orders at the end of the replay.
+// Memory: as much as a server with the same open orders needs, and all references. Owner:
+// JournalCheck. Thread: one.
 
 #include <map>
 #include <tuple>
@@ -15,9 +16,9 @@ namespace exchange::audit {
 class TableCompare {
  public:
   TableCompare(Source& source, Findings& findings);
-  // Rows that the replay has changed since the last call, with their values now.
+  // Takes the rows that the replay has changed since the last call, with their values now.
   void apply(const Rows& rows);
-  // The replay has reached the projected batch: compares all rows that are left.
+  // Call it once the replay has reached the projected batch. Compares all remaining rows.
   void finish(const Totals& stored, const Totals& replayed);
 
  private:
@@ -33,7 +34,7 @@ class TableCompare {
       std::same_as<Row, ReplacementRow>;
   template <class Row>
   using ByKey = std::unordered_map<std::uint64_t, Row>;
-  // Compares every row of a table with the rows of the replay; consumes `expected`.
+  // Compares every row of a table with the rows of the replay. Consumes `expected`.
   template <class Row>
   void compare_table(ByKey<Row>& expected);
   // Calls use(rows by key, member of Rows) for each table that is compared at the end of the

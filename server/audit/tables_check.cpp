@@ -9,12 +9,12 @@ namespace {
 
 using Report = std::function<void(const std::string& row, const std::string& problem)>;
 
-// Streams rows that name an order, by their order, in step with a stream of orders by id. Reports
-// those whose order does not exist. Rows that cannot be read are left out: others report them.
+// Streams rows that name an order, sorted by order, in step with a stream of orders by id. Reports
+// those whose order does not exist. Skips rows that cannot be read: other checks report them.
 template <class Row>
 class OfOrders {
  public:
-  // `column` has the order. `rest`, `more`: as of select_rows().
+  // `column` has the order. `rest` and `more` are those of select_rows().
   OfOrders(Source& source, OrderId Row::*order, const char* column, const std::string& rest,
            Report report, const std::string& more = {})
       : order_(order),
@@ -22,7 +22,8 @@ class OfOrders {
         report_(std::move(report)),
         rows_(select_rows<Row>(source, "ORDER BY " + std::string(column) + rest, more)) {}
 
-  // The next row of `order`, nullptr if there is none; ids must not decrease from call to call.
+  // Returns the next row of `order`, or nullptr if there is none. Ids must not decrease from call
+  // to call.
   const Row* next(OrderId order) {
     report_below(order);
     return rows_.row() != nullptr && rows_.row()->*order_ == order ? rows_.row() : nullptr;
@@ -33,7 +34,7 @@ class OfOrders {
   void visit(OrderId order, Use use) {
     for (; next(order) != nullptr; advance()) use(*rows_.row(), OrderId(rows_.more()));
   }
-  // After the last order.
+  // Call it after the last order.
   void finish() { report_below(std::numeric_limits<OrderId>::max()); }
 
  private:
@@ -87,7 +88,8 @@ class TablesCheck {
   void require(bool sound, const Row& row, const char* problem) {
     if (!sound) violation(row_name(row), problem);
   }
-  // Calls visit(row) for all rows of a table, counts them, and reports those that cannot be read.
+  // Calls visit(row) for each row of a table, counts the rows, and reports those that cannot be
+  // read.
   template <class Row, class Visit>
   void each(const char* order, Visit visit) {
     std::uint64_t rows = 0;
@@ -102,12 +104,13 @@ class TablesCheck {
   }
   template <class Row>
   static std::string key_of(const RowStream& row) try {
-    constexpr int key = std::same_as<Row, ReferenceRow> ? 1 : 0;  // its order
+    constexpr int key = std::same_as<Row, ReferenceRow> ? 1 : 0;  // the column of the order
     return row_name(TableTraits<Row>::name, std::uint64_t(row.integer(key)));
   } catch (const BadValue&) {
     return std::string(TableTraits<Row>::name) + " (a row without a number)";
   }
-  // Ids run from 1 without gaps; reports those that are missing between `last` and `id`.
+  // Checks that ids run from 1 without gaps; reports those that are missing between `last` and
+  // `id`.
   void expect_next(const char* table, std::uint64_t& last, std::uint64_t id,
                    const char* more = "") {
     if (id == last + 2)
@@ -126,11 +129,11 @@ class TablesCheck {
                 "should not be there: only " + std::to_string(given) + " ids were given");
   }
 
-  // Ids of orders and numbers of replacements are one sequence, in which time does not go back.
+  // Ids of orders and numbers of replacements form one sequence, in which time never decreases.
   struct Sequence {
     std::uint64_t last = 0;
     Timestamp time;
-    bool is_order = true;  // the last one
+    bool is_order = true;  // kind of the last one
     const char* table() const { return is_order ? "orders" : "order_replacements"; }
   };
   void expect_next(Sequence& sequence, bool is_order, std::uint64_t number, Timestamp time) {
@@ -188,7 +191,8 @@ class TablesCheck {
     });
   }
 
-  // Of an account, numbers run from 1 to that of its row, and its balance changes by events alone.
+  // Checks the events of each account: numbers run from 1 to that in its row, and its balance
+  // changes only by events.
   void check_events() {
     const auto& accounts = image_.rows.accounts;
     std::vector<EventNumber> numbers(accounts.size());
@@ -241,7 +245,7 @@ class TablesCheck {
       violation(row, problem);
     };
     const bool any_replaced = select_rows<ReplacementRow>(source_, "LIMIT 1")->next();
-    // the place of the other order then; without replacements their table is not read
+    // the place of the other order at that time; without replacements their table is not read
     const auto place_then = [&](const char* order) {
       return any_replaced ? place_of(order, " AND executions_before < executions.id") : order;
     };
@@ -289,7 +293,7 @@ class TablesCheck {
     findings_.count("replacements", replaced);
   }
 
-  // Without its order.
+  // Checks a replacement without its order.
   void check_replacement(const ReplacementRow& row, ExecutionId& executions_before) {
     require(row.order < row.number, row, "order_id is not below its number");
     require(row.shares > Shares() && row.limit >= Price(), row,
@@ -304,7 +308,7 @@ class TablesCheck {
   }
 
   // Follows an order through its executions and replacements, and sets its place. Returns the
-  // shares executed.
+  // number of shares executed.
   Int128 check_history(OrderRow& row, Executions& executions, Replacements& replacements) {
     row.place = row.id;
     Timestamp place_since = row.opened_at, replaced_at = row.opened_at, executed_at = row.opened_at;
@@ -365,11 +369,11 @@ class TablesCheck {
     for (const auto rows = source_.tables(select_newest_references); rows->next();) try {
         image_.rows.references.push_back(read_row<ReferenceRow>(*rows));
       } catch (const StoreCorrupt&) {  // reported above
-      } catch (const BadValue&) {      // likewise
+      } catch (const BadValue&) {      // reported above
       }
   }
 
-  // An order at one of its executions.
+  // The state of an order at one of its executions.
   struct OrderThen {
     Price limit;
     Timestamp place_since;  // when it arrived, or a replacement gave it its place
@@ -391,8 +395,8 @@ class TablesCheck {
       if (order.is_open()) image_.rows.executions.push_back(execution);
       return;
     }
-    // Market rule 4: the price is the maker's. An order is a taker while it is placed or replaced,
-    // a maker later.
+    // Market rule 4: the price is the maker's. An order is a taker at the moment when it is placed
+    // or replaced, a maker later.
     if (then.is_maker)
       expect(execution.price == then.limit, "its price is not that of the order that was resting");
     expect(then.is_maker ? execution.time >= then.place_since : execution.time == then.place_since,
@@ -454,7 +458,8 @@ class TablesCheck {
     expect_last("executions", last, image_.rows.totals.executions);
   }
 
-  // Sums are modulo 2^128 on both sides, so that they are equal if cash and shares are conserved.
+  // Both sides of the comparison are modulo 2^128, so they are equal if cash and shares are
+  // conserved.
   void check_sums() {
     if (cash_ != UInt128(image_.rows.totals.cash_created.units()))
       violation("projection",

@@ -1,6 +1,6 @@
 #pragma once
-// Checks the tables without the journal: references, ranges, sums and that no book is crossed;
-// closed orders too. Called by audit(). Streams orders, executions and replacements; keeps
+// Checks the tables without the journal: references, ranges, sums, and that no book is crossed. It
+// includes closed orders. Called by audit(). Streams orders, executions and replacements; keeps
 // accounts, symbols, positions and the open orders in memory, as a server does.
 
 #include "audit/stored_rows.hpp"
