@@ -1,7 +1,7 @@
 #pragma once
 // MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
-// push() copies them and returns; it waits only while rows_max rows are unread, so that memory
-// stays bounded if the reader is slow. Owner: Server.
+// push() copies them and returns; it waits only while at least rows_max rows are unread, so that
+// memory stays bounded if the reader is slow. Owner: Server.
 
 #include <functional>
 #include <utility>
@@ -22,7 +22,7 @@ class MarketFeed {
 
   explicit MarketFeed(std::size_t rows_max) : rows_max_(rows_max) {}
 
-  // Projector's thread.
+  // Thread: that of the projector.
   void push(const Rows& rows, std::uint64_t batch) {
     Projected projected{copy(rows), batch};  // before the lock: the reader would wait for it
     const auto wake =
@@ -36,10 +36,10 @@ class MarketFeed {
     if (wake) wake();
   }
 
-  // Reader's thread. `wake` is called from push(), without a lock, whenever take() has something.
+  // Thread: that of the reader. push() calls `wake`, without a lock, when take() has rows.
   void follow(std::function<void()> wake) {
     state_.with([&](State& state) { state.wake = wake; });
-    wake();  // for what came before
+    wake();  // for rows that came before
   }
   std::vector<Projected> take() {
     std::vector<Projected> unread = state_.with([](State& state) {

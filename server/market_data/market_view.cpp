@@ -36,7 +36,7 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   changes_.clear();
   batch_ = batch;
   put_rows(rows);
-  // A server that took over projects executions again that it has shown as a standby.
+  // After a takeover the server projects some executions again that it showed as a standby.
   Bursts::each(rows.executions, [&](const ExecutionRow& row) {
     if (row.id > newest_execution_) add_trade(row);
   });
@@ -55,7 +55,7 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   return changes_;
 }
 
-// All but executions.
+// Applies all rows except executions.
 void MarketView::put_rows(const Rows& rows) {
   Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
   for (const AccountRulesRow& row : rows.account_rules) {
@@ -68,7 +68,7 @@ void MarketView::put_rows(const Rows& rows) {
   });
   entering_.clear();
   Bursts::each(rows.orders, [&](const OrderRow& row) { put_order(row); });
-  // The rows come in any order. All places in it are behind those of the orders that stay.
+  // The rows come in any order. All places in entering_ come after those of the orders that stay.
   std::sort(entering_.begin(), entering_.end(),
             [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
   Bursts::each(entering_, [&](const OrderRow* row) { open(*row); });
@@ -117,7 +117,7 @@ bool MarketView::has_open_order(const Account& account, OrderId order) const {
   return index != no_index && orders_[index].row.account == number_of(account);
 }
 
-// New accounts and symbols come in order of their numbers, as they were created.
+// New accounts and symbols come in the order of their numbers, as they were created.
 
 void MarketView::put_account(const AccountRow& row) {
   if (row.number >= accounts_.size()) {
@@ -137,7 +137,7 @@ void MarketView::put_symbol(const SymbolRow& row) {
     change_index_.push_back(no_index);
   }
   Symbol& symbol = symbols_[row.number];
-  // In an auction other rules may change what it would execute, such as the prices that are valid.
+  // In an auction a change of rules, such as of the valid prices, may change what it would execute.
   const bool trades_otherwise = symbol.instrument.trading != row.trading ||
                                 (collects(row.trading) && symbol.instrument != row.instrument());
   symbol.shares_total = row.shares_total;
