@@ -7,7 +7,8 @@
 namespace exchange {
 namespace {
 
-// Of the text of a number in JSON: "5", "-5", "5.00".
+// Returns the whole number that the text of a JSON number stands for, such as "5", "-5" or "5.00";
+// nothing if it is not a whole number that every language represents exactly.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   if (text.find_first_not_of('0', point + (point < text.size() ? 1 : 0)) != text.npos) return {};
@@ -20,7 +21,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return number;
 }
 
-// Called by the parser with each part of the text.
+// The parser calls it with each part of the text.
 class Builder {
  public:
   explicit Builder(ReadJson& into) : into_(into) {}
@@ -58,7 +59,7 @@ class Builder {
   }
 
  private:
-  // The place of the next value.
+  // Returns the place of the next value.
   JsonInput& place() {
     if (open_.empty()) return into_.value;
     if (open_.back()->is_object()) return *member_;
@@ -80,8 +81,8 @@ class Builder {
   }
 
   ReadJson& into_;
-  std::vector<JsonInput*> open_;  // objects and arrays, each in the one before
-  JsonInput* member_ = nullptr;   // of the innermost object
+  std::vector<JsonInput*> open_;  // objects and arrays, each inside the previous one
+  JsonInput* member_ = nullptr;   // current member of the innermost object
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 using enum ErrorCode;
 namespace http = boost::beast::http;
 
-// How a member is written. Numbers are strings, or whole numbers that every language has exactly.
+// The form of a member. Numbers are strings, or whole numbers that every language represents
+// exactly.
 enum class Kind : std::uint8_t { text, decimal, count, truth };
 
 constexpr Kind kind_of(ValueType type) {
@@ -20,7 +21,7 @@ constexpr Kind kind_of(ValueType type) {
                                   : Kind::text;
 }
 
-// The text that the attribute has in XML; nothing if the value is of another kind.
+// Returns the text of the attribute in XML; nothing if the value is of another kind.
 std::optional<std::string> text_of(const JsonInput& value, Kind kind) {
   if (kind == Kind::truth) return value.is_boolean() ? std::optional(value.dump()) : std::nullopt;
   if (value.is_string()) return value.get<std::string>();
@@ -30,7 +31,7 @@ std::optional<std::string> text_of(const JsonInput& value, Kind kind) {
                             : value.get<std::int64_t>() >= -std::int64_t(json_integer_max);
   return is_exact ? std::optional(value.dump()) : std::nullopt;
 }
-// What is wrong with such a value.
+// Returns the error for a value of another kind.
 std::string wrong_kind(const std::string& name, const JsonInput& value, Kind kind) {
   if (value.is_null()) return name + " is null; leave out what has no value";
   switch (kind) {
@@ -41,7 +42,7 @@ std::string wrong_kind(const std::string& name, const JsonInput& value, Kind kin
   }
   return {};
 }
-// A member into a value, by its kind. `code`: of a value of another kind.
+// Reads a member of this kind into a value. `code` is the error code for a value of another kind.
 template <class Value>
 Problem read_member(const JsonInput& given, Value& value, const std::string& name, Kind kind,
                     ErrorCode code) {
@@ -66,7 +67,7 @@ Problem unexpected(const std::string& name) {
 Problem missing_member(std::string_view name) {
   return {missing_attribute, "missing member '" + std::string(name) + "'"};
 }
-// Of an object whose members are all among these.
+// Returns a problem if this is not an object, or if it has a member that is not in `known`.
 Problem unexpected_member(const JsonInput& object, Names known) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
   for (const auto& [name, value] : object.items())
@@ -79,7 +80,7 @@ template <class AnyCommand>
 struct Members {
   std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
 
-  // `beside`: members that are no attributes.
+  // `beside`: members that are not attributes.
   Problem read(const JsonInput& object, Names beside) {
     if (!object.is_object()) return {unexpected_content, "expected an object"};
     for (const auto& [name, value] : object.items()) {
@@ -143,7 +144,7 @@ Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usua
   return usual ? Problem{} : missing_member("account");
 }
 
-// The account is that of the request.
+// Reads an order; the caller has set its account.
 Problem read_order(const JsonInput& object, Names beside, PlaceOrder& order) {
   Members<PlaceOrder> members;
   if (Problem problem = members.read(object, beside)) return problem;
@@ -156,7 +157,7 @@ Problem read_order(const JsonInput& object, Names beside, PlaceOrder& order) {
   return members.into(order);
 }
 
-// One order, or {"orders": [...]}, each of which succeeds or fails alone.
+// Reads one order, or {"orders": [...]}, of which each order succeeds or fails by itself.
 Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                    std::vector<Command>& commands) {
   const auto list = object.find("orders");
@@ -183,7 +184,7 @@ Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRe
   return {};
 }
 
-// ReplaceOrder, CancelOrder or QueryOrder.
+// Reads a ReplaceOrder, CancelOrder or QueryOrder.
 template <class AnyCommand>
 Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCommand command,
                       std::vector<Command>& commands) {
@@ -221,7 +222,7 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
   return {};
 }
 
-// The new key of an account.
+// Reads the new key of an account.
 Problem read_key(const JsonInput& key, JsonRequest& request) {
   if (!key.is_string()) return {malformed_key, wrong_kind("key", key, Kind::text)};
   request.key = key.get<std::string>();
@@ -251,7 +252,7 @@ Problem read_account(const JsonInput& object, const ProtocolLimits& limits, Json
   return {};
 }
 
-// Of the account that asks, or, by the operator, of another one.
+// Reads a new key for the account that sends the request, or, from the operator, for any account.
 Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& usual,
                      const ProtocolLimits& limits, JsonRequest& request,
                      std::vector<Command>& commands) {
@@ -274,7 +275,7 @@ Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& us
   return {};
 }
 
-// As many commands as <symbol> has.
+// Appends the same number of commands as the reader of <symbol>.
 Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                     std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
@@ -307,7 +308,7 @@ Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonR
   return {};
 }
 
-// With a member for each attribute, and, unless it is the operator's, that of the account.
+// Reads a command with a member for each attribute; commands of accounts also take `account`.
 template <class AnyCommand>
 Problem read_simple(const JsonInput& object, JsonRequest& request, std::vector<Command>& commands) {
   constexpr bool is_of_account = request_element<AnyCommand>.root == Root::transactions;
@@ -385,7 +386,7 @@ struct RequestReader {
 };
 
 Json status_json(const Status& status) {
-  constexpr std::size_t listed_max = 1'000;  // each is some 70 bytes
+  constexpr std::size_t listed_max = 1'000;  // each has about 70 bytes
   Json json{{"order", status.order},
             {"open", to_string(status.open)},
             {"canceled", to_string(status.canceled)}};
@@ -415,7 +416,7 @@ struct OutcomeJson {
     return {{"orders", std::move(orders)}};
   }
   Json operator()(const NotInMemory&) const { ENSURE(!"the order reader has replaced it"); }
-  // What is its attributes.
+  // Writes an outcome that consists of attributes only.
   template <class AnyOutcome>
   Json operator()(const AnyOutcome& outcome) const {
     Json json = Json::object();
@@ -491,7 +492,8 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
     return std::holds_alternative<Rejected>(outcome);
   };
   const auto refused = std::count_if(outcomes.begin(), outcomes.end(), is_refused);
-  // Of several holdings a part was given: not an error, but a result for each.
+  // If only some of several holdings were given, the response is not an error but has a result for
+  // each.
   const bool is_part = refused > 0 && std::size_t(refused) < outcomes.size();
   if ((refused > 0 && !is_part) || !named.is_object()) return outcome_response(outcomes[0]);
   Json json = named;

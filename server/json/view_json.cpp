@@ -5,7 +5,7 @@
 namespace exchange {
 
 std::string shares_text(Int128 shares_units) {
-  // Sums of shares may pass the range of Shares; whole and fraction of them do not.
+  // Sums of shares may exceed the range of Shares; their whole part and fraction do not.
   constexpr Int128 unit = 100'000'000;
   if (shares_units <= INT64_MAX) return to_string(Shares::from_units(std::int64_t(shares_units)));
   std::string whole = units_text(shares_units / unit);

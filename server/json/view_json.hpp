@@ -1,6 +1,6 @@
 #pragma once
-// What documents and messages in JSON have of a market view. Pure; rests where the thread works in
-// bursts. Thread: that of the view.
+// Writes the parts of documents and messages in JSON that come from a market view. Pure; pauses if
+// the thread works in bursts. Thread: that of the view.
 
 #include <map>
 #include <optional>
@@ -16,16 +16,16 @@
 
 namespace exchange {
 
-// Which part of an account a document has.
+// The part of an account that a document contains.
 struct AccountPage {
   std::size_t positions_max, orders_max;
   std::size_t first_position = 0;       // index
   std::optional<OrderId> orders_after;  // an open order of the account
-  std::size_t levels_max = 0;           // a side, of a moment
+  std::size_t levels_max = 0;           // per side, in the state of a moment
 };
 
-// An object, written member by member. As one Json a long list would take five times the memory,
-// and to dump and destroy it would be a long burst without a rest.
+// An object that is written member by member. As one Json a long list would take five times the
+// memory, and its dump and destruction would be one long burst without a pause.
 class Document {
  public:
   Document& add(const char* name, const Json& value) {
@@ -46,7 +46,7 @@ class Document {
     text_ += ']';
     return *this;
   }
-  // Of JSON that is written already.
+  // Adds a list of texts that are JSON already.
   Document& add_texts(const char* name, std::span<const std::string> texts) {
     begin_member(name);
     text_ += '[';
@@ -60,7 +60,7 @@ class Document {
     return *this;
   }
   std::string text() { return nested() + "\n"; }
-  std::string nested() { return std::move(text_) + "}"; }  // in another document
+  std::string nested() { return std::move(text_) + "}"; }  // for use in another document
 
  private:
   void begin_member(const char* name) {
@@ -68,7 +68,7 @@ class Document {
     text_ += dump(name);
     text_ += ':';
   }
-  // A sentence may repeat what a client sent, which need not be UTF-8.
+  // A sentence may repeat text of a client that is not UTF-8.
   static std::string dump(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
@@ -78,24 +78,24 @@ class Document {
 std::string shares_text(Int128 shares_units);
 const char* side_name(Side side);
 Json time_json(Timestamp time);
-// Nothing: of a market order.
+// Returns null for a market order.
 Json limit_json(const OrderRow& row);
 Json level_json(Side side, std::int64_t rank, const MarketView::Level& level);
 void add_levels(Document& document, const char* name, Side side,
                 const std::map<std::int64_t, MarketView::Level>& all, std::size_t count);
 Json trade_json(const MarketView::Trade& trade);
 void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std::size_t count);
-// What the auction would execute if it ended now, and the market orders in it.
+// Writes what the auction would execute if it ended now, and its market orders.
 Json auction_json(const MarketView::Symbol& symbol);
-// Levels of both sides, as every message about a book has them; and how the symbol trades, unless
-// it is open.
+// Adds the levels of both sides, in the form of every message about a book. Unless trading is open,
+// also adds the trading state of the symbol.
 void add_sides(Document& document, const MarketView::Symbol& symbol,
                const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count);
 void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
               const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count);
 void add_trades(Document& document, std::span<const MarketView::Trade> trades);
 
-// Those that differ from having none.
+// Writes the rules that differ from their default.
 template <class Rules>
 Json rules_json(const Rules& rules) {
   Json json = Json::object();
@@ -116,7 +116,7 @@ Json rules_json(const Rules& rules) {
 void add_rules(Document& document, const MarketView& view, const MarketView::Account& account);
 Json position_json(const MarketView& view, const MarketView::Position& position);
 Json own_order_json(const MarketView& view, const OrderRow& row);
-// What documents and messages have of an account.
+// Adds the members of an account that documents and messages have in common.
 void add_account(Document& document, const MarketView& view, const AccountId& id,
                  const MarketView::Account& account, const AccountPage& page);
 
