@@ -20,13 +20,13 @@ DayAnswer unknown_symbol(const SymbolName& symbol) {
           "unknown symbol '" + std::string(symbol.view()) + "' on this day", "unknown_symbol"};
 }
 
-// Its text names hosts and users of the database: that is for the log.
+// Writes the text of the error only to the log: it names hosts and users of the database.
 DayAnswer unavailable(const StoreUnavailable& error) {
   log_warning("closed days cannot be read now: {}", error.what());
   return {http::status::service_unavailable, "the store is unavailable"};
 }
 
-// What the change is of this symbol; null: nothing.
+// Returns the change of this symbol; null if it did not change.
 const MarketView::Change* change_of(const DayReplay::Changes& changes, SymbolNumber symbol) {
   const auto found = std::ranges::find(changes.symbols, symbol, &MarketView::Change::symbol);
   return found == changes.symbols.end() ? nullptr : &*found;
@@ -41,7 +41,8 @@ bool is_of(const Rows& rows, AccountNumber account) {
 
 }  // namespace
 
-// What a day cannot show is an answer too; so a client need not distinguish why.
+// Turns the errors of a day that cannot be replayed into answers, so that a client need not
+// distinguish the causes.
 template <class Make>
 DayAnswer DayDesk::answer(const std::string& day, Make make) try {
   if (!open(day)) return no_such_day(day);
@@ -75,7 +76,7 @@ DayAnswer DayDesk::list() try {
       all.push_back({name, facts.first_time, facts.last_time, facts.problem});
     } catch (const StoreUnavailable&) {
       throw;
-    } catch (const std::runtime_error& error) {  // of this day alone
+    } catch (const std::runtime_error& error) {  // of this day only
       all.push_back({name, {}, {}, error.what()});
     }
   }
@@ -165,7 +166,7 @@ bool DayDesk::open(const std::string& day) {
 }
 
 void DayDesk::begin_replay() {
-  replay_.reset();  // first: two would take the memory of both
+  replay_.reset();  // first, so that two replays are never in memory at once
   replay_ = std::make_unique<DayReplay>(*journal_, limits_);
 }
 

@@ -46,7 +46,7 @@ std::string day_json(std::string_view day, const DaySummary& summary,
 
 std::string moment_state_json(const MarketView& view, const Moment& at, const SymbolName& name,
                               const std::optional<AccountId>& id, const AccountPage& page) {
-  // before it was created: an empty book
+  // a symbol that does not exist yet has an empty book
   const MarketView::Symbol none{}, *const found = view.find_symbol(name),
                                           &symbol = found == nullptr ? none : *found;
   Document document;
@@ -76,7 +76,7 @@ std::string moment_change_json(const MarketView& view, const Moment& at,
            {"open_orders", account->open_orders},
            {"positions", Json::array()},
            {"orders", Json::array()}};
-  std::set<SymbolNumber> symbols;  // what an order reserves is no part of the position's row
+  std::set<SymbolNumber> symbols;  // also of orders: position rows lack the reserved shares
   for (const PositionRow& row : rows.positions)
     if (row.account == number) symbols.insert(row.symbol);
   for (const OrderRow& row : rows.orders) {

@@ -1,5 +1,5 @@
 #pragma once
-// The JSON documents of closed days (docs/http-api.md, "Replays of closed days"). Pure.
+// Writes the JSON documents of closed days (docs/http-api.md, "Replays of closed days"). Pure.
 
 #include <optional>
 #include <span>
@@ -14,10 +14,10 @@ namespace exchange {
 struct KeptDay {
   std::string name;
   std::optional<Timestamp> first_time, last_time;
-  std::string problem;  // why it cannot be replayed; empty: it can
+  std::string problem;  // why the day cannot be replayed; empty if it can
 };
 std::string days_json(std::span<const KeptDay> days);
-// `symbol`: whose trading is shown in detail; null: of none.
+// Shows the trading of `symbol` in detail; if null, shows no details.
 std::string day_json(std::string_view day, const DaySummary& summary,
                      const DaySummary::Symbol* symbol);
 // A moment of a closed day.
@@ -25,14 +25,16 @@ struct Moment {
   std::uint64_t position;
   Timestamp time;
 };
-// The state of a symbol, and of an account if one is asked for, as the view has it.
+// Writes the state of a symbol, and of an account if one is given, from the view.
 std::string moment_state_json(const MarketView& view, const Moment& at, const SymbolName& symbol,
                               const std::optional<AccountId>& account, const AccountPage& page);
-// What one command changed of a symbol (null: nothing), and of an account, as these rows have it.
+// Writes what one command changed of a symbol and of an account (null: nothing changed); `rows` are
+// the changed rows.
 std::string moment_change_json(const MarketView& view, const Moment& at,
                                const MarketView::Change* change, const MarketView::Account* account,
                                const Rows& rows);
-// `state` and `changes` are such texts; `until`: the changes up to there are all among them.
+// `state` and `changes` are texts of the two functions above. `changes` contains all changes up to
+// `until`.
 std::string moments_json(std::string_view day, const SymbolName& symbol, std::string_view state,
                          const std::vector<std::string>& changes, const Moment& until, bool is_end);
 

@@ -1,9 +1,9 @@
 #pragma once
-// DayReplay executes the commands of a closed day again, one after the other, in an exchange of its
-// own, and keeps a market view of it. A place in the day is a position: the number of the command
-// that was executed last, from 1; 0 is the beginning. It goes forward only: for what was before,
-// make a new one. After each batch the counters and the digest are compared with those of its
-// record.
+// DayReplay executes the commands of a closed day again, one after the other, in its own exchange,
+// and keeps a market view of it. A position in the day is the number of the command that was
+// executed last, from 1; 0 is the beginning. A replay only moves forward; for an earlier position,
+// make a new one. After each batch it compares the counters and the digest with those of the
+// journal record.
 // Memory: that of an exchange with the same open orders, and of its view.
 // Owner: DayDesk. Thread: one.
 
@@ -25,30 +25,30 @@ struct CannotReplay : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// After so many commands a replay lets others use the thread.
+// After this many commands the caller of a replay calls its `go_on`, which may end the replay.
 inline constexpr std::uint64_t commands_between_calls = 1'024;
 
 class DayReplay {
  public:
-  // Both outlive it.
+  // `journal` must outlive it.
   DayReplay(JournalReader& journal, const ReplayLimits& limits);
 
   std::uint64_t position() const { return position_; }
   Timestamp time() const { return time_; }  // of the command there; 0 at the beginning
-  // The time of the next command; nothing at the end of the day. Throws StoreCorrupt, which names
-  // the batch, CannotReplay, and what the journal throws.
+  // Returns the time of the next command; nothing at the end of the day. Throws StoreCorrupt, which
+  // names the batch, CannotReplay, and the exceptions of the journal.
   std::optional<Timestamp> next_time();
-  // Requires: a next command. Executes it. Throws likewise.
+  // Requires: a next command. Executes it. Throws the same exceptions.
   const Command& advance();
 
-  // All that has changed since the last call; valid until the next call or advance(). Many commands
-  // may come together, at the cost of one.
+  // Returns all changes since the last call; valid until the next call or advance(). Taking the
+  // changes of many commands together costs as much as those of one.
   struct Changes {
     const Rows& rows;
     const std::vector<MarketView::Change>& symbols;
   };
   Changes take_changes();
-  // As of take_changes().
+  // The state as of the last take_changes().
   const MarketView& view() const { return view_; }
 
  private:
@@ -59,22 +59,23 @@ class DayReplay {
   const ReplayLimits limits_;
   Exchange exchange_;
   MarketView view_;
-  std::vector<JournalRow> read_;  // ahead
-  std::size_t row_ = 0;           // the next of them
+  std::vector<JournalRow> read_;  // read ahead
+  std::size_t row_ = 0;           // index of the next row
   BatchNumber batch_ = 0;
   JournalRecord record_{};   // of that batch
-  std::size_t command_ = 0;  // the next of it
+  std::size_t command_ = 0;  // index of its next command
   std::uint64_t position_ = 0;
   Timestamp time_;
   Rows rows_;
 };
 
-// The first and the last time of a day, if anything happened, and why it cannot be replayed: its
-// journal is not whole, say. Reads two rows. Throws what the journal throws.
+// The first and the last time of a day, if it has any command, and the reason if it cannot be
+// replayed, for example because its journal is not complete.
 struct DayFacts {
   std::optional<Timestamp> first_time, last_time;
   std::string problem;  // empty: none
 };
+// Reads two rows. Throws StoreCorrupt and the exceptions of the journal.
 DayFacts look_at(JournalReader& journal);
 
 }  // namespace exchange

@@ -17,7 +17,7 @@ NewDay::Answer NewDay::ask(Store& store, const std::string& day) try {
     wake_();
     return {closing, {}};
   });
-} catch (const std::runtime_error& error) {  // of the store
+} catch (const std::runtime_error& error) {  // from the store
   return {Answer::State::unavailable, error.what()};
 }
 

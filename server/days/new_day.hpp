@@ -1,7 +1,7 @@
 #pragma once
-// NewDay is the wish to end a day: HTTP asks, main stops the server and closes the store, and a
-// server on an empty store goes on in the same process. Asking again tells what has become of it.
-// Owner: main, which outlives each Server. Any thread.
+// NewDay carries the request to end a day: HTTP requests it, main stops the server and closes the
+// store, and a new server on an empty store continues in the same process. A repeated request
+// returns the state of the first one. Owner: main, which outlives each Server. Any thread.
 
 #include <functional>
 #include <optional>
@@ -20,14 +20,14 @@ class NewDay {
     std::string text;  // closed: the URL of the day; refused, unavailable: why
   };
 
-  // `wake` lets main look at asked().
+  // `wake` makes main check asked().
   explicit NewDay(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Asks to close `store` as the day of this name, unless it is closed already, or cannot be. A
-  // failed attempt to close it is reported once.
+  // Requests to close `store` as the day of this name, unless it is closed already or cannot be
+  // closed. Reports a failed attempt to close it once.
   Answer ask(Store& store, const std::string& day);
 
-  // Main: the day that is to be closed, if any; what became of it.
+  // For main: the day to close, if any, and the result of closing it.
   std::optional<std::string> asked();
   void closed();
   void failed(const std::string& why);

@@ -13,7 +13,7 @@ namespace http = boost::beast::http;
 namespace {
 
 struct Stopped {};
-// A short answer takes so long at least; a replay then gives way after each 0.4 ms.
+// The minimum time of a short answer; a replay yields after each 0.4 ms.
 constexpr auto spread = std::chrono::milliseconds(20);
 constexpr const char* stopping_sentence = "the server is stopping";
 
@@ -76,7 +76,7 @@ void Replayer::run() {
     if (!job) break;
     if (*job->abandoned) continue;
     DayAnswer answer = stopping_ ? unavailable(stopping_sentence) : work(*job);
-    job->share = {};  // first: the client may ask again at once
+    job->share = {};  // first: the client may send the next request immediately
     job->on_done(std::move(answer));
   }
   desk_.reset();

@@ -1,5 +1,5 @@
 #pragma once
-// Replayer is the thread that replays closed days, for HTTP: at the least priority, one question
+// Replayer replays closed days for HTTP on its own thread, with the lowest priority, one question
 // after the other, so that the exchange never waits for it. It opens nothing before the first
 // question. Owner: HttpServer. Thread: as noted.
 
@@ -24,16 +24,17 @@ class Replayer {
   using MakeDays = std::function<std::unique_ptr<KeptDays>()>;
   using Question = std::function<DayAnswer(DayDesk&)>;
 
-  // `make_days` is called on the thread, when it is needed. `limits` outlive it.
+  // Calls `make_days` on its thread, when it needs the days. `limits` must outlive it.
   Replayer(MakeDays make_days, const ReplayLimits& limits);
   ~Replayer() { stop(); }
 
-  // The answer; or why there is none now, with the status 503: then the replay goes on, so that the
-  // next question finds it further. Thread: that of the context.
+  // Returns the answer, or, with the status 503, the reason why it is not available now. After a
+  // timeout the replay continues, so that the next question finds it closer. Thread: that of the
+  // context.
   boost::asio::awaitable<DayAnswer> ask(boost::asio::io_context& context, Question question,
                                         PeerAddress address);
-  // Ends the replay. Nothing is answered any more. The contexts of those that ask still run, or
-  // are never run again.
+  // Ends the replay; later questions are refused. The contexts of waiting callers must still run,
+  // or never run again.
   void stop();
 
  private:
@@ -56,7 +57,7 @@ class Replayer {
   AddressQuota waiting_;
   Guarded<Queue> queue_;  // limited by waiting_
   std::atomic<bool> stopping_ = false;
-  std::optional<DayDesk> desk_;  // of the thread, as is the next
+  std::optional<DayDesk> desk_;  // only its thread uses this and bursts_
   Bursts bursts_;
   const OnFatal on_fatal_;
   Thread thread_;
