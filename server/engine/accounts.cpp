@@ -27,7 +27,7 @@ Outcome Accounts::apply(const RecordEvents& command, Timestamp now) {
   if (number == no_index) return Rejected{Reason::unknown_account};
   if (state_.ledger.account(number).events() == 0)
     state_.add_event(number, 0, now, {.kind = EventKind::began});
-  // also where nothing changed, as below
+  // mark it even if nothing changed, as below
   state_.ledger.mark(number, state_.changes);
   state_.update_digest(now, Digested::events_recorded, number, 0);
   return Created{};
@@ -37,7 +37,7 @@ Outcome Accounts::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = state_.ledger.find(command.symbol);
   if (const auto refusal = limit_checks().new_symbol(number)) return *refusal;
   if (number == no_index) number = state_.add_symbol(command.symbol);
-  // also where nothing changed: what is journaled must get into the tables' batch
+  // mark it even if nothing changed: what is journaled must get into the tables' batch
   state_.ledger.mark_symbol(number, state_.changes);
   state_.update_digest(now, Digested::symbol_touched, number, 0);
   return Created{};
@@ -74,7 +74,7 @@ Outcome Accounts::apply(const SetKey& command, Timestamp now) {
 
 void Accounts::set_key(AccountNumber account, const KeyHash& key, Timestamp now) {
   state_.changes.account_keys.push_back({account, key});
-  // a replay without the key, or with another, must not pass for the same
+  // a replay without the key, or with another key, must give another digest
   std::uint64_t words[2];
   std::memcpy(words, key.digest.data(), sizeof words);
   state_.update_digest(now, Digested::key_hash, words[0], words[1]);

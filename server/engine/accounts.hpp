@@ -1,7 +1,7 @@
 #pragma once
-// Accounts applies what creates and changes accounts, symbols, and what accounts hold (creations of
-// docs/protocol.md, and D1 to D9 of the operator), begins rounds (G1), and keeps the operator's
-// rules of an account.
+// Accounts applies the commands that create and change accounts, symbols and the holdings of
+// accounts (creations of docs/protocol.md, and D1 to D9 of the operator). It begins rounds (G1),
+// and keeps the operator's rules of an account.
 // Owner: made for one command. Thread: that of the Exchange.
 
 #include <optional>
@@ -16,28 +16,30 @@ class Accounts {
  public:
   explicit Accounts(ExchangeState& state) : state_(state) {}
 
-  // Created. Refused: account_exists; cash_total_overflow, so that no balance can ever overflow.
+  // Returns Created. Refusals: account_exists; cash_total_overflow, so that a balance can never
+  // overflow.
   Outcome apply(const CreateAccount& command, Timestamp now);
-  // Created, also if the symbol exists.
+  // Returns Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
-  // Created; 0 shares as CreateSymbol. Refused: unknown_account; shares_total_overflow (2^63 units
-  // of one symbol in all).
+  // Returns Created; 0 shares have the effect of CreateSymbol. Refusals: unknown_account;
+  // shares_total_overflow (2^63 units of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
-  // Created, also if they are recorded already. Refused: unknown_account.
+  // Returns Created, also if the events are recorded already. Refusal: unknown_account.
   Outcome apply(const RecordEvents& command, Timestamp now);
-  // Created. Refused: unknown_account.
+  // Both return Created. Refusal: unknown_account.
   Outcome apply(const SetKey& command, Timestamp now);
   Outcome apply(const SetAccount& command, Timestamp now);
-  // Created. Refused: unknown_account; insufficient_funds, of what is free; cash_total_overflow.
+  // Returns Created. Refusals: unknown_account; insufficient_funds, which counts free cash;
+  // cash_total_overflow.
   Outcome apply(const AdjustCash& command, Timestamp now);
-  // Created. Refused: unknown_account, unknown_symbol; insufficient_shares, of what is free;
-  // shares_total_overflow; too_many_positions.
+  // Returns Created. Refusals: unknown_account, unknown_symbol; insufficient_shares, which counts
+  // free shares; shares_total_overflow; too_many_positions.
   Outcome apply(const AdjustShares& command, Timestamp now);
-  // Created.
+  // Returns Created.
   Outcome apply(const BeginRound& command, Timestamp now);
 
-  // Whether the rules of the account refuse an order of `shares`, or a replace that makes another
-  // one of `replaced`. Counts it.
+  // Returns a refusal if the rules of the account refuse an order of `shares`, or a replace that
+  // makes another order of `replaced`. Counts the order or replace.
   std::optional<Rejected> check(AccountNumber account, SymbolNumber symbol, Side side,
                                 Shares shares, Timestamp now, std::uint32_t replaced = no_index) {
     if (!state_.ledger.account(account).has_rules()) [[likely]]

@@ -16,8 +16,8 @@ Int128 magnitude(Int128 number) { return number < 0 ? -number : number; }
 std::optional<AuctionPrice> auction_price(std::span<const AuctionLevel> bids,
                                           std::span<const AuctionLevel> asks, Price last,
                                           Price market_buys_max) {
-  // from the lowest price up, each price once, `demand` loses the bids below it, and `supply` gains
-  // the asks up to it
+  // from the lowest price up, each price once: `demand` loses the bids below the price, and
+  // `supply` gains the asks up to it
   Int128 demand = 0, supply = 0;
   for (const AuctionLevel& bid : bids) demand += bid.shares_units;
   Int128 market_buys =
@@ -26,8 +26,8 @@ std::optional<AuctionPrice> auction_price(std::span<const AuctionLevel> bids,
   auto ask = asks.begin();
   for (; ask != asks.end() && ask->price == Price(); ++ask) supply += ask->shares_units;
 
-  // the lowest, the highest and the nearest to `last` of the best prices so far, and whether there
-  // is a surplus of buys, or of sells, at each of them
+  // the lowest, the highest and the nearest to `last` of the best prices so far; whether there is a
+  // surplus of buys at each of them, or of sells
   struct Best {
     AuctionPrice low, high, near;
     bool all_bought = true, all_sold = true;

@@ -138,7 +138,7 @@ void Books::close(std::uint32_t index) {
   ++closed_;
 }
 
-// Returns how many executions it had.
+// Returns the number of executions that the order had.
 std::uint32_t Books::release_first() {
   const std::uint32_t index = closed_first_;
   const Order& order = orders_[index];
@@ -197,7 +197,7 @@ std::string Books::check(const Ledger& ledger, Held& held) const {
   return {};
 }
 
-// Null if it is sound.
+// Returns null if the side is sound.
 const char* Books::check_side(SymbolNumber number, Side level_side, Price market_price,
                               Held& held) const {
   const char* violation = nullptr;
@@ -277,7 +277,7 @@ bool Books::can_execute(const PlaceOrder& placed, AccountNumber account, SymbolN
   };
   this->side(symbol, maker_side).for_each_while([&](std::int64_t level_rank, std::uint32_t level) {
     if (level_rank < worst) return false;
-    if (levels_[level].orders == 0) return true;  // no price of its reach
+    if (levels_[level].orders == 0) return true;  // none of its orders counts
     if (self_trade == SelfTrade::allowed) return take(levels_[level].shares_units);
     for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next) {
       const bool own = orders_[at].account == account;

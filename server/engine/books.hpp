@@ -1,13 +1,13 @@
 #pragma once
 // Books owns the orders in memory: the open ones in the books of their symbols, by price and place;
-// closed ones until release_closed(), oldest first; and their executions. It knows places, not
+// closed ones until release_closed(), oldest first; and their executions. It manages places, not
 // money: Orders decides what is executed, Settlement moves what is paid. Orders, levels and
-// executions have indices, which stay the same while these are in memory; no_index stands for none.
+// executions have indices, which stay the same while these are in memory; no_index means none.
 // Invariants:
 // 1. An open order is in exactly one level, of its symbol, side and limit.
 // 2. In a level, orders follow each other by place.
 // 3. A level's shares and orders are those of its list. The best level has orders.
-// 4. Of open and canceled, one at most is above zero. A closed order is in no level.
+// 4. At most one of open and canceled is above zero. A closed order is not in a level.
 // 5. An execution is in the lists of both its orders, until these leave memory.
 // Owner: ExchangeState. Thread: that of the Exchange.
 
@@ -25,9 +25,9 @@
 
 namespace exchange {
 
-// A fill-or-kill order reaches at most this number of prices, or of orders where it may not trade
-// with its own account (E3, E16): else one that cannot be filled would cost a walk through the
-// whole book.
+// A fill-or-kill order reaches at most this number of prices, or this number of orders if it may
+// not trade with its own account (E3, E16). Otherwise an order that cannot be filled would cost a
+// walk through the whole book.
 inline constexpr unsigned fill_or_kill_reach = 1'000;
 
 // The number of orders that have closed since the start of the process.
@@ -35,12 +35,14 @@ using ClosedMark = std::uint64_t;
 
 class Books {
  public:
-  // All orders of one price on one side: a FIFO through Order::previous/next. A level that its last
-  // order left stays in its book for the next order of its price, unless it was the best.
+  // All orders of one price on one side: a FIFO through Order::previous/next. A level stays in its
+  // book after its last order has left it, for the next order of its price, unless it was the best
+  // level.
   struct alignas(64) Level {
-    Price price;  // 0: of market orders; below: in no book
+    Price price;  // 0: for market orders; below: in no book
     Int128 shares_units;
-    // orders; without orders, the levels of the side that were left before and after this one
+    // with orders: these; without: the levels of the side that became empty before and after this
+    // one
     std::uint32_t first, last;
     std::uint32_t orders;
     SymbolNumber symbol;
@@ -50,7 +52,7 @@ class Books {
   // A side keeps at most empty_levels_max levels without orders, and at most empty_levels_spare
   // more than it has with orders.
   static constexpr std::uint32_t empty_levels_max = 1'000, empty_levels_spare = 4;
-  // One cache line for what matching touches, a second pool for the rest.
+  // One cache line has the fields that matching uses; a second pool has the others.
   struct alignas(64) Order {
     OrderId id;
     Shares open;
@@ -58,11 +60,11 @@ class Books {
     AccountNumber account;
     SymbolNumber symbol;
     std::uint32_t level;
-    // in the level; once closed, `next` runs through the closed orders
+    // neighbours in the level; once closed, `next` runs through the closed orders
     std::uint32_t previous, next;
     std::uint32_t first_execution, last_execution;
     Side side;
-    std::uint8_t dirty;  // of ChangeSet
+    std::uint8_t dirty;  // belongs to ChangeSet
     OrderId place;       // OrderRow::place
     std::uint64_t position_key() const { return Ledger::key(account, symbol); }
   };
@@ -76,7 +78,8 @@ class Books {
 
   explicit Books(std::uint64_t hash_seed) : open_orders_(hash_seed) {}
 
-  // Orders, levels and executions get their memory there, if it has any. `pages` outlives it.
+  // Orders, levels and executions get their memory from `pages`, if it has any. It must outlive
+  // this.
   void take_pages_from(PageSource& pages);
 
   Order& order(std::uint32_t index) { return orders_[index]; }
@@ -85,13 +88,14 @@ class Books {
   const History& history(std::uint32_t index) const { return histories_[index]; }
   Level& level(std::uint32_t index) { return levels_[index]; }
   const Level& level(std::uint32_t index) const { return levels_[index]; }
-  // Its best level has orders; levels behind it may have none.
+  // Its best level has orders; levels behind the best one may have none.
   const PriceIndex& side(SymbolNumber symbol, Side side) const {
     return symbols_[symbol].sides[int(side)].levels;
   }
   std::uint32_t find(OrderId id) const { return order_index_.find(id); }
   [[gnu::always_inline]] void prefetch(OrderId id) const { order_index_.prefetch(id); }
-  // Fill a new status. List listed_executions_max at most, from number `from` on.
+  // Both fill a new status. They list at most listed_executions_max executions, from number `from`
+  // on.
   void list_executions(std::uint32_t index, Status& status, std::uint64_t from = 1) const;
   void read_status(std::uint32_t index, Status& status, std::uint64_t from) const;
 
@@ -101,28 +105,29 @@ class Books {
   std::size_t bytes() const {  // of orders and levels
     return orders_.used() * (sizeof(Order) + sizeof(History)) + levels_.used() * sizeof(Level);
   }
-  // Of the index of ids: each has the memory of some 12 orders (resource_plan.cpp).
+  // Counts pages of the index of ids: each takes the memory of some 12 orders (resource_plan.cpp).
   std::size_t index_pages() const { return order_index_.pages(); }
   const OpenOrders& open_orders() const { return open_orders_; }
-  // Builds it, if it is not in use.
+  // Builds the index of open orders if it is not in use yet.
   const OpenOrders& use_open_orders();
 
-  // Prices by rank: the best of a side has the highest. 0: of market orders, before all others.
+  // A rank orders prices: the best of a side has the highest. 0 stands for market orders, which
+  // come before all others.
   static std::int64_t rank(Side side, Price price) {
     if (side == Side::sell) return -price.units();
     return price == Price() ? std::numeric_limits<std::int64_t>::max() : price.units();
   }
-  // The rank of the last level of makers that an order with this limit may reach.
+  // Returns the rank of the last level of makers that an order with this limit may reach.
   static std::int64_t worst_rank(Side maker_side, Price limit) {
     return limit == Price() ? std::numeric_limits<std::int64_t>::min() : rank(maker_side, limit);
   }
 
   void add_symbol() { symbols_.emplace_back(); }
-  // Whether `missing` shares rest at the order's limit or better, as far as a fill-or-kill order
-  // reaches, and where `self_trade` lets the account trade (E3, E5, E16).
+  // Returns true if `missing` shares rest at the order's limit or better, within the reach of a
+  // fill-or-kill order, in orders with which `self_trade` lets the account trade (E3, E5, E16).
   bool can_execute(const PlaceOrder& placed, AccountNumber account, SymbolNumber symbol,
                    Shares missing, SelfTrade self_trade) const;
-  // In no book yet, and without executions. The id must be new.
+  // Adds an order that is in no book yet, without executions. The id must be new.
   std::uint32_t add(OrderId id, AccountNumber account, SymbolNumber symbol,
                     const PlaceOrder& placed, Timestamp now) {
     return add({.id = id,
@@ -155,7 +160,7 @@ class Books {
     order_index_.insert(row.id, index);
     return index;
   }
-  // Field by field: a copy of a row in wide loads would wait for the stores of its fields.
+  // Copies field by field: a copy of the row in wide loads would wait for the stores of its fields.
   void read_row(std::uint32_t index, OrderRow& row) const {
     const Order& order = orders_[index];
     const History& history = histories_[index];
@@ -171,20 +176,21 @@ class Books {
     row.canceled_at = history.canceled_at;
     row.place = order.place;
   }
-  // Puts it behind the orders of its price. `expected_level`: where its level is, or was; or none.
+  // Puts the order behind the others of its price. `expected_level` is where its level is, or was;
+  // or no_index.
   void rest(std::uint32_t index, std::uint32_t expected_level = no_index);
-  // Takes an order that rests out of its book, with all that is open.
+  // Takes a resting order out of its book, with all its open shares.
   void take_out(std::uint32_t index) {
     levels_[orders_[index].level].shares_units -= orders_[index].open.units();
     unlink(index);
   }
-  // Likewise if nothing is open any more, and what was is no part of the level's shares.
+  // Does the same if nothing is open any more, and the level's shares no longer include it.
   void unlink(std::uint32_t index);
-  // It is in no book, and has nothing open.
+  // Closes an order that is in no book and has nothing open.
   void close(std::uint32_t index);
   ClosedMark closed() const { return closed_; }
-  // Frees the orders that closed up to `mark`, at most `orders_max` of them, and returns whether
-  // these were all. Calls on_release(account, number of its executions) for each.
+  // Frees the orders that closed up to `mark`, at most `orders_max` of them. Returns true if these
+  // were all. Calls on_release(account, number of its executions) for each.
   template <class OnRelease>
   bool release_closed(ClosedMark mark, std::size_t orders_max, OnRelease on_release) {
     ENSURE(mark <= closed_);
@@ -196,7 +202,7 @@ class Books {
     return true;
   }
 
-  // Of an order, or of the two of them.
+  // Adds an execution to one order, or to the two orders of it.
   void add_execution(const Execution& execution, Order& order) {
     add_to(order, new_execution(execution, 1));
   }
@@ -206,7 +212,8 @@ class Books {
     add_to(sell, record);
   }
 
-  // What the orders in memory hold, for check_invariants() (image.hpp) to compare with the ledger.
+  // The holdings of the orders in memory, for check_invariants() (image.hpp) to compare with the
+  // ledger.
   struct Held {
     explicit Held(const Ledger& ledger)
         : shares(ledger.symbols()), open_orders(ledger.accounts()), executions(ledger.accounts()) {}
@@ -218,15 +225,16 @@ class Books {
       too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash);
     }
   };
-  // Empty if every index, list and count agrees and no book of a symbol that trades is crossed;
-  // else a sentence that names the first violation. Adds to `held`. Takes time in O(orders).
+  // Returns an empty text if every index, list and count agrees and no book of a symbol that trades
+  // is crossed; else a sentence that names the first violation. Adds to `held`. Takes O(orders)
+  // time.
   std::string check(const Ledger& ledger, Held& held) const;
 
  private:
   struct BookSide {
     PriceIndex levels;
-    std::uint32_t with_orders = 0, empty = 0;                   // of its levels
-    std::uint32_t first_left = no_index, last_left = no_index;  // of those without orders
+    std::uint32_t with_orders = 0, empty = 0;                   // numbers of its levels
+    std::uint32_t first_left = no_index, last_left = no_index;  // of the levels without orders
     std::uint32_t empty_max() const {
       return std::min(with_orders + empty_levels_spare, empty_levels_max);
     }
@@ -234,7 +242,7 @@ class Books {
   struct Symbol {
     BookSide sides[2];
   };
-  // One record in the lists of both its orders.
+  // One record that is in the lists of both its orders.
   struct ExecutionRecord {
     Execution execution;
     std::uint32_t next[2];  // by side of the order whose list is walked
@@ -264,7 +272,7 @@ class Books {
          at = executions_[at].next[int(order.side)])
       visit(at);
   }
-  // Calls visit(index) for each order that rests.
+  // Calls visit(index) for each resting order.
   template <class Visit>
   void for_each_resting(Visit visit) const {
     for (const Symbol& symbol : symbols_)
@@ -276,9 +284,9 @@ class Books {
         });
   }
   std::uint32_t release_first();
-  // Its last order left it.
+  // Call it after the last order has left the level.
   void leave_empty(std::uint32_t level, BookSide& side);
-  // It gets an order, or leaves its book.
+  // Call it if the level gets an order or leaves its book.
   void take_from_empty(const Level& level, BookSide& side);
   void remove_empty(std::uint32_t level, BookSide& side);
   void release_level(std::uint32_t level);

@@ -8,7 +8,8 @@ namespace exchange {
 
 namespace {
 
-// Twice the need: hand-overs differ in size, and each small growth would move to new memory.
+// Reserves twice the need: hand-overs differ in size, and each small growth would move the rows to
+// new memory.
 template <class Row>
 void make_room(std::vector<Row>& rows, std::size_t size) {
   if (size > rows.capacity()) rows.reserve(2 * size);
@@ -25,7 +26,7 @@ void put_before(const std::vector<Row>& rows, std::vector<Row>& later) {
   later.insert(later.begin(), rows.begin(), rows.end());
 }
 
-// One row for each account: the newest.
+// Keeps one row for each account: the newest.
 template <class Row>
 void keep_newest(std::vector<Row>& rows) {
   std::stable_sort(rows.begin(), rows.end(),

@@ -1,9 +1,9 @@
 #pragma once
-// ChangeSet owns what changed since a hand-over of rows began: numbers of accounts and symbols,
-// keys of positions and indices of orders, each once, and rows that are new and never change again.
-// It knows no values: Ledger and Exchange read them for a hand-over.
+// ChangeSet owns the list of what changed since a hand-over of rows began: numbers of accounts and
+// symbols, keys of positions and indices of orders, each once, and rows that are new and never
+// change again. It has no values: Ledger and Exchange read them for a hand-over.
 // Invariants:
-// 1. What changed since a hand-over began is in the next one, once, with its value of then.
+// 1. What changed since a hand-over began is in the next one, once, with its value at that time.
 // 2. A hand-over has each order as it was when the hand-over began: one that changes before its
 //    turn is copied first.
 // 3. An entity's flag is set exactly if it is in a list here.
@@ -19,7 +19,7 @@ namespace exchange {
 
 class ChangeSet {
  public:
-  // Of what has a flag for it, which Ledger::hand_over() clears.
+  // Each marks an entity that has a flag for it, which Ledger::hand_over() clears.
   template <class Entity>
   void mark_account(Entity& account, AccountNumber number) {
     mark(account, number, accounts_);
@@ -33,8 +33,8 @@ class ChangeSet {
     mark(position, key, positions_);
   }
 
-  // An order is marked before it changes, since orders are handed over in steps: one that was to be
-  // handed over is copied then, by read_row().
+  // Marks an order. Call it before the order changes, because orders are handed over in steps: if
+  // the order still has to be handed over, read_row() copies it now.
   template <class Order, class ReadRow>
   void mark_order(Order& order, std::uint32_t index, ReadRow read_row) {
     if (order.dirty == order_mark_) return;
@@ -44,14 +44,14 @@ class ChangeSet {
   }
 
   std::vector<ExecutionRow> executions;
-  std::vector<AccountKeyRow> account_keys;  // as they came; the engine keeps none
+  std::vector<AccountKeyRow> account_keys;  // as they came; the engine keeps no keys
   std::vector<AccountRulesRow> account_rules;
   std::vector<ReferenceRow> references;
   std::vector<ReplacementRow> replacements;
   std::vector<EventRow> events;
   std::vector<RoundRow> rounds;
 
-  // Changed now, or since a hand-over began.
+  // Returns the number of entities changed now, or since a hand-over began.
   std::size_t size() const {
     return accounts_.size() + symbols_.size() + positions_.size() + orders_.size() +
            executions.size() + account_keys.size() + account_rules.size() + references.size() +
@@ -63,22 +63,22 @@ class ChangeSet {
   std::span<const AccountNumber> accounts() const { return accounts_; }
   std::span<const SymbolNumber> symbols() const { return symbols_; }
   std::span<const std::uint64_t> positions() const { return positions_; }
-  // Once the rows of these three are in `rows`: gives it what is new, and the orders copied already
-  // (none). What changes from here on belongs to the next hand-over.
+  // Call it once the rows of these three are in `rows`. Adds the new rows, and the orders copied
+  // already (none). Later changes belong to the next hand-over.
   void begin_hand_over(Rows& rows);
-  // The next orders to hand over, `max` at most.
+  // Returns the next orders to hand over, at most `max`.
   std::span<const std::uint32_t> next_orders(std::size_t max);
-  // Copies it, unless it changed since, and was copied then.
+  // Copies the order, unless it changed since, and was copied then.
   template <class Order, class ReadRow>
   void hand_over(Order& order, ReadRow read_row) {
     if (order.dirty == order_mark_) return;
     read_row(copied_orders_.emplace_back());
     order.dirty = 0;
   }
-  // Returns whether all are handed over, and gives them to `rows` then.
+  // Returns true if all orders are handed over; then adds them to `rows`.
   bool end_hand_over(Rows& rows);
 
-  // What was new in `rows`, and is not in the tables, is new again.
+  // Marks the new rows in `rows`, which are not in the tables, as new again.
   void restore(const Rows& rows);
 
  private:
@@ -94,7 +94,7 @@ class ChangeSet {
   std::vector<std::uint64_t> positions_;
   std::vector<std::uint32_t> orders_;
   // The orders of a hand-over, those copied so far, and the next one to copy. order_mark_ is 1 or
-  // 2, the other one in the next hand-over.
+  // 2; each hand-over uses the other value.
   std::vector<std::uint32_t> handed_orders_;
   std::vector<OrderRow> copied_orders_;
   std::size_t next_handed_ = 0;

@@ -1,7 +1,8 @@
 #pragma once
-// Commands of the engine, one struct for each kind of request element, and their outcomes. Each is
-// described (base/described.hpp); the journal's form follows from that
-// (journal/journal_record.hpp). `word` is for programs, in metrics and logs, and never changes.
+// The commands of the engine, one struct for each kind of request element, and their outcomes. Each
+// struct is described (base/described.hpp); the journal's form follows from that
+// (journal/journal_record.hpp). `word` is the name for programs, in metrics and logs, and never
+// changes.
 
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@
 
 namespace exchange {
 
-// A text, or none. Few commands have one: it is held apart, so that commands stay small.
+// An optional text. Few commands have one, so it is stored separately and commands stay small.
 template <class Text>
 class OptionalText {
  public:
@@ -41,7 +42,7 @@ class OptionalText {
 using OptionalReference = OptionalText<OrderReference>;
 using OptionalName = OptionalText<AccountName>;
 
-// A Price or Shares of at least 0, or none, in the memory of the number.
+// An optional Price or Shares of at least 0, in the memory of the number.
 template <class Number>
 class OptionalNumber {
  public:
@@ -62,7 +63,7 @@ struct CreateAccount {
   CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {})
       : account(account_), key(key_), balance(balance_) {}
   AccountId account;
-  KeyHash key;   // optional; here, where it fills a gap
+  KeyHash key;   // optional; its place here fills a gap
   Cash balance;  // not negative
   bool operator==(const CreateAccount&) const = default;
 };
@@ -83,11 +84,11 @@ struct PlaceShares {
 };
 BOOST_DESCRIBE_STRUCT(PlaceShares, (), (symbol, account, shares))
 // How long an order lives that is not executed at once (docs/protocol.md, E1 to E3).
-// immediate_or_cancel: what is not executed at once is canceled. fill_or_kill: executed in full at
-// once, or refused.
+// immediate_or_cancel: the part that is not executed at once is canceled. fill_or_kill: the order
+// is executed in full at once, or refused.
 BOOST_DEFINE_FIXED_ENUM_CLASS(Lifetime, std::uint8_t, until_canceled, immediate_or_cancel,
                               fill_or_kill)
-// What becomes of an order that would be executed against a resting one of its account (E13 to
+// What happens to an order that would be executed against a resting one of its account (E13 to
 // E15).
 BOOST_DEFINE_FIXED_ENUM_CLASS(SelfTrade, std::uint8_t, allowed, cancel_resting, cancel_taking)
 struct PlaceOrder {
@@ -108,20 +109,20 @@ struct PlaceOrder {
   AccountId account;
   SymbolName symbol;
   Side side = Side::buy;
-  Lifetime lifetime = Lifetime::until_canceled;  // these four here, where they fill a gap
+  Lifetime lifetime = Lifetime::until_canceled;  // the place of these four fills a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
   SelfTrade self_trade = SelfTrade::allowed;
-  // Journals of 1.0 have it, where the server refused unknown symbols; it decides nothing.
+  // Journals of 1.0 have it, because the server refused unknown symbols then; it has no effect.
   bool symbol_must_exist = false;
   Shares shares;  // positive
   Price limit;    // positive; 0: a market order (E9), which never rests while trading is open
   OptionalReference reference;
   bool is_market() const { return limit == Price(); }
-  // It may rest, or be collected in an auction, without an execution on arrival.
+  // Returns true if it may rest, or be collected in an auction, without an execution on arrival.
   bool may_wait() const { return lifetime == Lifetime::until_canceled && !post_only; }
-  // The shares that must be executed on arrival, else it is refused.
+  // Returns the shares that must be executed on arrival; otherwise the order is refused.
   Shares at_once() const { return lifetime == Lifetime::fill_or_kill ? shares : Shares(); }
-  // Its values are valid together.
+  // Returns true if its values are valid together.
   bool is_whole() const {
     return shares > Shares() && limit >= Price() && (!is_market() || at_once() == Shares());
   }
@@ -135,8 +136,8 @@ struct CancelOrder {
   AccountId account;
   OrderId order = 0;  // unless there is a reference
   OptionalReference reference = {};
-  // Its connection ended (E20). No client gets the outcome: closed orders are not looked for in the
-  // tables.
+  // The connection ended (E20). No client gets the outcome, so closed orders are not looked up in
+  // the tables.
   bool at_disconnect = false;
   bool operator==(const CancelOrder&) const = default;
 };
@@ -152,7 +153,7 @@ struct QueryOrder {
   bool operator==(const QueryOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(QueryOrder, (), (account, order, reference, from))
-// All open orders of the account, or of one symbol (E17).
+// Cancels all open orders of the account, or those of one symbol (E17).
 struct CancelAll {
   static constexpr const char* word = "cancel_all";
   static constexpr bool reply_may_be_long = true;
@@ -165,7 +166,7 @@ BOOST_DESCRIBE_STRUCT(CancelAll, (), (account, symbol))
 struct ReplaceOrder {
   static constexpr const char* word = "replace";
   AccountId account;
-  Side side = Side::buy;  // the order's own, else it is refused
+  Side side = Side::buy;  // the order's side; otherwise it is refused
   OrderId order = 0;      // unless there is a reference
   Shares shares;          // positive: the whole amount, with what was executed before
   Price limit;            // positive
@@ -173,7 +174,7 @@ struct ReplaceOrder {
   bool operator==(const ReplaceOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ReplaceOrder, (), (account, side, order, shares, limit, reference))
-// From now on each event of the account is a row (EventRow). By the server itself, when a client
+// After it, each event of the account is a row (EventRow). The server itself sends it when a client
 // first subscribes to the account (docs/account-stream.md).
 struct RecordEvents {
   static constexpr const char* word = "record_events";
@@ -181,12 +182,12 @@ struct RecordEvents {
   bool operator==(const RecordEvents&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(RecordEvents, (), (account))
-// Changes what the orders of a symbol, or of all symbols, must keep to (I1 to I9), and halts, opens
-// or begins an auction (A1 to A8). Unset fields keep their values; 0 removes the rule. By the
-// operator.
+// Changes the rules for orders of a symbol, or of all symbols (I1 to I9), and halts trading, opens
+// it or begins an auction (A1 to A8). Unset fields keep their values; 0 removes the rule. The
+// operator sends it.
 struct SetInstrument {
   static constexpr const char* word = "instrument";
-  std::optional<SymbolName> symbol = {};  // none: all that exist
+  std::optional<SymbolName> symbol = {};  // unset: all existing symbols
   OptionalNumber<Price> tick = {}, price_min = {}, price_max = {}, band = {};
   OptionalNumber<Shares> lot = {}, order_max = {};
   std::optional<AtBand> at_band = {};
@@ -195,8 +196,8 @@ struct SetInstrument {
 };
 BOOST_DESCRIBE_STRUCT(SetInstrument, (),
                       (symbol, tick, price_min, price_max, band, lot, order_max, at_band, trading))
-// Gives an account another key, or, without one, none: then nothing logs in to it. By the account
-// itself, or by the operator.
+// Gives an account another key, or removes its key: then no login to it is possible. The account
+// itself or the operator sends it.
 struct SetKey {
   static constexpr const char* word = "set_key";
   AccountId account;
@@ -205,13 +206,13 @@ struct SetKey {
 };
 BOOST_DESCRIBE_STRUCT(SetKey, (), (account, key))
 // Changes what an account may do (D3 to D6), and what people call it (D9). Unset fields keep their
-// values; 0 removes the rule, an empty name the name. By the operator.
+// values; 0 removes the rule, an empty name removes the name. The operator sends it.
 struct SetAccount {
   static constexpr const char* word = "set_account";
   AccountId account;
   std::optional<Role> role = {};
   std::optional<Access> access = {};
-  bool cancel_orders = false;  // all that are open
+  bool cancel_orders = false;  // cancels all open orders
   std::optional<std::uint64_t> orders_max = {}, orders_per_second_max = {};
   OptionalNumber<Shares> position_max = {};
   OptionalName name = {};
@@ -220,7 +221,7 @@ struct SetAccount {
 BOOST_DESCRIBE_STRUCT(SetAccount, (),
                       (account, role, access, cancel_orders, orders_max, orders_per_second_max,
                        position_max, name))
-// Gives cash to an account, or takes it. By the operator.
+// Gives cash to an account, or takes it. The operator sends it.
 struct AdjustCash {
   static constexpr const char* word = "adjust_cash";
   AccountId account;
@@ -230,7 +231,7 @@ struct AdjustCash {
   bool operator==(const AdjustCash&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AdjustCash, (), (account, takes, cash, reason))
-// Gives shares of a symbol that exists to an account, or takes them. By the operator.
+// Gives shares of an existing symbol to an account, or takes them. The operator sends it.
 struct AdjustShares {
   static constexpr const char* word = "adjust_shares";
   AccountId account;
@@ -241,7 +242,7 @@ struct AdjustShares {
   bool operator==(const AdjustShares&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AdjustShares, (), (account, symbol, takes, shares, reason))
-// What is executed from now on is of another round, for the leaderboard (G1). By the operator.
+// Later executions belong to another round of the leaderboard (G1). The operator sends it.
 struct BeginRound {
   static constexpr const char* word = "begin_round";
   OrderReference name;  // for people
@@ -251,20 +252,20 @@ BOOST_DESCRIBE_STRUCT(BeginRound, (), (name))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
                              SetKey, SetAccount, AdjustCash, AdjustShares, BeginRound>;
-// What the door that a command came through allows beside it. No part of the command: what is
-// refused changes nothing, and what is accepted is the same in every replay.
+// What the door that a command came through allows. It is not part of the command: a refused
+// command changes nothing, and an accepted one gives the same result in every replay.
 struct DoorPolicy {
-  bool symbols_must_exist = false;  // of orders: --refuse-unknown-symbols
-  bool open_queries = false;        // of any account's order: --open-queries
+  bool symbols_must_exist = false;  // for orders: --refuse-unknown-symbols
+  bool open_queries = false;        // for any account's order: --open-queries
 };
 
-// A kind of command: its index in Command.
+// The kind of a command is its index in Command.
 using CommandKind = std::uint8_t;
 inline constexpr std::size_t command_kinds = std::variant_size_v<Command>;
 template <class AnyCommand>
 inline constexpr CommandKind command_kind = boost::mp11::mp_find<Command, AnyCommand>::value;
-// Orders are the most frequent commands; no other command may make them larger. If an attribute of
-// theirs does, measure it (studies/benchmarks/compare_commits).
+// Orders are the most frequent commands; no other command may make them larger. If a new attribute
+// of orders makes them larger, measure it (studies/benchmarks/compare_commits).
 static_assert(sizeof(Command) == 144);
 
 BOOST_DEFINE_FIXED_ENUM_CLASS(
@@ -295,7 +296,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
     // SetAccount, of an order or a replace; the limits in Rejected::number
     account_frozen, too_many_orders_a_second, position_too_large)
 std::string_view describe(Reason reason);  // a sentence for people, without Rejected::number
-// A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
+// Returns a word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
 inline std::string_view code_of(Reason reason) { return name_of(reason); }
 
 struct Execution {
@@ -321,10 +322,10 @@ struct OpenedBefore {
   bool operator==(const OpenedBefore&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(OpenedBefore, (), (order))
-// A status lists at most this number of executions: a reply has some 60 bytes for each (R13).
+// The limit of executions that a status lists: a reply has some 60 bytes for each (R13).
 inline constexpr std::size_t listed_executions_max = 100'000;
 
-// State of an order. At most one of open and canceled is above zero.
+// The state of an order. At most one of open and canceled is above zero.
 struct Status {
   OrderId order = 0;
   Shares open;
@@ -353,21 +354,21 @@ struct Replaced {
 BOOST_DESCRIBE_STRUCT(Replaced, (), (order))
 struct Rejected {
   Reason reason;
-  // what the sentence ends with, if not 0: the order that used the reference, the limit, or units
-  // of the price or shares
+  // if not 0, the end of the sentence: the order that used the reference, the limit, or units of
+  // the price or shares
   std::uint64_t number = 0;
   bool operator==(const Rejected&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Rejected, (), (reason, number))
 std::string sentence_of(const Rejected& rejected);
-// The auction of a SetInstrument (A4): these shares were executed at this price.
+// The auction of a SetInstrument (A4) executed these shares at this price.
 struct Uncrossed {
   Price price;
   Shares shares;
   bool operator==(const Uncrossed&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Uncrossed, (), (price, shares))
-// The engine does not hold that order: it never existed, or it closed and its row is in the tables.
+// The engine does not have the order: it never existed, or it closed and its row is in the tables.
 // The order reader replaces this outcome before the submission completes.
 struct NotInMemory {
   AccountNumber account;
@@ -378,7 +379,7 @@ BOOST_DESCRIBE_STRUCT(NotInMemory, (), (account, order))
 using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore,
                              CanceledAll, Replaced, Uncrossed>;
 
-// Whether the command behind this outcome changed state and so belongs in the journal.
+// Returns true if the command with this outcome changed state and so belongs in the journal.
 inline bool changed_state(const Outcome& outcome) {
   return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
          std::holds_alternative<Canceled>(outcome) ||
@@ -386,15 +387,15 @@ inline bool changed_state(const Outcome& outcome) {
          std::holds_alternative<Replaced>(outcome) || std::holds_alternative<Uncrossed>(outcome);
 }
 
-// Whether it can only read, so that no journal has one.
+// Returns true if the command can only read, so that it is never in a journal.
 inline bool only_reads(const Command& command) {
   return boost::mp11::mp_with_index<command_kinds>(command.index(), [](auto index) {
     return requires { boost::mp11::mp_at<Command, decltype(index)>::changes_nothing; };
   });
 }
 
-// Whether the core refuses the command where the reply to its request is too long already (R13). A
-// cancel of one order is executed all the same, and lists no executions.
+// Returns true if the core refuses the command when the reply to its request is too long already
+// (R13). A cancel of one order is executed anyway, and lists no executions.
 inline bool may_be_too_long(CommandKind kind) {
   return boost::mp11::mp_with_index<command_kinds>(kind, [](auto index) {
     return requires { boost::mp11::mp_at<Command, decltype(index)>::reply_may_be_long; };

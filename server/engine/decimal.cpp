@@ -5,7 +5,7 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Units of 10^-decimals in `text`, refused when the magnitude would pass `units_max`.
+// Parses units of 10^-decimals from `text`. Refuses a number whose magnitude is above `units_max`.
 Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_max,
                               Rounding rounding) {
   if (text.empty()) return {0, NumberError::missing};
@@ -28,7 +28,7 @@ Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_
       continue;
     }
     if (point) ++decimals_seen;
-    if (overflow) continue;  // keep reading: "1e9" is no number, however long
+    if (overflow) continue;  // keep reading: "1e9" is not a number, however long
     const unsigned digit = unsigned(c - '0');
     overflow = units > (limit - digit) / 10;
     if (!overflow) units = units * 10 + digit;
@@ -57,7 +57,7 @@ void append_units(std::string& out, Int128 units, int decimals) {
   UInt128 magnitude = units < 0 ? -UInt128(units) : UInt128(units);
   int place = 0;
   bool significant = false;
-  // 64-bit arithmetic wherever the number fits: 128-bit division is a library call.
+  // Use 64-bit arithmetic where the number fits: 128-bit division is a library call.
   while (magnitude != 0 || place <= decimals) {
     unsigned digit;
     if (magnitude >> 64 == 0) {

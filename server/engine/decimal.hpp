@@ -89,12 +89,13 @@ inline constexpr Int128 int128_max = Int128(~UInt128(0) >> 1);
 inline constexpr Cash cash_total_max = Cash::from_units(int128_max);
 inline constexpr Shares shares_total_max = Shares::from_units(INT64_MAX);
 
-// Exact: the product of two numbers below 2^63 fits 127 bits.
+// The result is exact: the product of two numbers below 2^63 fits 127 bits.
 inline Cash cost(Shares shares, Price price) {
   return Cash::from_units(Int128(shares.units()) * price.units());
 }
 
-// The most shares whose cost is no more than this. They must fit: some number of shares costs more.
+// Returns the largest number of shares whose cost is at most `cash`. It must fit: some number of
+// shares must cost more.
 inline Shares affordable(Cash cash, Price price) {
   return Shares::from_units(std::int64_t(cash.units() / price.units()));
 }
@@ -109,12 +110,12 @@ struct Parsed {
   explicit operator bool() const { return error == NumberError::none; }
 };
 
-// What becomes of a number with more decimals than fit. Zeros do not count: "1.000000000" fits.
-// A number other than 0 that rounds to 0 is refused all the same.
+// What to do with a number that has too many decimals. Zeros do not count: "1.000000000" fits. A
+// number other than 0 that rounds to 0 is always refused.
 enum class Rounding { refuse, towards_zero, up };
 
-// Plain decimals only: an optional '-', digits with at most one point (which may lead or trail), no
-// exponent, no '+', no white space. (docs/protocol.md, N1 to N8)
+// These accept plain decimals only: an optional '-', digits with at most one point (which may lead
+// or trail), no exponent, no '+', no white space. (docs/protocol.md, N1 to N8)
 Parsed<Shares> parse_shares(std::string_view text, Rounding rounding = Rounding::refuse);
 Parsed<Price> parse_price(std::string_view text, Rounding rounding = Rounding::refuse);
 Parsed<Cash> parse_cash(std::string_view text, Rounding rounding = Rounding::refuse);
@@ -132,9 +133,9 @@ std::string to_string(T number) {
   return text;
 }
 
-// The raw units as an integer literal, for stores whose columns hold units.
+// Returns the raw units as an integer literal, for stores whose columns hold units.
 std::string units_text(Int128 units);
-// Reads what units_text wrote.
+// Parses a text that units_text() wrote.
 Parsed<Int128> parse_units(std::string_view text);
 
 }  // namespace exchange

@@ -1,8 +1,8 @@
 #pragma once
-// What the digest of the state covers (Totals::digest): a running hash over every change, in each
-// journal row, so that a replay that differs is noticed. One line for each kind of change, with the
-// two numbers that go in beside the time; the letters are part of the format of a journal. No
-// state; any thread.
+// The changes that the digest of the state covers (Totals::digest). The digest is a running hash
+// over every change, in each journal row, so that a replay that differs is detected. There is one
+// line for each kind of change, with the two numbers that are hashed in addition to the time. The
+// letters are part of the format of a journal. No state; any thread.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ enum class Digested : std::uint64_t {
   key_hash = 'K',            // the first two words of the hash
   rules_set = 'U',           // account, role << 8 | access
   limits_set = 'u',          // orders, orders a second; position, whether orders are canceled
-  name_set = 'N',            // account, bytes. Letter of symbol_touched too; the format keeps it
+  name_set = 'N',            // account, bytes. Letter of symbol_touched too; kept for the format
   name_word = 'n',           // which, the word
   cash_adjusted = 'H',       // account, low word of the change
   cash_high_word = 'h',      // 0, high word of the change
@@ -24,7 +24,7 @@ enum class Digested : std::uint64_t {
   symbol_touched = 'N',      // symbol, 0: created, or named by a creation
   shares_placed = 'P',       // position, shares
   instrument_rule = 'i',     // symbol, value: one for each rule
-  instruments_set = 'I',     // first symbol, the one behind the last
+  instruments_set = 'I',     // first symbol, the number after the last
   volatility_auction = 'v',  // symbol, 0
   buy_opened = 'B',          // position, shares
   sell_opened = 'S',         // position, shares

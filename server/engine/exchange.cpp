@@ -10,7 +10,7 @@
 namespace exchange {
 namespace {
 
-// By the type that has it: a command that none has does not compile.
+// Calls apply() of the type that has it. A command that no type applies does not compile.
 template <class AnyCommand>
 Outcome apply_any(ExchangeState& state, const AnyCommand& command, Timestamp now,
                   const Located& located, DoorPolicy policy) {
@@ -33,7 +33,7 @@ Outcome apply_any(ExchangeState& state, const AnyCommand& command, Timestamp now
 
 }  // namespace
 
-// The frequent ones first.
+// Checks for the frequent commands first.
 Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located,
                         DoorPolicy policy) {
   if (const auto* place_order = std::get_if<PlaceOrder>(&command))

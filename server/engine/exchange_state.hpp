@@ -1,8 +1,8 @@
 #pragma once
-// ExchangeState is what an Exchange consists of. The types that it dispatches to share it: Orders,
-// TradingDay, Accounts and Settlement change it, LimitChecks and LookAhead read it, and image.hpp
-// fills it at a start. Each change is noted in `changes` (for the tables), in the digest (for
-// replays), and in the events of its account, if these are recorded.
+// ExchangeState is the whole state of an Exchange. The types that it dispatches to share it:
+// Orders, TradingDay, Accounts and Settlement change it, LimitChecks and LookAhead read it, and
+// image.hpp fills it at a start. Each change is recorded in `changes` (for the tables), in the
+// digest (for replays), and in the events of its account, if these are recorded.
 // Owner: Exchange. Thread: that of the Exchange.
 
 #include "engine/books.hpp"
@@ -16,21 +16,21 @@
 
 namespace exchange {
 
-// What a command names, as far as LookAhead::locate() found it; Exchange::apply() looks up the
-// rest. Accounts and symbols have their numbers for ever; an order's index is valid until
+// The part of a command's names that LookAhead::locate() found; Exchange::apply() looks up the
+// rest. Accounts and symbols keep their numbers for ever; an order's index is valid until
 // release_closed(); a level may be outdated.
 struct Located {
   AccountNumber account = no_index;
   SymbolNumber symbol = no_index;
   std::uint32_t order = no_index;
-  // where an order to place would rest now, or the first level that it would be executed against
+  // where an order to place would rest now, or the first level against which it would be executed
   std::uint32_t level = no_index;
   bool executes = false;
 };
 
-// Orders canceled by the terms of an order since the start of the process; no part of the state.
+// Orders canceled by the terms of an order since the start of the process; not part of the state.
 struct TermCancels {
-  std::uint64_t immediate = 0;   // what was left of ioc and market orders
+  std::uint64_t immediate = 0;   // the rest of ioc and market orders
   std::uint64_t self_trade = 0;  // resting and arriving orders, by stp
 };
 
@@ -44,7 +44,7 @@ struct ExchangeState {
   }
   SymbolNumber add_symbol(const SymbolName& name);
 
-  void mark_order(std::uint32_t index) {  // before it changes
+  void mark_order(std::uint32_t index) {  // call it before the order changes
     changes.mark_order(books.order(index), index,
                        [this, index](OrderRow& row) { books.read_row(index, row); });
   }
@@ -54,7 +54,8 @@ struct ExchangeState {
         (totals.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + std::uint64_t(what));
     totals.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);
   }
-  // If the events of the account are recorded. `event` has what depends on its kind.
+  // Records the event if the events of the account are recorded. `event` has the fields that depend
+  // on its kind.
   void record(AccountNumber account, SymbolNumber symbol, Timestamp now, const EventRow& event) {
     if (ledger.account(account).events() != 0) [[unlikely]]
       add_event(account, symbol, now, event);
@@ -78,10 +79,10 @@ struct ExchangeState {
   References references;
   ChangeSet changes;
   Totals totals;
-  std::uint64_t rounds = 0;  // begun so far
+  std::uint64_t rounds = 0;  // number begun so far
   StateLimits limits;
   TermCancels term_cancels;
-  BatchNumber batch = 0;  // of the journal
+  BatchNumber batch = 0;  // in the journal
 };
 
 }  // namespace exchange

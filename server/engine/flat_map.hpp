@@ -1,10 +1,10 @@
 #pragma once
-// The engine's lookups; none of them allocates unless it grows.
-// FlatMap: 64-bit key to a small value, never erased. Interner: text to a dense number, in order of
-// arrival, never erased. Both are open addressing with linear probing, at most half full, and hash
-// with a seed, so that no client can choose ids that collide. Where things are found does not
-// depend on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and
-// forgotten in any order.
+// The engine's lookups. They allocate only to grow.
+// FlatMap maps a 64-bit key to a small value; entries are never erased. Interner maps a text to a
+// dense number, in order of arrival; entries are never erased. Both use open addressing with linear
+// probing, are at most half full, and hash with a seed, so that no client can choose ids that
+// collide. The result of a lookup does not depend on the seed. IdIndex maps an order id to a 32-bit
+// index, for ids that are given in sequence and forgotten in any order.
 // Every prefetch() is always inline: GCC treats a function that only prefetches as having no
 // effect, and drops calls to it.
 
@@ -30,7 +30,7 @@ inline std::uint64_t mix_bits(std::uint64_t x) {  // finalizer of splitmix64 (St
   return x ^ (x >> 31);
 }
 
-// Value is small and trivially copyable. Pointers to values are valid until the next insert().
+// Value must be small and trivially copyable. Pointers to values are valid until the next insert().
 template <class Value>
 class FlatMap {
  public:
@@ -38,7 +38,7 @@ class FlatMap {
 
   explicit FlatMap(std::uint64_t seed) : seed_(seed) {}
   Value* find(std::uint64_t key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
-  // Null if the key is unknown.
+  // Returns null if the key is unknown.
   const Value* find(std::uint64_t key) const {
     for (std::size_t at = home(key);; at = (at + 1) & mask_) {
       if (slots_[at].key == key) return &slots_[at].value;
@@ -55,7 +55,7 @@ class FlatMap {
   }
 
   std::size_t size() const { return size_; }
-  // In no particular order.
+  // Visits the entries in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Slot& slot : slots_)
@@ -94,8 +94,8 @@ class FlatMap {
   std::size_t size_ = 0;
 };
 
-// Pages of a direct table: a new id costs no miss, a known one costs one. A page is freed when its
-// last id goes; what stays for ever is one pointer per 1,024 ids of history.
+// IdIndex has the pages of a direct table: a new id costs no cache miss, a known one costs one. A
+// page is freed when its last id goes; one pointer per 1,024 ids of history stays for ever.
 class IdIndex {
  public:
   std::uint32_t find(std::uint64_t id) const {
@@ -116,7 +116,7 @@ class IdIndex {
     ++size_;
   }
 
-  // The id must be there.
+  // Requires: the id is in the index.
   void erase(std::uint64_t id) {
     auto& page = pages_[id >> page_bits];
     ENSURE(page && page->index[id & page_mask] != no_index);

@@ -33,7 +33,7 @@ MappedPages map_huge_pages(std::size_t pages) {
   const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % huge_page;
   if (before > 0) munmap(begin, before);
   munmap(begin + before + bytes, huge_page - before);
-  madvise(begin + before, bytes, MADV_HUGEPAGE);  // advice: without huge pages it is slower
+  madvise(begin + before, bytes, MADV_HUGEPAGE);  // only advice: without huge pages it is slower
   return MappedPages(begin + before, Unmap{bytes});
 }
 
@@ -43,10 +43,10 @@ void GrowingPages::grow() {
     constexpr std::size_t pages_min = 8;
     MappedPages larger =
         map_huge_pages(reserved / huge_page + std::max(pages_min, reserved / huge_page / 4));
-    // Each alone: pages from a source do not become one mapping. Some may not stay behind.
+    // Move each page separately: pages from a source do not become one mapping. All must be moved.
     for (std::size_t at = 0; at < size_; at += huge_page)
       ENSURE(move_page(&begin_[at], &larger[at]));
-    begin_.release();  // nothing is mapped there any more, or what another thread mapped since
+    begin_.release();  // now unmapped, or mapped again by another thread
     begin_ = std::move(larger);
   }
   char* const next = &begin_[size_];

@@ -1,6 +1,6 @@
 #pragma once
-// Memory in huge pages: in a table of many megabytes, missing the TLB costs as much as missing the
-// cache, on a virtual machine more.
+// Memory in huge pages. In a table of many megabytes a TLB miss costs as much as a cache miss, and
+// more on a virtual machine.
 
 #include <sys/mman.h>
 
@@ -14,17 +14,17 @@ namespace exchange {
 
 inline constexpr std::size_t huge_page = 2u << 20;
 
-// `bytes` of memory, aligned to huge pages and marked for them. Free with std::free().
+// Allocates `bytes`, aligned to huge pages and marked for them. Free them with std::free().
 inline void* allocate_huge_pages(std::size_t bytes) {
   bytes = (bytes + huge_page - 1) & ~(huge_page - 1);
   void* memory = std::aligned_alloc(huge_page, bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  madvise(memory, bytes, MADV_HUGEPAGE);  // advice: without huge pages it is slower
+  madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: without huge pages it is slower
   return memory;
 }
 
-// Huge pages of the process's address space, aligned: all 0, and without memory until they are
-// accessed. Throws std::bad_alloc.
+// Huge pages of the process's address space, aligned. They are all 0, and have no memory until they
+// are accessed. Throws std::bad_alloc.
 struct Unmap {
   std::size_t bytes = 0;
   void operator()(char* memory) const { munmap(memory, bytes); }
@@ -32,26 +32,28 @@ struct Unmap {
 using MappedPages = std::unique_ptr<char[], Unmap>;
 MappedPages map_huge_pages(std::size_t pages);
 
-// Has huge pages that were accessed before. The first access to one clears 2 MiB, and on a virtual
-// machine the host may have to find that memory first: 0.2 ms, or 4.
+// PageSource supplies huge pages that were accessed before. The first access to a page clears 2
+// MiB, and on a virtual machine the host may have to find that memory first: that takes 0.2 ms, or
+// 4 ms.
 class PageSource {
  public:
-  // One page, aligned, with any content. Null if it has none now; does not wait.
+  // Returns one page, aligned, with any content; null if it has none now. Does not wait.
   virtual MappedPages take_page() = 0;
 
  protected:
   ~PageSource() = default;
 };
 
-// Memory that grows without copying, at addresses that it has reserved; it moves only when they are
-// used up. Thread: that of its owner.
+// Memory that grows without copying, at addresses that it has reserved. It moves only when these
+// are used up. Thread: that of its owner.
 class GrowingPages {
  public:
-  char* begin() const { return begin_.get(); }  // until grow()
-  std::size_t size() const { return size_; }    // bytes
-  // By one page. Throws std::bad_alloc; ends the process if the kernel cannot move what there is.
+  char* begin() const { return begin_.get(); }  // valid until grow()
+  std::size_t size() const { return size_; }    // in bytes
+  // Grows by one page. Throws std::bad_alloc; ends the process if the kernel cannot move the
+  // memory.
   void grow();
-  // From now on, takes pages there, while it has any. `source` outlives it.
+  // After this call it takes pages from `source`, while it has any. `source` must outlive it.
   void take_pages_from(PageSource& source) { source_ = &source; }
 
  private:

@@ -10,8 +10,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The character at the front of `text`, which becomes what is behind it; nothing if it is not
-// well-formed UTF-8 (RFC 3629).
+// Removes the first character from `text` and returns it; returns nothing if it is not well-formed
+// UTF-8 (RFC 3629).
 std::optional<char32_t> take_character(std::string_view& text) {
   const auto byte = [&](std::size_t at) { return char32_t(std::uint8_t(text[at])); };
   const char32_t first = byte(0);
@@ -37,10 +37,10 @@ bool is_among(std::span<const CharacterRange> ranges, char32_t character) {
     return range.first <= character && character <= range.last;
   });
 }
-// Line separators, and controls of the direction of text (Unicode: Bidi_Control).
+// Line separators, and characters that control the direction of text (Unicode: Bidi_Control).
 constexpr CharacterRange disturbing[] = {
     {0x61C, 0x61C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
-// White space, and what has no glyph (Unicode: Default_Ignorable_Code_Point).
+// White space, and characters without a glyph (Unicode: Default_Ignorable_Code_Point).
 constexpr CharacterRange invisible[] = {
     {0x20, 0x20},      {0xA0, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},     {0x115F, 0x1160},
     {0x1680, 0x1680},  {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200F},   {0x2028, 0x202F},

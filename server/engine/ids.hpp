@@ -1,6 +1,6 @@
 #pragma once
-// Names and numbers of things. Text ids are held inline (no allocation) and compared as written:
-// "7" and "007" are two accounts (docs/protocol.md, C4).
+// Names and numbers of entities. Text ids are stored inline (no allocation) and compared as
+// written: "7" and "007" are two accounts (docs/protocol.md, C4).
 
 #include <cstdint>
 #include <cstring>
@@ -24,7 +24,7 @@ class InlineText {
   }
   std::string_view view() const { return {bytes_, size_}; }
 
-  // The text in words of 8 bytes, the last filled up with zeros: short ids compare and hash in one
+  // The text as words of 8 bytes, the last one padded with zeros: short ids compare and hash in one
   // step.
   std::size_t words() const { return (size_ + 7u) / 8; }
   std::uint64_t word(std::size_t at) const {
@@ -57,38 +57,41 @@ struct OrderReference : InlineText<64> {
   using InlineText::InlineText;
 };
 
-// What people call an account, for a leaderboard (docs/protocol.md, D9). Empty: no name.
+// The name by which people know an account, for a leaderboard (docs/protocol.md, D9). Empty: no
+// name.
 struct AccountName : InlineText<40> {
   using InlineText::InlineText;
 };
 
 inline constexpr std::string_view account_id_form = "an account id is 1 to 64 digits";
-// Nothing if the text does not have this form.
+// Returns nothing if the text does not have this form.
 std::optional<AccountId> parse_account_id(std::string_view text);
-// 1 to 32 ASCII letters and digits, else nothing.
+// Accepts 1 to 32 ASCII letters and digits; returns nothing for other texts.
 std::optional<SymbolName> parse_symbol_name(std::string_view text);
 
-// 1 to 64 characters of A-Z a-z 0-9 . _ : -, else nothing.
+// Accepts 1 to 64 characters of A-Z a-z 0-9 . _ : -; returns nothing for other texts.
 std::optional<OrderReference> parse_order_reference(std::string_view text);
 
-// At most 40 bytes of UTF-8 without control characters, and without spaces at its ends; else
-// nothing.
+// Accepts at most 40 bytes of UTF-8 without control characters, and without spaces at its ends;
+// returns nothing for other texts.
 std::optional<AccountName> parse_account_name(std::string_view text);
-// Whether a name, or none, is fit to be shown beside others: it has a visible character, and none
-// that ends a line or sets the direction of text. A stored name may be from before that rule.
+// Returns true if a name, which may be empty, can be shown beside others: it has a visible
+// character, and no character that ends a line or sets the direction of text. A stored name may be
+// older than this rule.
 bool is_presentable(const AccountName& name);
 
-// Transaction id of an order: from 1, given in order of arrival, never reused. 0 is no order.
+// Transaction id of an order: counts from 1 in order of arrival, never reused. 0 means no order.
 using OrderId = std::uint64_t;
-// A decimal integer from 1 that fits OrderId, without sign; else nothing.
+// Accepts a decimal integer from 1 that fits OrderId, without sign; returns nothing for other
+// texts.
 std::optional<OrderId> parse_order_id(std::string_view text);
 
 // Dense numbers that the engine gives to accounts and symbols in order of creation, from 0.
 using AccountNumber = std::uint32_t;
 using SymbolNumber = std::uint32_t;
 using ExecutionId = std::uint64_t;
-using EventNumber = std::uint64_t;  // of the events of one account
-using BatchNumber = std::uint64_t;  // of a committed batch: from 1, without gaps
+using EventNumber = std::uint64_t;  // counts the events of one account
+using BatchNumber = std::uint64_t;  // number of a committed batch: from 1, without gaps
 
 // Microseconds since the Unix epoch, stamped once per batch by the core. Replies print whole
 // seconds.

@@ -83,7 +83,7 @@ void load_image(const Rows& image, ExchangeState& state) {
     Settlement(state).rest(state.books.add(row));
   }
 
-  // An execution closes at least one of its orders, so that it belongs to one open order at most.
+  // An execution closes at least one of its orders, so it belongs to at most one open order.
   for (const ExecutionRow& row : image.executions) {
     const std::uint32_t buy = state.books.find(row.buy_order),
                         sell = state.books.find(row.sell_order);

@@ -9,7 +9,7 @@ namespace exchange {
 
 namespace {
 
-// What is too much stays the most.
+// Saturates: a sum that overflows becomes the largest number of its sign.
 Int128 sum(Int128 a, Int128 b) {
   Int128 result;
   return __builtin_add_overflow(a, b, &result) ? (a < 0 ? -int128_max : int128_max) : result;

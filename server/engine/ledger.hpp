@@ -1,8 +1,8 @@
 #pragma once
 // Ledger owns accounts, symbols and positions: their names, the free cash and the free shares of
-// each account, and the shares that exist of each symbol. What open orders reserve is not in it;
-// Orders and Settlement move it in and out. Every change is marked in the ChangeSet that it is
-// given.
+// each account, and the number of existing shares of each symbol. It does not contain what open
+// orders reserve; Orders and Settlement move that in and out. It marks every change in the given
+// ChangeSet.
 // Owner: ExchangeState. Thread: that of the Exchange.
 
 #include <unordered_map>
@@ -20,9 +20,9 @@ class Ledger {
   struct Account {
     Cash balance;
     std::uint32_t open_orders = 0;
-    std::uint32_t executions = 0;  // of its orders in memory
-    // AccountRow::events, then two bits: it has rules (account_rules()), and it changed since a
-    // hand-over began; so that two accounts fill a line
+    std::uint32_t executions = 0;  // executions of its orders in memory
+    // AccountRow::events, then two bits: the account has rules (account_rules()), and it changed
+    // since a hand-over began. In one word, so that two accounts fill a line
     std::uint64_t events_and_marks = 0;
     EventNumber events() const { return events_and_marks >> 2; }
     void add_event() { events_and_marks += 4; }
@@ -35,7 +35,7 @@ class Ledger {
   static_assert(sizeof(Account) == 32);
   struct RulesOfAccount {
     AccountRules rules;
-    // orders and replaces in this second so far; no part of the state
+    // orders and replaces in the current second so far; not part of the state
     std::int64_t second = 0;
     std::uint64_t orders = 0;
   };
@@ -43,14 +43,14 @@ class Ledger {
     bool changed = false;
     bool restricted = false;  // its instrument has a rule
     Instrument instrument = {};
-    // as of SymbolRow
+    // as in SymbolRow
     Shares shares_total = {};
     Timestamp trading_since = {};
     Price last_price = {};
     bool dirty() const { return changed; }
     void set_dirty(bool dirty) { changed = dirty; }
   };
-  // One word, so that four with their keys fill a cache line.
+  // A position is one word, so that four with their keys fill a cache line.
   class Position {
    public:
     Shares shares() const { return Shares::from_units(std::int64_t(word_ >> 1)); }
@@ -74,7 +74,7 @@ class Ledger {
   static AccountNumber account_of(std::uint64_t key) { return AccountNumber(key >> 32); }
   static SymbolNumber symbol_of(std::uint64_t key) { return SymbolNumber(key); }
 
-  // no_index, or null, if there is none.
+  // These return no_index, or null, if nothing matches.
   AccountNumber find(const AccountId& id) const { return account_ids_.find(id); }
   SymbolNumber find(const SymbolName& name) const { return symbol_names_.find(name); }
   const Position* find_position(std::uint64_t key) const { return positions_.find(key); }
@@ -85,7 +85,7 @@ class Ledger {
   std::size_t positions() const { return positions_.size(); }
   const AccountId& id(AccountNumber number) const { return account_ids_.text(number); }
   const SymbolName& name(SymbolNumber number) const { return symbol_names_.text(number); }
-  // Its counts are the caller's; its balance changes by add_cash() only.
+  // The caller maintains its counts; only add_cash() changes its balance.
   Account& account(AccountNumber number) { return accounts_[number]; }
   const Account& account(AccountNumber number) const { return accounts_[number]; }
   const Symbol& symbol(SymbolNumber number) const { return symbols_[number]; }
@@ -94,7 +94,7 @@ class Ledger {
     positions_.for_each(visit);
   }
 
-  // The id, or name, must be new.
+  // Requires: the id, or name, is new.
   AccountNumber add_account(const AccountId& id, Cash balance, EventNumber events = 0) {
     accounts_.push_back({.balance = balance, .events_and_marks = events << 2});
     return account_ids_.add(id);
@@ -104,7 +104,7 @@ class Ledger {
     return symbol_names_.add(name);
   }
   SymbolNumber add_symbol(const SymbolRow& row);
-  // A position of no shares, which must be new.
+  // Adds a position of no shares. Requires: it is new.
   Position& add_position(std::uint64_t key) { return positions_.insert(key, {}); }
 
   // `cash` may be negative.
@@ -126,7 +126,7 @@ class Ledger {
     symbols_[number].shares_total += shares;
     mark_symbol(number, changes);
   }
-  // Of an account that has_rules().
+  // Requires: the account has_rules().
   RulesOfAccount& account_rules(AccountNumber number) { return account_rules_.at(number); }
   AccountRules rules_of(AccountNumber number) const {
     return accounts_[number].has_rules() ? account_rules_.at(number).rules : AccountRules();
@@ -159,7 +159,7 @@ class Ledger {
     symbols_[number].last_price = price;
     mark_symbol(number, changes);
   }
-  // As changed, though nothing did.
+  // Marks the account as changed, even if nothing changed.
   void mark(AccountNumber number, ChangeSet& changes) {
     changes.mark_account(accounts_[number], number);
   }
@@ -167,9 +167,9 @@ class Ledger {
     changes.mark_symbol(symbols_[number], number);
   }
 
-  SymbolRow row(SymbolNumber number) const;  // as it is now
+  SymbolRow row(SymbolNumber number) const;  // with the current values
   // Overwrites the accounts, symbols and positions of `rows` with those that are marked, with their
-  // present values. The next begin_hand_over() of the ChangeSet forgets them.
+  // current values. The next begin_hand_over() of the ChangeSet clears the marked lists.
   void hand_over(const ChangeSet& changes, Rows& rows);
   void restore(const Rows& rows, ChangeSet& changes);
 
@@ -182,12 +182,12 @@ class Ledger {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   std::unordered_map<AccountNumber, RulesOfAccount> account_rules_;
-  std::unordered_map<AccountNumber, AccountName> account_names_;  // apart: orders need none
+  std::unordered_map<AccountNumber, AccountName> account_names_;  // orders do not need them
   Interner<SymbolName> symbol_names_;
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by key()
 };
-// What a row takes over as it is.
+// The fields that a row copies unchanged.
 BOOST_DESCRIBE_STRUCT(Ledger::Symbol, (), (shares_total, trading_since, last_price))
 
 }  // namespace exchange

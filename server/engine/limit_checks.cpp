@@ -4,7 +4,7 @@
 
 namespace exchange {
 
-// An order that does not rest is accepted at the limits of open orders.
+// At the limits of open orders, an order that does not rest is still accepted.
 std::optional<Rejected> LimitChecks::order(const PlaceOrder& command, AccountNumber account,
                                            SymbolNumber symbol, bool is_collected) const {
   const auto would_rest = [&] {
@@ -14,7 +14,7 @@ std::optional<Rejected> LimitChecks::order(const PlaceOrder& command, AccountNum
   };
   if (state_.books.open() >= state_.limits.open_orders_max) [[unlikely]]
     if (would_rest()) return Rejected{Reason::too_many_orders, state_.limits.open_orders_max};
-  // open orders among ids that are given long since take a page of the index each
+  // each open order with an id from long ago may take a page of the index
   if (state_.books.index_pages() > 64 &&
       state_.books.index_pages() > state_.limits.open_orders_max / 12) [[unlikely]]
     if (would_rest()) return Rejected{Reason::too_many_old_orders};
@@ -28,7 +28,7 @@ std::optional<Rejected> LimitChecks::order(const PlaceOrder& command, AccountNum
     return refusal;
   if (const auto refusal = new_position(account, symbol)) [[unlikely]]
     return refusal;
-  // An account that has all that are kept of it forgets one for each new one.
+  // If an account has the maximum of kept references, each new one replaces an old one.
   if (command.reference && state_.references.size() >= state_.limits.references_max &&
       state_.references.of(account) < References::kept_max)
     return Rejected{Reason::too_many_references, state_.limits.references_max};

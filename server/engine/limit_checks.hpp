@@ -1,6 +1,6 @@
 #pragma once
-// LimitChecks refuses what would pass a limit of the state (StateLimits; docs/protocol.md, L1 to
-// L3). Nothing: it may go on.
+// LimitChecks refuses commands that would exceed a limit of the state (StateLimits;
+// docs/protocol.md, L1 to L3). Each check returns nothing if the command may continue.
 // Owner: made for one command. Thread: that of the Exchange.
 
 #include <optional>
@@ -13,13 +13,13 @@ class LimitChecks {
  public:
   explicit LimitChecks(const ExchangeState& state) : state_(state) {}
 
-  // no_index: a symbol that would be created.
+  // no_index stands for a symbol that the command would create.
   std::optional<Rejected> new_symbol(SymbolNumber symbol) const {
     if (symbol != no_index || state_.ledger.symbols() < state_.limits.symbols_max) [[likely]]
       return {};
     return Rejected{Reason::too_many_symbols, state_.limits.symbols_max};
   }
-  // At the limit, a position that is there stays of use.
+  // At the limit, an existing position remains usable.
   std::optional<Rejected> new_position(AccountNumber account, SymbolNumber symbol) const {
     if (state_.ledger.positions() < state_.limits.positions_max &&
         state_.books.open_orders().keys() < state_.limits.positions_max) [[likely]]
@@ -27,10 +27,10 @@ class LimitChecks {
     if (has_position(account, symbol)) return {};
     return Rejected{Reason::too_many_positions, state_.limits.positions_max};
   }
-  // An order to place that nothing else refuses.
+  // Checks an order to place that no other rule refuses.
   std::optional<Rejected> order(const PlaceOrder& command, AccountNumber account,
                                 SymbolNumber symbol, bool is_collected) const;
-  // An order that would be executed at once.
+  // Checks an order that would be executed at once.
   std::optional<Rejected> executions(Side side, Price limit, SymbolNumber symbol) const;
 
  private:

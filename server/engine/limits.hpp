@@ -1,7 +1,7 @@
 #pragma once
-// Limits of the state that an exchange keeps in memory. A command that would make it grow beyond
-// one is refused; what is there already stays, also if a limit was lowered meanwhile. They are no
-// part of the state: a replay has none, since the journal holds accepted commands only.
+// Limits of the state that an exchange keeps in memory. A command that would make the state exceed
+// one is refused; existing state stays, even if a limit was lowered meanwhile. The limits are not
+// part of the state: a replay has none, because the journal holds only accepted commands.
 
 #include <cstddef>
 #include <limits>
@@ -15,15 +15,15 @@ struct StateLimits {
 
   std::size_t accounts_max = none;
   std::size_t symbols_max = none;
-  // pairs of an account and a symbol that it has, or had, shares of
+  // pairs of an account and a symbol of which it has, or had, shares
   std::size_t positions_max = none;
-  // open orders, of all accounts and of one
+  // open orders of all accounts, and of one
   std::size_t open_orders_max = none;
   std::size_t open_orders_per_account_max = none;
-  // references remembered, of all accounts
+  // references remembered for all accounts
   std::size_t references_max = none;
-  // executions of orders that are open, or not in the tables yet; of all accounts, and of the one
-  // whose order is next to be executed
+  // executions of orders that are open, or not in the tables yet; of all accounts, and of the
+  // account whose order is next to be executed
   std::size_t executions_max = none;
   std::size_t executions_per_account_max = none;
 };

@@ -1,6 +1,5 @@
 #pragma once
-// LoginChange is what a command changes of logging in: the key of an account, and what it is good
-// for.
+// LoginChange is the effect of a command on logins: the key of an account, and its role.
 
 #include <optional>
 
@@ -10,11 +9,11 @@ namespace exchange {
 
 struct LoginChange {
   AccountId account;
-  std::optional<KeyHash> key = {};  // one without a hash: it was revoked
+  std::optional<KeyHash> key = {};  // a key without a hash was revoked
   std::optional<Role> role = {};
 };
 
-// Of a command that was accepted; nothing if it changes no login.
+// Returns the change of a command that was accepted; nothing if it does not affect logins.
 inline std::optional<LoginChange> login_change_of(const Command& command) {
   if (const auto* created = std::get_if<CreateAccount>(&command);
       created != nullptr && created->key.has_key())

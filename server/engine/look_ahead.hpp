@@ -23,19 +23,20 @@ class LookAhead {
  public:
   static constexpr std::size_t cached_working_set = 3u << 20;
 
-  // Both must outlive it. Valid until release_closed(). Only touches while the working set of the
-  // exchange has at most `cached` bytes.
+  // Both must outlive the object. Valid until release_closed(). Runs only the stage `touch` while
+  // the working set of the exchange has at most `cached` bytes.
   LookAhead(const Exchange& exchange, std::span<const Command* const> commands,
             std::size_t cached = cached_working_set)
       : exchange_(exchange), commands_(commands), looks_up_(exchange.working_set() > cached) {}
 
-  // What was found of the next command: call it before each apply(), and pass it on.
+  // Returns what was found for the next command. Call it before each apply(), and pass the result
+  // on.
   const Located& next() {
     if (at_ % step == 0) advance();
     return located_[at_++ % located_.size()];
   }
 
-  // The stages, for a program that runs them by itself; none changes anything.
+  // The stages, for a program that runs them itself. None of them changes the state.
   static void prefetch_lookups(const ExchangeState& state, const Command& command);
   static void locate(const ExchangeState& state, const Command& command, Located& located);
   static void prefetch_neighbours(const ExchangeState& state, const Located& located);

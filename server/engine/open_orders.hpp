@@ -1,7 +1,7 @@
 #pragma once
 // The open orders of each account, and of each account in each symbol, the oldest first. Only
 // commands that cancel all orders, and orders under a rule position_max, need them. So Books builds
-// this with the first of these and keeps it up from then on; before, it costs nothing.
+// this index with the first such command and maintains it from then on; before, it costs nothing.
 // Owner: Books. Orders are indices there; `account` and `key` (position_key) are the order's.
 // Thread: that of the Exchange.
 
@@ -17,7 +17,7 @@ class OpenOrders {
   explicit OpenOrders(std::uint64_t hash_seed) : by_key_(hash_seed) {}
 
   bool in_use() const { return in_use_; }
-  // Add all orders that are open then, the oldest first.
+  // After it, add all orders that are open at that time, the oldest first.
   void start_use() { in_use_ = true; }
 
   void add(AccountNumber account, std::uint64_t key, std::uint32_t order) {
@@ -32,15 +32,15 @@ class OpenOrders {
     unlink(*by_key_.find(key), 1, order);
   }
 
-  // Accounts in symbols that have had an open order since it is in use.
+  // Counts pairs of account and symbol that have had an open order since the index is in use.
   std::size_t keys() const { return by_key_.size(); }
   bool has_key(std::uint64_t key) const { return by_key_.find(key) != nullptr; }
 
-  // no_index if there is none.
+  // Returns no_index if there is none.
   std::uint32_t oldest_of_account(AccountNumber account) const {
     return account < by_account_.size() ? by_account_[account].first : no_index;
   }
-  // Of an order that is open: the next one of its key.
+  // Returns the next order of the same key. `order` must be open.
   std::uint32_t next_of_key(std::uint32_t order) const { return links_[order].of[1].next; }
   std::uint32_t oldest_of_key(std::uint64_t key) const {
     const List* list = by_key_.find(key);

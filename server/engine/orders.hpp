@@ -20,36 +20,36 @@ class Orders {
   explicit Orders(ExchangeState& state) : state_(state) {}
 
   // Reserves funds or shares, matches, then rests the remainder. A buy of a symbol that does not
-  // exist creates it, without shares, unless the policy refuses. A market buy reserves nothing and
-  // pays as it executes (E11), but in an auction (A3).
-  // Opened; OpenedBefore. Refused: unknown_account, reference_used, unknown_symbol,
+  // exist creates it, without shares, unless the policy refuses that. A market buy reserves nothing
+  // and pays as it executes (E11), except in an auction (A3).
+  // Returns Opened; OpenedBefore. Refusals: unknown_account, reference_used, unknown_symbol,
   // insufficient_funds, insufficient_shares, cannot_fill, would_execute, and those of Accounts,
   // TradingDay and LimitChecks.
   Outcome apply(const PlaceOrder& command, Timestamp now, const Located& located,
                 DoorPolicy policy);
-  // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
-  // (also for another account's order), nothing_open. NotInMemory if the order may be in the
-  // tables.
+  // Releases what is reserved for the open part. Returns Canceled; NotInMemory if the order may be
+  // in the tables. Refusals: unknown_account, unknown_order (also for another account's order),
+  // nothing_open.
   Outcome apply(const CancelOrder& command, Timestamp now, const Located& located);
   // Reserves for the new open part and releases the old one. An order that loses its place is
-  // matched as if it arrived (E26 to E32). Replaced. Refused: as CancelOrder; other_side,
-  // executed_more, insufficient_funds, insufficient_shares, and those of the three above.
-  // NotInMemory as above.
+  // matched as if it arrived (E26 to E32). Returns Replaced; NotInMemory as above. Refusals: as
+  // CancelOrder; other_side, executed_more, insufficient_funds, insufficient_shares, and those of
+  // Accounts, TradingDay and LimitChecks.
   Outcome apply(const ReplaceOrder& command, Timestamp now, const Located& located);
-  // As if each were canceled alone, the oldest first, as many as fit one outcome
-  // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
+  // Cancels each order as CancelOrder would, the oldest first, up to the limits of one outcome
+  // (canceled_orders_max, canceled_executions_max). Returns CanceledAll. Refusals: unknown_account,
   // no_open_orders.
   Outcome apply(const CancelAll& command, Timestamp now);
-  // Status. Refused: unknown_account, unknown_order (another account's, unless queries are open).
-  // NotInMemory as above. Changes nothing.
+  // Returns Status; NotInMemory as above. Changes nothing. Refusals: unknown_account, unknown_order
+  // (another account's, unless queries are open).
   Outcome apply(const QueryOrder& command, DoorPolicy policy) const;
 
  private:
-  // The order's index; or no_index, and the refusal that query, cancel and replace share.
+  // Returns the order's index; or no_index, and the refusal that query, cancel and replace share.
   template <class OfOrder>
   std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
                            Outcome& refusal) const;
-  // What matching of the order leaves open may rest, unless false is returned.
+  // Matches the order. Returns false if the part that stays open must not rest.
   bool match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now);
   void cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now);
   Accounts accounts() const { return Accounts(state_); }

@@ -1,6 +1,6 @@
 #pragma once
-// Pool<T>: objects at 32-bit indices, freed slots used again last-in first-out (they are warm).
-// Never shrinks. References are valid until the next allocate().
+// Pool<T> keeps objects at 32-bit indices. It reuses freed slots last-in first-out, because they
+// are in the cache. It never shrinks. References are valid until the next allocate().
 
 #include <cstdint>
 #include <type_traits>
@@ -24,7 +24,7 @@ class PageArray {
     while (bytes > pages_.size()) [[unlikely]] pages_.grow();
     return items()[index];
   }
-  // From now on, grows by pages from there, while it has any. `source` outlives it.
+  // After this call it grows by pages from `source`, while it has any. `source` must outlive it.
   void take_pages_from(PageSource& source) { pages_.take_pages_from(source); }
 
  private:

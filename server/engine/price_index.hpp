@@ -1,11 +1,11 @@
 #pragma once
-// PriceIndex: the price levels of one side of one book, in order, the best at hand.
-// Maps a rank (higher is better: the price of a bid, minus the price of an ask) to a level's index.
-// Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last
-// block and its end are where nearly all work happens; far from it, or with a million levels, an
-// insert moves one block's entries, and the directory when a block is full.
+// PriceIndex keeps the price levels of one side of one book in order, with fast access to the best
+// one. It maps a rank (higher is better: the price of a bid, minus the price of an ask) to a
+// level's index. It consists of sorted blocks of 64 under a sorted directory. Orders arrive near
+// the best price, so nearly all work happens at the end of the last block. Far from it, or with a
+// million levels, an insert moves one block's entries, and the directory if a block is full.
 // Invariants:
-// 1. Ranks ascend within a block and from block to block; each is there once.
+// 1. Ranks ascend within a block and from block to block; each occurs once.
 // 2. No block is empty; the directory has the first rank of each.
 // 3. best_rank and best_level are those of the last entry of the last block.
 
@@ -22,11 +22,11 @@ namespace exchange {
 class PriceIndex {
  public:
   bool empty() const { return blocks_.empty(); }
-  // Both need a side that is not empty.
+  // Both require a side that is not empty.
   std::int64_t best_rank() const { return best_rank_; }
   std::uint32_t best_level() const { return best_level_; }
 
-  // The level of this rank, or no_index.
+  // Returns the level of this rank, or no_index.
   std::uint32_t find(std::int64_t rank) const {
     if (blocks_.empty() || rank > best_rank_) return no_index;
     const Block& block = *blocks_[block_of(rank)].block;
@@ -49,7 +49,7 @@ class PriceIndex {
     note_best();
   }
 
-  // The rank must be there.
+  // Requires: the rank is in the index.
   void erase(std::int64_t rank) {
     const std::size_t where = block_of(rank);
     const Block& block = *blocks_[where].block;
@@ -57,20 +57,20 @@ class PriceIndex {
     ENSURE(at < block.size && block.ranks[at] == rank);
     erase(where, at);
   }
-  // The side must not be empty.
+  // Requires: the side is not empty.
   void erase_best() {
     const std::size_t where = blocks_.size() - 1;
     erase(where, blocks_[where].block->size - 1);
   }
 
-  // Best first, with their ranks, until `visit` returns false.
+  // Visits levels, best first, with their ranks, until `visit` returns false.
   template <class Visit>
   void for_each_while(Visit visit) const {
     for (auto slot = blocks_.rbegin(); slot != blocks_.rend(); ++slot)
       for (std::uint32_t at = slot->block->size; at-- > 0;)
         if (!visit(slot->block->ranks[at], slot->block->levels[at])) return;
   }
-  // Best first.
+  // Visits all levels, best first.
   template <class Visit>
   void for_each(Visit visit) const {
     for_each_while([&](std::int64_t, std::uint32_t level) {
@@ -88,8 +88,9 @@ class PriceIndex {
     std::array<std::uint32_t, block_size> levels;
 
     Block() { ranks.fill(no_rank); }
-    // Compares every eighth rank, then the eight that follow: without branches, which random prices
-    // would mispredict, and no comparison of the eight waits for another. A rank may equal no_rank.
+    // Compares every eighth rank, then the eight that follow. It has no branches, which random
+    // prices would mispredict, and no comparison of the eight waits for another. A rank may equal
+    // no_rank.
     std::uint32_t lower_bound(std::int64_t rank) const {
       std::uint32_t eighths = 0;
 #pragma GCC unroll 8
@@ -118,7 +119,7 @@ class PriceIndex {
     std::unique_ptr<Block> block;
   };
 
-  // The last block whose first rank is not above `rank`; the first block if there is none.
+  // Returns the last block whose first rank is not above `rank`; the first block if there is none.
   std::size_t block_of(std::int64_t rank) const {
     if (blocks_.back().first_rank <= rank) return blocks_.size() - 1;
     const auto after =
@@ -162,7 +163,7 @@ class PriceIndex {
     blocks_.insert(blocks_.begin() + std::ptrdiff_t(where) + 1, Slot{first, std::move(upper)});
   }
 
-  std::int64_t best_rank_ = 0;  // copies of the last block's end, where every order looks first
+  std::int64_t best_rank_ = 0;  // copies of the last block's end, which every order reads first
   std::uint32_t best_level_ = no_index;
   std::vector<Slot> blocks_;
   std::vector<std::unique_ptr<Block>> spare_;

@@ -1,4 +1,4 @@
-// Why commands are refused, in words.
+// The sentences for the reasons why commands are refused.
 
 #include "engine/commands.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
-// References: what accounts call their orders (docs/protocol.md, "Order references"), of each
-// account the newest 1,024. Accounts that use none take no memory. Thread: that of the Exchange.
+// References keeps the names that accounts give their orders (docs/protocol.md, "Order
+// references"), the newest 1,024 of each account. Accounts without references take no memory.
+// Thread: that of the Exchange.
 
 #include <cstdint>
 #include <deque>
@@ -13,19 +14,19 @@ namespace exchange {
 
 class References {
  public:
-  static constexpr std::size_t kept_max = 1'024;  // of one account
+  static constexpr std::size_t kept_max = 1'024;  // for one account
 
-  // `seed`: as of FlatMap, so that no client can choose references that collide.
+  // `seed` has the same purpose as in FlatMap: no client can choose references that collide.
   explicit References(std::uint64_t seed) : seed_(seed) {}
 
-  // Null if the account's newest orders have no such reference.
+  // Returns null if the account's newest orders do not have this reference.
   const ReferenceRow* find(AccountNumber account, const OrderReference& reference) const {
     const auto known = accounts_.find(account);
     if (known == accounts_.end()) return nullptr;
     const auto found = known->second.rows.find(reference);
     return found == known->second.rows.end() ? nullptr : &found->second;
   }
-  // The reference must be new. Forgets the oldest if there are too many.
+  // Requires: the reference is new. Forgets the oldest one if there are too many.
   void add(const ReferenceRow& row) {
     OfAccount& known = accounts_.try_emplace(row.account, seed_).first->second;
     const auto [at, is_new] = known.rows.try_emplace(row.reference, row);
@@ -42,7 +43,7 @@ class References {
     const auto known = accounts_.find(account);
     return known == accounts_.end() ? 0 : known->second.rows.size();
   }
-  // Of each account oldest first, accounts in no particular order.
+  // Visits the references of each account, oldest first; accounts come in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [account, known] : accounts_)

@@ -1,7 +1,7 @@
 #pragma once
-// Rows: the state of the engine as tables hold it. The same structs carry what changed since the
-// last hand-over to the projection and, at start, the whole image that recovery loads. Each is
-// described; the columns of the tables follow from that (store/table_traits.hpp).
+// Rows are the state of the engine as tables hold it. The same structs carry the changes since the
+// last hand-over to the projection and, at a start, the whole image that recovery loads. Each
+// struct is described; the columns of the tables follow from that (store/table_traits.hpp).
 
 #include <cstdint>
 #include <optional>
@@ -15,29 +15,29 @@
 namespace exchange {
 
 // The format of a store: of these rows and of the commands in the journal. Its number is that of
-// the version in which it was new, 100 for 1.0. It rises if a server of an earlier format could not
-// read what this one writes, so for each new column; all formats from 100 on stay readable.
+// the version that introduced it, 100 for 1.0. It rises if a server of an earlier format could not
+// read what this one writes, so for each new column. All formats from 100 on stay readable.
 inline constexpr std::uint8_t store_format = 101;
 
 struct AccountRow {
   AccountNumber number;
   AccountId id;
   Cash balance;            // the free part; reservations of open buys follow from the orders
-  EventNumber events = 0;  // the number of its newest event; 0: none are recorded
+  EventNumber events = 0;  // the number of its newest event; 0: events are not recorded
   bool operator==(const AccountRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountRow, (), (number, id, balance, events))
-// Of accounts that have or had a key.
+// The key of an account that has or had one.
 struct AccountKeyRow {
   AccountNumber account;
-  KeyHash key;  // none: it was revoked
+  KeyHash key;  // without a hash: it was revoked
   bool operator==(const AccountKeyRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AccountKeyRow, (), (account, key))
-// Of accounts for which the operator has set rules, or a name.
+// The rules of an account for which the operator has set rules, or a name.
 struct AccountRulesRow {
   AccountNumber account;
-  // as of AccountRules
+  // as in AccountRules
   Role role = {};
   Access access = {};
   std::uint64_t orders_max = 0, orders_per_second_max = 0;
@@ -57,13 +57,13 @@ struct SymbolRow {
   SymbolNumber number;
   SymbolName name;
   Shares shares_total;  // all shares ever created
-  // as of Instrument
+  // as in Instrument
   Price tick = {}, price_min = {}, price_max = {}, band = {};
   Shares lot = {}, order_max = {};
   AtBand at_band = {};
   Trading trading = {};
-  Timestamp trading_since = {};  // of the last change of `trading`; 0: none
-  Price last_price = {};         // of the newest execution; 0: none
+  Timestamp trading_since = {};  // when `trading` last changed; 0: never
+  Price last_price = {};         // price of the newest execution; 0: none
   Instrument instrument() const {
     Instrument instrument;
     copy_shared_members(*this, instrument);
@@ -86,14 +86,14 @@ struct OrderRow {
   AccountNumber account;
   SymbolNumber symbol;
   Side side;
-  Shares shares;  // as ordered, or as replaced last; so is the limit
+  Shares shares;  // as ordered, or as last replaced; the same holds for the limit
   Price limit;
   Shares open;
   Shares canceled;
   Timestamp opened_at;
   Timestamp canceled_at;
-  // Among the orders of its price, the one with the lowest place comes first: the id, or the number
-  // of its newest replacement that did not keep the place.
+  // Among the orders of its price, the one with the lowest place comes first. The place is the id,
+  // or the number of the newest replacement that did not keep the place.
   OrderId place;
   bool is_open() const { return open > Shares(); }
   bool operator==(const OrderRow&) const = default;
@@ -101,20 +101,20 @@ struct OrderRow {
 BOOST_DESCRIBE_STRUCT(OrderRow, (),
                       (id, account, symbol, side, shares, limit, open, canceled, opened_at,
                        canceled_at, place))
-// What an order was before a client replaced it. Never changes.
+// The terms of an order before a client replaced it. Never changes.
 struct ReplacementRow {
   OrderId number;  // from the same sequence as the ids of orders
   OrderId order;
   Shares shares;  // before
   Price limit;    // before
   bool keeps_place;
-  ExecutionId executions_before;  // those of all orders, up to this id
+  ExecutionId executions_before;  // the newest execution before it, of all orders
   Timestamp time;
   bool operator==(const ReplacementRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ReplacementRow, (),
                       (number, order, shares, limit, keeps_place, executions_before, time))
-// The reference of an order, with the order as its client sent it first. Never changes.
+// The reference of an order, with the order as its client first sent it. Never changes.
 struct ReferenceRow {
   AccountNumber account;
   OrderId order;
@@ -134,15 +134,15 @@ struct ExecutionRow {
   Shares shares;
   Price price;
   Timestamp time;
-  Side taker = Side::buy;   // of the order that arrived, or was replaced, last
-  bool of_auction = false;  // at its price; else at that of the other order
+  Side taker = Side::buy;   // side of the order that arrived, or was replaced, last
+  bool of_auction = false;  // at the auction's price; else at that of the other order
   bool operator==(const ExecutionRow&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
                       (id, symbol, buy_order, sell_order, shares, price, time, of_auction, taker))
 // What happened to an account. An execution has one event for each of its two orders.
 BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
-                              began,  // to be recorded: the first event
+                              began,  // recording began: the first event
                               opened, executed_maker, executed_taker, replaced,
                               canceled_client,      // by a request
                               canceled_disconnect,  // with its connection
@@ -152,24 +152,24 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
                               canceled_operator,  // as the account was frozen
                               shares_taken,       // by the operator, as all below
                               cash_received, cash_taken)
-// Of accounts whose events are recorded. Numbers of an account count from 1 without a gap. Never
-// changes.
+// An event of an account whose events are recorded. The numbers of an account count from 1 without
+// a gap. Never changes.
 struct EventRow {
   AccountNumber account = 0;
   EventNumber number = 0;
   EventKind kind = {};
-  OrderId order = 0;          // 0: of none
-  SymbolNumber symbol = 0;    // of `began`: 0
-  Side side = Side::buy;      // of the order
-  Shares shares;              // opened, replaced: of the order as a whole; else: these
-  Price price;                // executed: the price; else: the limit, 0 of a market order
-  Shares open;                // of the order, after it
-  ExecutionId execution = 0;  // 0: of none
-  Cash balance;               // free, after it
-  Shares position;            // free, of the symbol, after it
-  BatchNumber batch = 0;      // of the journal
+  OrderId order = 0;          // 0: none
+  SymbolNumber symbol = 0;    // for `began`: 0
+  Side side = Side::buy;      // side of the order
+  Shares shares;              // opened, replaced: the whole order; else: the shares of this event
+  Price price;                // executed: the price; else: the limit, 0 for a market order
+  Shares open;                // the order's, after the event
+  ExecutionId execution = 0;  // 0: none
+  Cash balance;               // free, after the event
+  Shares position;            // free, in the symbol, after the event
+  BatchNumber batch = 0;      // in the journal
   Timestamp time;
-  // what the account calls the order: only where a store reads it
+  // the account's reference of the order: set only if a store reads the event
   std::optional<OrderReference> reference = {};
   bool operator==(const EventRow&) const = default;
 };
@@ -180,7 +180,7 @@ BOOST_DESCRIBE_STRUCT(EventRow, (),
 struct RoundRow {
   std::uint64_t number;  // from 1
   OrderReference name;
-  ExecutionId executions_before;  // later ones are of this round, until the next
+  ExecutionId executions_before;  // later ones belong to this round, until the next round
   Timestamp time;
   bool operator==(const RoundRow&) const = default;
 };
@@ -190,8 +190,8 @@ struct Totals {
   OrderId orders = 0;          // ids given so far, and numbers of replacements
   ExecutionId executions = 0;  // ids given so far
   Cash cash_created;
-  Timestamp last_time;  // of the newest command applied
-  // over every outcome that changed state; equal histories have equal digests
+  Timestamp last_time;  // time of the newest command applied
+  // hash over every outcome that changed state; equal histories have equal digests
   std::uint64_t digest = 0;
   bool operator==(const Totals&) const = default;
 };

@@ -16,8 +16,8 @@ void Settlement::execute(Books::Order& taker, Books::Order& maker, Shares shares
   taker.open -= shares;
   maker.open -= shares;
   const Cash paid = cost(shares, price);
-  // The buyer first: a market buy, whose limit is 0, pays here, perhaps to its own account, where
-  // the sum of both could overflow. All others get their refund.
+  // Pay the buyer first: a market buy, whose limit is 0, pays here, perhaps to its own account,
+  // where the sum of both could overflow. All other buys get their refund.
   if (buy.limit != price) {
     ledger.add_cash(buy.account, cost(shares, reserved_price(buy)) - paid, changes);
   }

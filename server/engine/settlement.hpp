@@ -1,7 +1,7 @@
 #pragma once
 // Settlement moves cash and shares between accounts and orders: what an execution pays, and what a
-// cancel gives back (docs/protocol.md, M6 to M9 and M11). An open buy holds what it reserved, an
-// open sell its shares.
+// cancel returns (docs/protocol.md, M6 to M9 and M11). An open buy holds the cash that it reserved,
+// an open sell its shares.
 // Owner: made for one command. Thread: that of the Exchange.
 
 #include <optional>
@@ -14,17 +14,18 @@ class Settlement {
  public:
   explicit Settlement(ExchangeState& state) : state_(state) {}
 
-  // What a resting buy reserves for each share.
+  // Returns what a resting buy reserves for each share.
   Price reserved_price(const Books::Order& order) const {
     if (order.limit != Price()) [[likely]]
       return order.limit;
     const Instrument& rules = state_.ledger.symbol(order.symbol).instrument;
-    return collects(rules.trading) ? rules.price_max : Price();  // no market order rests otherwise
+    return collects(rules.trading) ? rules.price_max : Price();  // else no market order rests
   }
-  // At the price of the auction; or at the maker's.
+  // Executes at the price of the auction, if given, or at the maker's.
   void execute(Books::Order& taker, Books::Order& maker, Shares shares,
                std::optional<Price> of_auction, Timestamp now);
-  // An order that rests, after an execution. What was executed is no part of its level any more.
+  // Call it for a resting order after an execution. Its level must no longer count what was
+  // executed.
   void close_if_executed(std::uint32_t index) {
     if (state_.books.order(index).open > Shares()) return;
     leave_book(state_.books.order(index));
@@ -41,7 +42,7 @@ class Settlement {
     state_.books.take_out(index);
     cancel_open(index, now, kind);
   }
-  // Fills a new status, before the order changes: a read of the history that cancel_open() writes
+  // Fills a new status before the order changes: a read of the history that cancel_open() writes
   // would wait for its cache line.
   void cancel_resting(std::uint32_t index, Timestamp now, EventKind kind, Status& status) {
     status.order = state_.books.order(index).id;
@@ -50,8 +51,7 @@ class Settlement {
     state_.books.list_executions(index, status);
     cancel_resting(index, now, kind);
   }
-  // What is open of an order that is in no book becomes canceled, and its reservation is given
-  // back.
+  // Cancels the open part of an order that is in no book, and returns its reservation.
   void cancel_open(std::uint32_t index, Timestamp now, EventKind kind);
 
  private:

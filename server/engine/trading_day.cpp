@@ -77,7 +77,7 @@ std::optional<Rejected> TradingDay::check_change(SymbolNumber number,
   const Instrument after = with_given(before, command);
   if (after.price_max > Price() && after.price_min > after.price_max)
     return Rejected{Reason::inverted_prices};
-  // market buys have reserved at it
+  // market buys have reserved cash at it
   if (collects(before.trading) && after.price_max != before.price_max)
     return Rejected{Reason::in_auction};
   return {};
@@ -138,7 +138,7 @@ std::optional<Uncrossed> TradingDay::uncross(SymbolNumber number, Timestamp now)
       levels[0], levels[1], auction_reference(state_.ledger.symbol(number)), market_buys_max);
   if (!price) return {};
   const Shares executed = Shares::from_units(std::int64_t(price->shares_units));
-  // an order that rested before there was a highest price may be above it
+  // an order that rested before there was a highest price may be above that price
   const bool without_market_buys = market_buys_max > Price() && price->price > market_buys_max;
   const auto best_bid = [&] {
     std::uint32_t best = no_index;
@@ -160,7 +160,7 @@ std::optional<Uncrossed> TradingDay::uncross(SymbolNumber number, Timestamp now)
       state_.mark_order(index);
       state_.books.level(state_.books.order(index).level).shares_units -= shares.units();
     }
-    // as if the younger one had arrived, and met the other
+    // execute as if the younger order had arrived and met the other one
     Books::Order &taker = buy.place > sell.place ? buy : sell,
                  &maker = buy.place > sell.place ? sell : buy;
     settlement().execute(taker, maker, shares, price->price, now);

@@ -14,28 +14,28 @@ class TradingDay {
  public:
   explicit TradingDay(ExchangeState& state) : state_(state) {}
 
-  // Created; Uncrossed where one symbol became open and its auction executed orders (A4). Refused:
-  // unknown_symbol, inverted_prices, in_auction. Orders that rest stay as they are.
+  // Returns Created; Uncrossed if one symbol became open and its auction executed orders (A4).
+  // Refusals: unknown_symbol, inverted_prices, in_auction. Resting orders stay as they are.
   Outcome apply(const SetInstrument& command, Timestamp now);
 
-  // Whether the instrument refuses an order, or what a replace would make of one.
+  // Returns a refusal if the instrument refuses an order, or the order that a replace would make.
   template <class OfOrder>  // PlaceOrder or ReplaceOrder
   std::optional<Rejected> check(SymbolNumber symbol, const OfOrder& order) const {
     if (symbol == no_index || !state_.ledger.symbol(symbol).restricted) [[likely]]
       return {};
     return check_rules(state_.ledger.symbol(symbol), order);
   }
-  // Whether an order that the instrument does not refuse is collected for an auction: one that is
-  // there, or that it starts.
+  // Returns true if an order that the instrument does not refuse is collected for an auction,
+  // either a running one or one that the order starts.
   bool would_collect(SymbolNumber symbol, Side side, Price limit) const {
     const Ledger::Symbol& traded = state_.ledger.symbol(symbol);
     if (!traded.restricted) [[likely]]
       return false;
     return collects(traded.instrument.trading) || is_beyond_band(traded, side, limit);
   }
-  // Such an order: starts the auction, unless it is there.
+  // Collects such an order: starts the auction, unless it is running.
   void collect(SymbolNumber symbol, Timestamp now);
-  // The price up to, or down to, which an order of that side may go; 0: any.
+  // Returns the highest limit of a buy, or the lowest of a sell, that the band allows; 0: any.
   static Price band_limit(const Ledger::Symbol& symbol, Side side);
 
  private:
@@ -46,7 +46,7 @@ class TradingDay {
   Outcome set_instrument(SymbolNumber symbol, const SetInstrument& command, Timestamp now);
   // Executes what crosses at one price (A4 to A6).
   std::optional<Uncrossed> uncross(SymbolNumber symbol, Timestamp now);
-  // The last price, if an order may have it as its limit; else 0.
+  // Returns the last price if it is valid as a limit; else 0.
   static Price auction_reference(const Ledger::Symbol& symbol);
   void cancel_market_orders(SymbolNumber symbol, Timestamp now);
   Settlement settlement() const { return Settlement(state_); }

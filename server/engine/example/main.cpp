@@ -1,5 +1,5 @@
-// The matching engine in a program of its own: no server, no store, no threads. Build it against
-// the installed library:
+// This program contains the matching engine: no server, no store, no threads. Build it against the
+// installed library:
 //   cmake --install build --component engine --prefix /tmp/engine
 //   cmake -S server/engine/example -B /tmp/example -DCMAKE_PREFIX_PATH=/tmp/engine
 //   cmake --build /tmp/example && /tmp/example/engine_example
@@ -29,7 +29,7 @@ int main() {
   for (const Exchange::Depth& level : market.state().depth(symbol, Side::sell))
     std::printf("%lld units are offered at %s\n", (long long)level.shares_units,
                 to_string(level.price).c_str());
-  // A long run: what is closed is forgotten, so that memory does not grow.
+  // In a long run closed orders are forgotten, so that memory does not grow.
   for (int i = 0; i < 100'000; ++i) {
     const Outcome opened =
         market.apply(PlaceOrder(taker, symbol, Side::buy, Shares::whole(1), Price::whole(99)), now);
