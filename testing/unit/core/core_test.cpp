@@ -43,7 +43,7 @@ struct Fixture {
                  [](const std::string& why) { FAIL(why); });
   }
 
-  // Commands on their way; `submit` them.
+  // Commands in flight; `submit` sends them.
   struct Request : Submission {
     Request(std::vector<Command> asked, WaitingSink& to) : own(std::move(asked)) {
       commands = own;
@@ -61,7 +61,7 @@ struct Fixture {
     sink.done.acquire();
     return request.outcomes;
   }
-  // Submits these together and waits for all.
+  // Submits these together and waits for all of them.
   std::vector<Submission*> run_together(std::deque<Request>& requests) {
     std::vector<Submission*> pointers;
     for (Request& request : requests) pointers.push_back(&request);
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more an
 
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
   FaultyStore::plan(store.project_faults, {Fault::lost, Fault::committed_but_lost, Fault::lost});
-  limits.projection_interval_ms = 600'000;  // all but the first batch are left to the stop
+  limits.projection_interval_ms = 600'000;  // leaves all batches but the first to the stop
   start();
   run(market);
   for (int i = 0; i < 20; ++i)
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(Fixture,
   run(market);
   run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)}});
   run({PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)}});
-  // Each round trip is a batch after which the core takes in what the projector has finished.
+  // Each round trip is a batch, after which the core takes what the projector has finished.
   std::vector<Outcome> asked;
   for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries)
     asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}});
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(
     trades.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(10)});
   run(trades);
   const QueryOrder query{buyer, 1};
-  QueryOrder past = query;  // skips all six, and lists none
+  QueryOrder past = query;  // skips all six executions, and lists none
   past.from = UINT64_MAX;
   const auto skipped = run({past, past, past});
   CHECK(std::get<Status>(skipped[1]).executions.empty());
