@@ -51,14 +51,14 @@ std::string refusal_of_summary(Desk desk) { return refusal(desk.summary("monday"
 Json levels(const Exchange& engine, Side side) {
   Json all = Json::array();
   for (const Exchange::Depth& level : engine.depth(symbol, side))
-    if (level.price != Price())  // market orders are no level of the book
+    if (level.price != Price())  // market orders are not a level of the book
       all.push_back(Json::array({to_string(level.price),
                                  to_string(Shares::from_units(std::int64_t(level.shares_units))),
                                  level.orders}));
   return all;
 }
 
-// What a page knows that has one state and the changes after it.
+// The state of a page that gets one state and then the changes.
 struct Follower {
   Json state;
 
@@ -103,7 +103,7 @@ struct Follower {
       replace(own["orders"], order, "order", order["open"] != "0");
     }
   }
-  // Lists in the order of their names, and without what the operator has set.
+  // Returns the state with its lists sorted by name, and without what the operator has set.
   static Json sorted(Json state) {
     Json& own = state["account"];
     if (own.is_null()) return state;
@@ -170,7 +170,7 @@ TEST_CASE("changes lead from each moment to the next ones, and a seek back finds
     const Json next = Json::parse(forwards.back());
     REQUIRE(Follower::sorted(next["state"]) == Follower::sorted(follower.state));
     for (const Json& change : next["changes"]) follower.take(change);
-    follower.state["position"] = next["until"];  // what came behind the last change is of others
+    follower.state["position"] = next["until"];  // commands after the last change are of others
     follower.state["time_us"] = next["until_us"];
     is_end = next["end"];
   }
@@ -195,7 +195,7 @@ TEST_CASE("a time is behind the last command up to it") {
     CHECK(desk.position_at({commands[at].time.microseconds + 1}) == last + 1);
   }
   CHECK(desk.position_at({INT64_MAX}) == 100);
-  CHECK(desk.at(1'000)["state"]["position"] == 100);  // behind the end: the end
+  CHECK(desk.at(1'000)["state"]["position"] == 100);  // a moment after the end shows the end
 }
 
 TEST_CASE("the summary of a day counts trades by time, and marks each change of trading") {

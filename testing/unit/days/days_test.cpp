@@ -151,7 +151,7 @@ TEST_CASE_METHOD(HttpFixture, "a store in memory has no closed days") {
 
 namespace {
 
-// A replayer whose reads of the day wait until they are let go.
+// A replayer whose reads of the day wait until the test releases them.
 struct Waiting {
   explicit Waiting(ReplayLimits limits = {}) : limits_(limits) {
     context_.restart();
