@@ -1,5 +1,5 @@
-// Auctions of the engine (docs/protocol.md, A1 to A8): thousands of random books against the
-// auction in its plainest form, then each rule.
+// Auctions of the engine (docs/protocol.md, A1 to A8): thousands of random books are compared with
+// the auction in its plainest form, then each rule is tested.
 #include "client/loadgen/audit/auction.hpp"
 
 #include <map>
@@ -32,7 +32,7 @@ std::optional<Price> random_last(std::mt19937_64& random) {
   return Price::from_units(std::int64_t(random() % 40) * 50'000'000);
 }
 
-// As levels, best first.
+// Returns the orders as levels, best first.
 std::vector<AuctionLevel> levels(const std::vector<AuctionOrder>& orders, Side side) {
   std::map<Price, Int128> shares;
   for (const AuctionOrder& order : orders)
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(Auction, "orders are collected, and executed at one price when 
   CHECK(query("1", 2) == status(2, 30, {executed(20, 11, now)}));
   CHECK(balance("1") == Cash::whole(1'000'000 - 120 * 11 - 30 * 11));
   CHECK(balance("2") == Cash::whole(1'000'000 + 120 * 11));
-  CHECK(sell("2", 30, 11) == opened(4));  // trading goes on
+  CHECK(sell("2", 30, 11) == opened(4));  // trading continues
   CHECK(query("2", 4) == status(4, 0, {executed(30, 11, now)}));
 }
 

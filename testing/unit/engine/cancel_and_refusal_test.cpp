@@ -1,4 +1,4 @@
-// Cancels, and every refusal: its reason, and that it changes nothing.
+// Cancels, and every refusal: its reason, and that it does not change anything.
 #include "support.hpp"
 
 using namespace exchange;
@@ -43,7 +43,7 @@ class Refusing : public TwoTraders {
   }
 };
 
-// Account 1 bids for 30 @90, account 2 asks 40 @110, of which 5 are gone; order 3 is done.
+// Account 1 bids for 30 @90, account 2 asks 40 @110, of which 5 are executed; order 3 is closed.
 class RefusingWithABook : public Refusing {
  public:
   RefusingWithABook() {

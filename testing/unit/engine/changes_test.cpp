@@ -121,7 +121,7 @@ TEST_CASE_METHOD(TwoTraders,
   CHECK(query("2", 2) == not_in_memory(1, 2));
   CHECK(cancel("2", 2) == not_in_memory(1, 2));
   CHECK(query("2", 3) == not_in_memory(1, 3));
-  CHECK(query("1", 3) == not_in_memory(0, 3));  // whose it was is forgotten too
+  CHECK(query("1", 3) == not_in_memory(0, 3));  // its owner is forgotten too
   CHECK(query("9", 3) == rejected(Reason::unknown_account));
   CHECK(query("2", 4) == status(4, 0, {executed(1, 100)}));
   CHECK(query("1", 1) == status(1, 5, {executed(4, 100), executed(1, 100)}));

@@ -1,4 +1,4 @@
-// Numbers: reading and printing, by example and against an oracle that works on text only.
+// Reading and printing of numbers, by example and against an oracle that works only on text.
 #include "catch.hpp"
 
 #include <algorithm>
@@ -186,7 +186,7 @@ TEST_CASE("random texts are read exactly if they are plain decimals in range") {
       text += characters[random() % characters.size()];
     check_text(text);
   }
-  // mostly right: digits, a point, a sign, sometimes one character off
+  // mostly valid: digits, a point, a sign, sometimes one wrong character
   for (int i = 0; i < 20'000; ++i) {
     std::string text = random() % 3 == 0 ? "-" : "";
     for (auto size = random() % (i % 2 ? 14 : 42); size > 0; --size)

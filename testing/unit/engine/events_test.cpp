@@ -19,7 +19,7 @@ class Recorded : public TwoTraders {
   void record(std::string_view account) {
     REQUIRE(apply(RecordEvents{AccountId(account)}) == created());
   }
-  // Those since the last call: "1.2 opened 1 buy 10 at 5, open 10; 950, 0".
+  // Returns the events since the last call: "1.2 opened 1 buy 10 at 5, open 10; 950, 0".
   Lines events() {
     Rows rows;
     engine.take_changes(rows);
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(TwoTraders, "nothing of an account is an event before its event
   CHECK(changes() == Lines{"AccountRow(number 0, id 1, balance 999950, events 1)"});
   sell("2", 10, 5);
   engine.take_changes(rows);
-  REQUIRE(rows.events.size() == 1);  // of account 1 alone
+  REQUIRE(rows.events.size() == 1);  // only of account 1
   CHECK(rows.events[0].number == 2);
   CHECK(rows.events[0].kind == EventKind::executed_maker);
 }
@@ -183,14 +183,14 @@ TEST_CASE_METHOD(Recorded, "a market order has an event without a limit") {
 
 namespace {
 
-// What an account has, kept by its events alone.
+// The state of an account, built from its events alone.
 struct Follower {
   struct Open {
     Side side;
     Shares open;
     Price limit;
   };
-  Int128 cash = 0;  // units; below zero within an execution of the account with itself
+  Int128 cash = 0;  // units; negative within an execution of the account with itself
   std::map<SymbolNumber, Int128> positions;
   std::map<OrderId, Open> orders;
   EventNumber number = 0;
@@ -212,7 +212,7 @@ struct Follower {
       const bool more = row.balance.units() > cash;
       REQUIRE((row.balance.units() == cash || more == (kind == "cash_received")));
       cash = row.balance.units();
-      return;  // of no symbol
+      return;  // the event has no symbol
     } else if (kind == "opened") {
       Open opened{row.side, row.shares, row.price};
       if (row.price == Price() && row.side == Side::buy)  // an auction reserves for it
@@ -240,7 +240,7 @@ struct Follower {
       order.limit = row.price;
       reserve(order, row.symbol, order.open, false);
     }
-    // An execution moves all at once: both events of one account show what it has after both.
+    // An execution moves everything at once: both events of one account show its state after both.
     if (own_maker) {
       REQUIRE(row.execution == own_maker->execution);
       REQUIRE(own_maker->balance.units() == cash);

@@ -1,4 +1,4 @@
-// The market rules, one by one, and what creating does.
+// The market rules, one by one, and the effects of creation.
 #include "support.hpp"
 
 using namespace exchange;
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(TwoTraders, "the best price is taken first, then the oldest ord
   const auto [taker, maker] =
       GENERATE(std::pair(Side::buy, Side::sell), std::pair(Side::sell, Side::buy));
   INFO("the taker " << (taker == Side::buy ? "buys" : "sells"));
-  // At so much more than 100 if the taker buys, so much less if it sells.
+  // The limit is this much above 100 if the taker buys, and this much below 100 if it sells.
   const auto price = [&](int worse) { return taker == Side::buy ? 100 + worse : 100 - worse; };
   const auto rest = [&](std::int64_t shares, int worse) {
     place("1", maker, shares, price(worse));
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(Market, "an execution credits the seller and the buyer's positi
   CHECK(position("1") == Shares());
   CHECK(balance("2") == Cash::whole(600));
   CHECK(position("2") == Shares::whole(4));
-  CHECK(sell("2", 4, 200) == opened(3));  // what was bought can be sold on
+  CHECK(sell("2", 4, 200) == opened(3));  // bought shares can be sold
 }
 
 TEST_CASE_METHOD(TwoTraders, "an order may match an order of the same account") {

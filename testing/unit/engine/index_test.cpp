@@ -17,7 +17,7 @@ using namespace exchange;
 
 namespace {
 
-// A PriceIndex and what it should hold, changed together; every level is its own number.
+// A PriceIndex and its expected content, changed together; every level is its own number.
 class CheckedPriceIndex {
  public:
   void insert(std::int64_t rank) {
@@ -28,7 +28,7 @@ class CheckedPriceIndex {
     if (levels_.erase(rank) > 0) index_.erase(rank);
   }
   void erase_best() { erase(levels_.begin()->first); }
-  // Some rank that is in, or 0.
+  // Returns some rank that is in the index, or 0.
   std::int64_t near(std::int64_t rank) const {
     const auto at = levels_.lower_bound(rank);
     return at == levels_.end() ? 0 : at->first;
@@ -233,7 +233,7 @@ TEST_CASE(
     }
     REQUIRE(pool.used() == expected.size());
   }
-  REQUIRE(expected.rbegin()->first > 2 * 32'768);  // some chunks
+  REQUIRE(expected.rbegin()->first > 2 * 32'768);  // it spans several chunks
   for (const auto& [index, item] : expected) {
     REQUIRE(&pool[index] == item.first);
     REQUIRE(pool[index] == item.second);

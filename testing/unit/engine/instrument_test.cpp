@@ -1,5 +1,5 @@
-// The rules of symbols as rows (docs/protocol.md, I1 to I9; testing/wire/instruments.txt has what
-// they refuse).
+// The rules of symbols as rows (docs/protocol.md, I1 to I9; testing/wire/instruments.txt has their
+// refusals).
 #include "support.hpp"
 
 using namespace exchange;

@@ -44,7 +44,7 @@ TEST_CASE("profit is what trades brought, with what they left at the mark") {
                                     standing(3, 8, -10, 10, 1, 10)});
   CHECK(of(board, 1) == of(board, 0));
   CHECK_FALSE(board.standings(2));
-  board.add({3, 0, 9, 8, shares(1), price(8)});  // worth more to all who hold
+  board.add({3, 0, 9, 8, shares(1), price(8)});  // worth more to all holders
   CHECK(of(board, 0)[0] == standing(1, 7, 22, 14, 2, 10));
 }
 
@@ -79,15 +79,15 @@ TEST_CASE("what is held counts at the mean of a minute, which late executions ha
   CHECK(profit() == Cash());
   board.add({2, 0, 7, 7, shares(9), price(900), second(1'000)});  // with itself: no mark
   CHECK(profit() == Cash());
-  // Others trade at another price, in the same second and ten seconds later.
+  // Other accounts trade at another price, in the same second and ten seconds later.
   board.add({3, 0, 10, 9, shares(1), price(160), second(1'000)});
   CHECK(profit() == Cash::whole(60));
   board.add({4, 0, 10, 9, shares(1), price(270), second(1'010)});  // ten at 160, one at 270
   CHECK(profit() == Cash::whole(70));
-  // After two minutes the mark is what the price was, but for the last second.
+  // After two minutes the mark is the earlier price, except for the last second.
   board.add({5, 0, 9, 10, shares(1), price(870), second(1'130)});
   CHECK(profit() == Cash::whole(180));
-  // The clock of a successor may be behind.
+  // The clock of a server that took over may be behind.
   board.add({6, 0, 9, 10, shares(1), price(330), second(1'120)});
   CHECK(profit() == Cash::whole(171));
   for (std::int64_t at = 1; at < 60; ++at)
@@ -150,7 +150,7 @@ TEST_CASE("rounds that are over are kept, but for the oldest") {
   CHECK_FALSE(board.standings(rounds + 1));
 }
 
-// Trading alone creates nothing: what one account gains, others lose.
+// Trading alone creates no profit: what one account gains, other accounts lose.
 TEST_CASE("the profits of random executions are what balances and positions say") {
   std::mt19937_64 random(test_seed());
   constexpr AccountNumber accounts = 6;

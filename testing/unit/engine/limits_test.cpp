@@ -1,4 +1,5 @@
-// Limits of the state: what would pass them is refused and changes nothing; all else goes on.
+// Limits of the state: a command that would exceed them is refused and changes nothing; all others
+// continue to work.
 #include "support.hpp"
 
 using namespace exchange;
@@ -11,7 +12,7 @@ class Limited : public TwoTraders {
     limits.*limit = value;
     engine.set_limits(limits);
   }
-  // Whether the command is refused so, without any change.
+  // Returns whether the command is refused with this limit's reason, without any change.
   template <class Command>
   void check_refused(const Command& command, Reason reason, std::uint64_t limit) {
     changes();
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(Limited, "at the limit of executions, orders that would execute
                              .shares = Shares::whole(10),
                              .limit = Price::whole(50)},
                 Reason::too_many_executions, 1);
-  cancel("2", 1);  // ends what holds it
+  cancel("2", 1);  // closes the order that keeps its executions in memory
   Rows rows;
   engine.release_closed(engine.take_changes(rows));
   CHECK(sell("2", 10, 48) == opened(5));
@@ -190,7 +191,7 @@ TEST_CASE_METHOD(Limited, "what is there when a limit is set stays, and old ids 
   CHECK(engine.open_orders() == 3);
   CHECK(apply(order("1", "SYM", 40)) == Outcome(Rejected{Reason::too_many_orders, 2}));
   set(&StateLimits::open_orders_max, 700);
-  // one order stays open among each thousand that comes and goes
+  // one of each 1,024 orders stays open; the others open and close
   Rows rows;
   std::size_t accepted = 0;
   for (int i = 0; i < 80 * 1'024; ++i) {

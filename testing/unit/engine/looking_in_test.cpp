@@ -1,4 +1,4 @@
-// What a program that embeds the engine reads of it, and the levels behind it.
+// The functions with which a program that embeds the engine reads it, and the levels behind them.
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(TwoTraders, "a level that its last order left is not seen, and 
   }
 }
 
-// check_invariants(), which each command of the Market is followed by, holds their number to it.
+// Each command of the Market is followed by check_invariants(), which checks the number of levels.
 TEST_CASE_METHOD(TwoTraders, "a side keeps few levels without orders") {
   SECTION("as few as it has orders, and some") {
     buy("1", 1, 1'000);

@@ -1,4 +1,4 @@
-// What the operator changes of accounts (docs/protocol.md, D1 to D9).
+// Changes of accounts by the operator (docs/protocol.md, D1 to D9).
 #include <set>
 
 #include "support.hpp"
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(Operated, "a frozen account may cancel and query, and nothing e
   CHECK(replace(1, 5, 5) == rejected(Reason::account_frozen));
   CHECK(query("1", 1) == status(1, 10, {}));
   CHECK(std::holds_alternative<Canceled>(cancel("1", 2)));
-  CHECK(sell("2", 10, 5) == opened(3));  // what rests may be executed
+  CHECK(sell("2", 10, 5) == opened(3));  // a resting order may be executed
   CHECK(query("1", 1) == status(1, 0, {executed(10, 5)}));
   Exchange other = restarted();
   const PlaceOrder order{AccountId("1"), SymbolName("SYM"), Side::buy, Shares::whole(1),
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(Operated, "a name stays with its account until it is given anot
     Rows rows;
     engine.take_changes(rows);
     REQUIRE(rows.account_rules.size() == 1);
-    if (image.accounts.empty()) image = rows;  // all there is so far
+    if (image.accounts.empty()) image = rows;  // all rows so far
     return std::string(rows.account_rules[0].name.view());
   };
   const std::uint64_t nameless = engine.totals().digest;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t in_page = huge_page / sizeof(std::uint64_t);
 
-// Has so many pages, full of old bytes.
+// Has this number of pages, full of old bytes.
 class SomePages final : public PageSource {
  public:
   explicit SomePages(std::size_t pages) : left(pages) {}
@@ -36,7 +36,7 @@ TEST_CASE("an array takes pages from a source while it has any") {
   array.take_pages_from(pages);
   CHECK(array.grow_to(0) == UINT64_MAX);
   CHECK(array[in_page - 1] == UINT64_MAX);
-  CHECK(array.grow_to(in_page) == 0);  // the source has none left
+  CHECK(array.grow_to(in_page) == 0);  // the source has no pages left
   CHECK(pages.asked == 2);
 }
 

@@ -17,8 +17,8 @@ bool is_replace(const NaiveExchange& model, OrderId number) {
   return number != 0 && number <= model.orders() && model.placed(number) == nullptr;
 }
 
-// Resolves what the engine does not hold from the tables, as the core does, and expects that to be
-// exactly the orders in `released` and the numbers of replaces.
+// Resolves from the tables what the engine does not hold, as the core does. Expects exactly the
+// orders in `released` and the numbers of replaces.
 Outcome apply_with_tables(Exchange& engine, const NaiveExchange& model, const ModelTables& tables,
                           const std::set<OrderId>& released, const Command& command,
                           Timestamp now) {
@@ -57,7 +57,7 @@ RandomCommands commands_of(int round) {
   return RandomCommands(test_seed() + round, round % 3 == 2, round % 2 == 1);
 }
 
-// Calls step(command, its time) with the random commands of a round; they name orders up to
+// Calls step(command, its time) with the random commands of a round; the commands name orders up to
 // orders().
 template <class Orders, class Step>
 void each_command(int round, RandomCommands& commands, Orders orders, Step step) {
@@ -71,7 +71,7 @@ void each_command(int round, RandomCommands& commands, Orders orders, Step step)
 }  // namespace
 
 TEST_CASE("random commands have the outcomes of the naive exchange") {
-  std::map<std::string, int> outcomes;  // how often each kind came up
+  std::map<std::string, int> outcomes;  // how often each kind occurred
   for (int round = 0; round < rounds; ++round) {
     RandomCommands commands = commands_of(round);
     commands.limits_rates = true;
@@ -193,7 +193,7 @@ TEST_CASE("a hand-over in steps has the rows of its beginning, whatever commands
 TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stopped") {
   for (int round = 0; round < rounds; ++round) {
     RandomCommands commands = commands_of(round);
-    Exchange first, rebuilt;  // the first one never stops, the other one every now and then
+    Exchange first, rebuilt;  // the first never stops, the other is rebuilt now and then
     NaiveExchange model;
     OrderId replaces = 0;  // in the tables
     ModelTables tables;

@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Referenced, "queries and cancels by reference mean the order of
   CHECK(query_by("3", "a") == rejected(Reason::unknown_account));
   CHECK(cancel_by("1", "a") == Outcome(Canceled{{1, Shares(), Shares::whole(10), now, {}}}));
   CHECK(cancel_by("1", "a") == rejected(Reason::nothing_open));
-  // Also once the order is in the tables alone.
+  // This holds even if only the tables have the order.
   Rows rows;
   engine.release_closed(engine.take_changes(rows));
   CHECK(query_by("1", "a") == Outcome(NotInMemory{0, 1}));
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(Referenced, "of each account the newest 1,024 references are re
   REQUIRE(order("1", "1023", 1, 1) == opened(1'026));
   CHECK(query_by("1", "first") == rejected(Reason::unknown_order));
   CHECK(order("3", "first", 1, 1) == Outcome(OpenedBefore{1}));
-  CHECK(order("1", "first") == opened(1'027));  // a new order; "0" is forgotten for it
+  CHECK(order("1", "first") == opened(1'027));  // a new order; "0" is forgotten to make room
   CHECK(query_by("1", "0") == rejected(Reason::unknown_order));
   CHECK(query_by("1", "1") == status(4, 1, {}));
 }

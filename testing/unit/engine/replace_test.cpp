@@ -44,7 +44,7 @@ class Replacing : public TwoTraders {
     return apply(PlaceOrder{AccountId(account), SymbolName("SYM"), side, Shares::whole(shares),
                             Price::whole(limit), OrderReference(reference)});
   }
-  // Without those of symbols: changes_test.cpp.
+  // Returns the changes without those of symbols (see changes_test.cpp).
   Lines changes() {
     Lines lines = TwoTraders::changes();
     std::erase_if(lines, [](const std::string& line) { return line.starts_with("SymbolRow"); });
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(Replacing,
   buy("2", 4, 100);
   CHECK(query("1", 1) == status(1, 2, {executed(4, 100)}));
   CHECK(query("2", 2) == status(2, 10, {}));
-  // also one that is executed in part
+  // also for an order that is executed in part
   REQUIRE(replace("1", 1, sells, 5, 100) == replaced(1));
   CHECK(asks() == Book{level(11, 100, 2)});
   buy("2", 3, 100);
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(Replacing, "a buy that arrives anew is executed in part, with r
   CHECK(balance("2") == Cash::whole(1'000'000 + 4 * 95 + 6 * 97));
   CHECK(bids() == Book{level(5, 98, 1)});
   CHECK(asks() == Book{level(5, 99, 1)});
-  // what rests is met at the new limit
+  // orders at the new limit are executed
   sell("2", 1, 50);
   CHECK(query("2", 6) == status(6, 0, {executed(1, 98, now)}));
 }
@@ -284,7 +284,7 @@ TEST_CASE_METHOD(Replacing, "a refused replace changes nothing") {
                 {replacing("2", 4, buys, most, dearest), replacing("2", 4, buys, 5, 1'000'000)});
   check_refused(Reason::insufficient_shares,
                 {replacing("1", 1, sells, most, dearest), replacing("1", 1, sells, 10'001, 100)});
-  // and the places are as before
+  // and the places have not changed
   sell("2", 1, 100);
   buy("2", 6, 100);
   CHECK(query("1", 1) == status(1, 0, {executed(4, 100), executed(6, 100, now)}));
@@ -353,7 +353,7 @@ TEST_CASE_METHOD(Replacing, "each replace takes a number from the sequence of th
   CHECK(replace("1", 1, buys, 11, 100) == rejected(Reason::other_side));
   CHECK(engine.totals().orders == 3);
   CHECK(buy("2", 1, 1) == opened(4));
-  // such a number is the id of no order
+  // such a number is not the id of an order
   CHECK(query("1", 2) == Outcome(NotInMemory{0, 2}));
   CHECK(cancel("1", 3) == Outcome(NotInMemory{0, 3}));
   CHECK(replace("1", 3, sells, 5, 100) == Outcome(NotInMemory{0, 3}));

@@ -38,7 +38,7 @@ TEST_CASE("an engine of its own reports each execution once and forgets what is 
   for (std::size_t at = 0; at < executions.size(); ++at) CHECK(executions[at].id == at + 1);
   CHECK(market.state().open_orders() == 1);
   CHECK(market.state().check_invariants() == "");
-  // The order that is open keeps its executions; one that is forgotten is not there.
+  // An open order keeps its executions; a forgotten order does not exist.
   const auto status = std::get<Status>(market.apply(QueryOrder{maker, 1}, {}));
   CHECK(status.open == Shares::whole(1'000 - rounds));
   CHECK(status.executions.size() == rounds);

@@ -1,6 +1,6 @@
 #pragma once
-// What the engine's tests share: a market with short names for its commands, and everything in
-// print, so that a failed comparison shows both sides in full.
+// The common part of the engine's tests: a market with short names for its commands, and printing
+// of all values, so that a failed comparison shows both sides in full.
 
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ inline constexpr Timestamp seconds(std::int64_t seconds) { return {seconds * 1'0
 inline Outcome created() { return Created{}; }
 inline Outcome opened(OrderId order) { return Opened{order}; }
 inline Outcome rejected(Reason reason) { return Rejected{reason}; }
-// An order that is open, or done if `open` is 0, and never canceled.
+// Returns the status of an order that is open, or closed if `open` is 0, and was never canceled.
 inline Outcome status(OrderId order, std::int64_t open, std::vector<Execution> executions) {
   return Status{order, Shares::whole(open), Shares(), Timestamp(), std::move(executions)};
 }
@@ -88,7 +88,7 @@ class Market {
     return apply(QueryOrder{AccountId(account), order});
   }
 
-  // The rows that changed since the last call.
+  // Returns the rows that changed since the last call.
   std::vector<std::string> changes() {
     Rows rows;
     engine.take_changes(rows);
@@ -109,7 +109,7 @@ class Market {
   }
 };
 
-// Two traders with enough of everything.
+// Two traders with plenty of cash and shares.
 class TwoTraders : public Market {
  public:
   TwoTraders() {
@@ -118,7 +118,7 @@ class TwoTraders : public Market {
       give(trader, 10'000);
     }
   }
-  // As recovery makes it, from the rows of this call and those before.
+  // Builds an exchange as recovery does, from the rows of this call and those before.
   Exchange restarted() {
     Rows rows;
     engine.take_changes(rows);

@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Terms, "what an ioc order leaves is canceled, and its reservati
   REQUIRE(order("1", Side::sell, 110, 9, ioc) == opened(3));
   CHECK(query("1", 3) == partly_canceled(3, 110, {}));
   CHECK(shares("1") == Shares::whole(110));
-  // one that is executed in full is canceled in no part
+  // an order that is executed in full has no canceled part
   sell("2", 5, 5);
   REQUIRE(order("1", Side::buy, 5, 5, ioc) == opened(5));
   CHECK(query("1", 5) == status(5, 0, {executed(5, 5)}));
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(Terms, "a post order is refused if any part of it would execute
   CHECK(order("1", Side::buy, 10, 6, gtc, true) == rejected(Reason::would_execute));
   CHECK(cash("1") == Cash::whole(1'000));
   REQUIRE(order("1", Side::buy, 10, 4, gtc, true) == opened(2));
-  // it executes later, as any other
+  // it executes later, like any other order
   REQUIRE(sell("2", 10, 4) == opened(3));
   CHECK(query("1", 2) == status(2, 0, {executed(10, 4)}));
 }
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(Terms, "cancel-taking ends at the first own order, which stays"
   CHECK(query("1", 4) == partly_canceled(4, 15, {executed(5, 5)}));
   CHECK(query("1", 2) == status(2, 5, {}));
   CHECK(cash("1") == Cash::whole(975));
-  // The order that rests has no say.
+  // The terms of the resting order do not matter.
   REQUIRE(order_with(SelfTrade::cancel_taking, "1", Side::sell, 5, 9) == opened(5));
   REQUIRE(market("1", Side::buy, 15) == opened(6));
   CHECK(query("1", 6) == status(6, 0, {executed(5, 5), executed(5, 5), executed(5, 9)}));
