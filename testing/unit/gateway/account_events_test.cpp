@@ -13,7 +13,7 @@ using namespace exchange::testing;
 namespace {
 
 struct FollowAccount : Follow {
-  // With accounts 1 and 2, whose keys are secret-of-1 and secret-of-2.
+  // Starts the server with accounts 1 and 2, whose keys are secret-of-1 and secret-of-2.
   void start_with_keys() {
     options.auth.required = options.protocol.keys = true;
     keys.set_key(operator_id, hash_key("key-of-operator", 4));
@@ -34,7 +34,7 @@ struct FollowAccount : Follow {
     send(socket, subscribe_account(account, from));
     return socket;
   }
-  // The next `count` events, from however many messages; without their times.
+  // Returns the next `count` events, from any number of messages, without their times.
   static std::vector<Json> events(Socket& socket, std::size_t count) {
     std::vector<Json> all;
     while (all.size() < count) {
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(FollowAccount, "an event has the reference of an order from bef
   start();
   trade();
   transact(1, "<order sym='SPY' amount='1' limit='1' ref='old'/>");
-  // A start reads the newest 1024 of the account.
+  // A start reads the newest 1,024 events of the account.
   for (int round = 0; round < 11; ++round) {
     std::string orders;
     for (int i = 0; i < 100; ++i) {
@@ -283,7 +283,7 @@ TEST_CASE_METHOD(FollowAccount, "a subscription is refused with a reason") {
   CHECK(receive(socket)["type"] == "snapshot");
   CHECK(error_of(socket, subscribe_account("2")) ==
         "at most 2 subscriptions a connection: too_many_subscriptions");
-  // all of that left the first subscription as it was
+  // none of that changed the first subscription
   send(socket, R"({"unsubscribe": "SPY"})");
   CHECK(receive(socket)["type"] == "unsubscribed");
   transact(1, "<cancel id='1'/>");
@@ -309,7 +309,7 @@ TEST_CASE_METHOD(FollowAccount, "a subscription that has to wait holds up no oth
   CHECK(receive(socket)["number"] == 1);
   store.hold_projections.begin();
   send(socket, subscribe_account("2"));     // until its events are recorded
-  send(socket, subscribe_account("1", 9));  // until there are so many
+  send(socket, subscribe_account("1", 9));  // until there are that many
   send(socket, subscribe_account("77"));
   CHECK(receive(socket)["account"] == "77");
   store.hold_projections.end();
@@ -424,7 +424,7 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
   for (Socket* const one : {&socket, &back})
     CHECK(receive(*one) == R"({"type": "rules", "account": "1", "name": "Ada"})"_json);
   transact(2, "<order sym='SPY' amount='-1' limit='900'/>");
-  CHECK(events(other, 1)[0]["number"] == 2);  // and nothing of account 1
+  CHECK(events(other, 1)[0]["number"] == 2);  // and no event of account 1
 }
 
 TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets another key, or none") {
@@ -439,7 +439,7 @@ TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets anoth
   }
   send(second, subscribe_account("2", {}, "secret-of-2"));
   CHECK(receive(second)["account"] == "2");
-  // no event is sent to who has the key before
+  // a client with the earlier key gets no event
   post("<create key='key-of-operator'><set-key id='1' key='another-of-1'/></create>");
   post("<create key='key-of-operator'><adjust-cash id='1' amount='5'/></create>");
   for (Socket* const one : {&first, &second}) CHECK(receive(*one) == ended);
@@ -450,7 +450,7 @@ TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets anoth
   CHECK(receive(first) == ended);
   CHECK(error_of(first, subscribe_account("1", {}, "another-of-1")) ==
         "unknown account: unknown_account");
-  // other subscriptions go on, and the connection
+  // other subscriptions continue, and so does the connection
   post("<create key='key-of-operator'><adjust-cash id='2' amount='5'/></create>");
   CHECK(events(second, 1)[0]["balance"] == "15");
 }
@@ -495,7 +495,7 @@ TEST_CASE_METHOD(FollowAccount, "an order that ends with its connection says so 
 
 TEST_CASE_METHOD(FollowAccount, "a slow reader of many accounts misses no event") {
   constexpr int accounts = 20, per_account = 200;
-  options.http.websocket_backlog_bytes_max = 20'000;  // less than their events of one round
+  options.http.websocket_backlog_bytes_max = 20'000;  // less than the events of one round
   options.http.events_max = 50;
   start();
   std::string creations;
@@ -520,7 +520,7 @@ TEST_CASE_METHOD(FollowAccount, "a slow reader of many accounts misses no event"
   std::string orders;
   for (int i = 0; i < per_account; ++i) orders += "<order sym='SPY' amount='1' limit='1'/>";
   for (int i = 1; i <= accounts; ++i) transact(i, orders);
-  // all at once, of which it reads nothing at first
+  // subscribes to all at once, and reads nothing at first
   Socket second = follow();
   for (int i = 1; i <= accounts; ++i)
     send(second, subscribe_account(std::to_string(i), next[std::size_t(i)]));
