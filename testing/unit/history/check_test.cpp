@@ -1,4 +1,4 @@
-// Histories that the check accepts, and every kind of lie that it must find.
+// Histories that the check accepts, and every kind of false reply that it must find.
 #include "history/check.hpp"
 
 #include <random>
@@ -10,7 +10,8 @@ using namespace exchange::history;
 
 namespace {
 
-// Two accounts; order 1 rests, order 2 executes against it, order 1 is asked for before and after.
+// Two accounts. Order 1 rests, order 2 executes against it, and queries of order 1 come before and
+// after.
 struct Trade : Story {
   Trade() {
     set_up();
@@ -282,7 +283,7 @@ TEST_CASE("an honest history with replaces is possible") {
   story.replace("id='01' amount='4' limit='10'");  // keeps its place
   story.replace("id='1' amount='4' limit='10'");   // changes nothing, and takes a number
   story.replace("id='1' amount='6' limit='9.999999999'");
-  story.replace("ref='a' amount='-7' limit='9.99999999'", 2);  // executes at once
+  story.replace("ref='a' amount='-7' limit='9.99999999'", 2);  // executes immediately
   story.query(2, 3);
   story.query(1, 1);
   story.order(2, "-1", "20");  // whose number is not the count of orders
@@ -383,7 +384,7 @@ TEST_CASE("the commands of a request stand together") {
       trade.ask(3, transactions(2, order_element("-1", "30") + order_element("-1", "31")));
   trade.order(1, "1", "1");
   std::vector<Command>& commands = trade.journal[3].record.commands;
-  // another's order between the two
+  // an order of another client stands between the two
   commands.insert(commands.begin() + 1, trade.journal[4].record.commands.front());
   trade.journal.pop_back();
   trade.journal[3].record.orders = 5;
@@ -457,8 +458,8 @@ TEST_CASE("too few or too many reply elements are found") {
   CHECK_THAT(findings, contains_text("h:5: got 0 reply elements to 1 asked"));
 }
 
-// Clients ask at random and each request is committed at some moment between its call and its
-// return.
+// Clients send requests at random, and each request is committed at some moment between its call
+// and its return.
 TEST_CASE(
     "honest histories of concurrent clients are possible, and a stale reply in them is found") {
   std::mt19937_64 random(test_seed());
@@ -504,7 +505,7 @@ TEST_CASE(
     }
     INFO("round " << round);
     REQUIRE(story.findings() == "");
-    // A query repeats an answer from before a change of which a third client saw the end.
+    // A query repeats an answer from before a change whose end a third client saw.
     const auto echo = [](const history::RecordedRequest& one) {
       return reply_to(one.elements[0], Created());
     };

@@ -1,4 +1,4 @@
-// What check-history --events finds in a stream of account events.
+// The findings of check-history --events in a stream of account events.
 #include "history/event_check.hpp"
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// What the load generator writes as a history is what the judges read.
+// The judges can read the histories that the load generator writes.
 #include "history/history_file.hpp"
 
 #include <sstream>

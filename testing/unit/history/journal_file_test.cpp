@@ -1,4 +1,4 @@
-// The journal that check-history judges by must be whole and readable.
+// The journal from which check-history judges must be whole and readable.
 
 #include "history/journal_file.hpp"
 

@@ -1,4 +1,4 @@
-// Histories with what the operator changes: rules, halts and auctions of symbols, and accounts.
+// Histories with the operator's changes: rules, halts and auctions of symbols, and accounts.
 #include <random>
 
 #include "support/faulty_exchange.hpp"
@@ -161,7 +161,7 @@ TEST_CASE("of two equal requests at once, one may have ended the auction") {
     if (first) std::swap(day.requests[ended].replies, day.requests[other].replies);
     INFO(first);
     CHECK(day.findings() == "");
-    day.reply(first ? ended : other) = day.reply(first ? other : ended);  // both say so
+    day.reply(first ? ended : other) = day.reply(first ? other : ended);  // both replies say so
     CHECK_THAT(day.findings(), contains_text("right is <created sym=\"SPY\"/>"));
   }
 }
@@ -180,8 +180,8 @@ TEST_CASE("trading that changed without a request is a timetable's, or wrong") {
   CHECK(of_timetable(ruled) == 1);
 }
 
-// Clients trade, some at once, while an operator changes what they may do. Returns the queries that
-// were answered.
+// Clients trade, some at the same time, while an operator changes what is allowed. Returns the
+// queries that were answered.
 std::vector<std::size_t> trade(Day& day, std::mt19937_64& random) {
   const auto below = [&](std::uint64_t end) { return random() % end; };
   std::vector<std::size_t> queries;

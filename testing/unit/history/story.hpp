@@ -1,7 +1,6 @@
 #pragma once
-// Histories with their journals as an honest exchange leaves them, for tests to turn into lies.
-// The exchange is the engine behind the server's own XML, so that nothing of what is tested takes
-// part.
+// Histories with their journals as an honest exchange leaves them; tests then falsify them. The
+// exchange is the engine behind the server's own XML, so that none of the tested code takes part.
 
 #include <algorithm>
 #include <functional>
@@ -30,7 +29,7 @@ class Story {
   static constexpr std::int64_t seconds = 1'700'000'000;
 
   Story() : Story(std::make_shared<Exchange>()) {}
-  // Of another exchange, such as one with a fault.
+  // Uses another exchange, such as one with a fault.
   template <class AnyExchange>
   explicit Story(std::shared_ptr<AnyExchange> any)
       : apply_([any](const Command& command, Timestamp now) { return any->apply(command, now); }),
@@ -44,9 +43,9 @@ class Story {
           }
         }) {}
 
-  // A request of this client, committed now, in a batch of its own unless `same_batch`; sent at
-  // `call` and answered at `answered`. Without times it comes after all before it. Returns its
-  // number.
+  // Adds a request of this client, committed now, in its own batch unless `same_batch`; sent at
+  // `call` and answered at `answered`. Without times it comes after all earlier requests. Returns
+  // its number.
   std::size_t ask(std::int64_t client, const std::string& document, std::int64_t call = 0,
                   std::int64_t answered = 0, bool same_batch = false) {
     if (call == 0) {
@@ -65,7 +64,7 @@ class Story {
     REQUIRE(read_reply(execute(document, same_batch), request.replies));
     return requests.size() - 1;
   }
-  // Each by the account as its own client; returns the number of the request.
+  // Adds a request of the account, as a client of its own; returns the number of the request.
   std::size_t order(int account, const std::string& amount, const std::string& limit) {
     return ask(account, transactions(account, order_element(amount, limit)));
   }
@@ -85,13 +84,13 @@ class Story {
   std::string& reply(std::size_t request, std::size_t element = 0) {
     return requests[request].replies[element];
   }
-  // The reply never came.
+  // Removes the reply, as if it never came.
   void lose_reply(std::size_t request) {
     requests[request].answered.reset();
     requests[request].replies.clear();
   }
 
-  // One sentence a line; empty: possible.
+  // Returns the findings, one sentence a line; empty: the history is possible.
   std::string findings() const {
     std::string text;
     for (const Finding& finding : check(requests, journal).findings)
@@ -99,7 +98,7 @@ class Story {
     return text;
   }
 
-  // The same if a reply had `to` in place of `from`.
+  // Returns the findings if a reply had `to` in place of `from`.
   std::string findings_with(std::size_t request, const std::string& from, const std::string& to,
                             std::size_t element = 0) const {
     Story lie = *this;
@@ -124,13 +123,14 @@ class Story {
     const std::size_t size = document.size();
     const exchange::Request request =
         exchange::read_request(document.data(), size, limits, parsed, elements, commands);
-    // time does not go back: what changed nothing had a time too
+    // time does not decrease: also commands that changed nothing had a time
     if (journal.empty() || journal.back().record.time < time_) same_batch = false;
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
     for (const Command& command : commands) {
       outcomes.push_back(apply_(command, now));
-      // Nothing was released, so it is the number of a replace: the tables have no such order.
+      // Nothing was released, so it is the number of a replace: the tables do not have such an
+      // order.
       if (std::holds_alternative<NotInMemory>(outcomes.back()))
         outcomes.back() = Rejected{Reason::unknown_order};
       if (!changed_state(outcomes.back())) continue;
