@@ -81,7 +81,7 @@ TEST_CASE("a journal record decodes to what was written, and encodes to the same
   CHECK(record.commands == every_kind);
 }
 
-// What is pinned here must not change: servers read what earlier ones wrote.
+// The pinned bytes must not change: servers read the records of earlier servers.
 TEST_CASE("the form of a command in the journal") {
   using namespace std::string_literals;
   const AccountId account("7");
