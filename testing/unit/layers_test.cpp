@@ -1,6 +1,5 @@
-// The rules of DESIGN.md, "Layers", as a test: reads every #include and every forward declaration
-// under server/, client/, testing/, studies/ and course/ and names file:line of each that breaks
-// them.
+// Tests the rules of DESIGN.md, "Layers": reads every #include and every forward declaration under
+// server/, client/, testing/, studies/ and course/ and names file:line of each that breaks them.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-// What the files of a layer may include of the project, or forward-declare: layers, or single
-// files. A file directly in server/ or client/ is a layer of its own. A layer without a line here
-// is a violation: add one with what it may include.
+// The layers or single files of the project that the files of a layer may include or
+// forward-declare. A file directly in server/ or client/ is a layer of its own. A layer without a
+// line here is a violation: add a line with what it may include.
 const std::map<std::string, std::set<std::string>> allowed = {
     {"server/options",
      {"server/options", "server/base", "server/auth/limits.hpp", "server/core/limits.hpp",
@@ -114,7 +113,7 @@ std::string layer_of(const fs::path& path) {  // relative to the project
   return top + "/" + part->string();
 }
 
-// What permits `from` to include this file; empty if nothing does.
+// Returns what permits `from` to include this file; empty if nothing does.
 std::string allowance(const std::string& from, const fs::path& file) {
   const std::string layer = layer_of(file);
   for (const std::string& one : {layer, file.string(), layer.substr(0, layer.find('/')) + "/*"})
@@ -175,7 +174,7 @@ class Inspector {
     std::sort(violations_.begin(), violations_.end());
     return violations_;
   }
-  // What layers may include, and do not. After violations().
+  // Returns the allowances of layers that no include uses. Requires: violations() was called.
   Lines unused() const {
     Lines unused;
     for (const auto& [layer, targets] : allowed)
@@ -183,7 +182,7 @@ class Inspector {
         if (!used_.contains({layer, target})) unused.push_back(layer + " includes no " + target);
     return unused;
   }
-  // Those of a file with these lines in front of it. It may be a new one.
+  // Returns the violations of a file with these lines in front of it. The file may be new.
   Lines violations_with(const std::string& file, const std::string& lines) const {
     Inspector planted(*this);
     const auto old = std::find_if(sources_.begin(), sources_.end(),
@@ -305,8 +304,8 @@ class Inspector {
     violation(number, layer_ + " may not declare " + type + " of " + *owners.rbegin());
   }
 
-  // The file of the project that an include finds, relative to the project; empty where there is
-  // none.
+  // Returns the file of the project that an include finds, relative to the project; empty if it
+  // does not exist.
   fs::path resolve(const std::string& name, bool quoted) const {
     Lines places = {"server", "testing", ""};
     if (quoted) places.insert(places.begin(), file_.parent_path().string());
@@ -340,7 +339,7 @@ TEST_CASE("no include and no declaration breaks the rules of the layers") {
   for (const std::string& violation : inspector.violations()) found += violation + "\n";
   for (const std::string& allowance : inspector.unused()) found += allowance + "\n";
   CHECK(found == "");
-  CHECK(inspector.files() > 50);  // it did look
+  CHECK(inspector.files() > 50);  // it has read files
   CHECK(inspector.project_includes() > 100);
 }
 
