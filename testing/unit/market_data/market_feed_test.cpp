@@ -1,4 +1,4 @@
-// Rows on their way from the projector to the view.
+// Rows in flight from the projector to the view.
 #include "market_data/market_feed.hpp"
 
 #include <atomic>
@@ -51,5 +51,5 @@ TEST_CASE("a full feed holds the projector until it is read or ended") {
   feed.end();
   projector.join();
   CHECK(pushed == 2);
-  CHECK(feed.take().size() == 1);  // what came after the end was dropped
+  CHECK(feed.take().size() == 1);  // rows after the end were dropped
 }

@@ -1,5 +1,5 @@
-// The market view agrees with the engine after every apply, and its changes contain all
-// that changed.
+// The market view agrees with the engine after every apply, and its changes contain everything that
+// changed.
 #include "market_data/market_view.hpp"
 
 #include <set>
@@ -58,7 +58,7 @@ struct SmallMarket {
 
   const MarketView::Symbol& symbol() const { return *view.find_symbol(spy); }
   const MarketView::Account& account() const { return *view.find_account(alice); }
-  // "id: open at limit" of the open orders, as they are listed.
+  // Returns "id: open at limit" of the open orders, in the order in which the view lists them.
   std::vector<std::string> orders() const {
     std::vector<std::string> all;
     view.visit_open_orders(account(), SIZE_MAX, [&](const OrderRow& row) {
@@ -79,7 +79,7 @@ std::vector<std::string> texts(const std::map<std::int64_t, MarketView::Level>& 
   return all;
 }
 
-// What a subscriber of the changes alone knows of one symbol.
+// The state of one symbol that a subscriber builds from the changes alone.
 struct Subscriber {
   std::map<std::int64_t, MarketView::Level> levels[2];
   std::vector<ExecutionId> trades;
@@ -106,7 +106,7 @@ struct Subscriber {
   }
 };
 
-// Free and reserved, from the rows of the tables.
+// Returns free and reserved cash or shares, from the rows of the tables.
 void check_accounts(const MarketView& view, const Exchange& engine, Rows tables) {
   std::sort(tables.orders.begin(), tables.orders.end(),
             [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
