@@ -1,5 +1,5 @@
-// The auction that the naive exchange executes, rule by rule, and on random books by what no
-// auction may break.
+// The auction of the naive exchange, rule by rule; on random books, the properties that no auction
+// may break.
 #include "client/loadgen/audit/auction.hpp"
 
 #include <random>
@@ -61,12 +61,12 @@ TEST_CASE("nothing is executed if no buyer pays what a seller asks") {
 }
 
 TEST_CASE("an auction of equal volumes takes the smallest surplus") {
-  // 100 at 9, 10 and 12, which leave 100 and 50 buyers and 100 sellers over
+  // 100 at 9, 10 and 12, with surpluses of 100 and 50 buyers and 100 sellers
   const std::string orders =
       "buy 100 at 12, buy 50 at 10, buy 50 at 9, sell 100 at 9, sell 100 at 12";
   CHECK(result(orders) == "100 at 10: 1-4 100");
   CHECK(result(orders, "12") == "100 at 10: 1-4 100");
-  CHECK(result(orders, "11") == "100 at 11: 1-4 100");  // the last price leaves none over
+  CHECK(result(orders, "11") == "100 at 11: 1-4 100");  // the last price leaves no surplus
   CHECK(result("buy 100 at 12, buy 50 at 10, sell 100 at 9, sell 20 at 12", "9") ==
         "100 at 12: 1-3 100");
 }
@@ -93,7 +93,8 @@ TEST_CASE("an auction with no surplus takes the price nearest to the last one") 
 
 TEST_CASE(
     "an auction that leaves buyers over at one price and sellers at another takes the nearest") {
-  // 100 at 10 and 13, which leave 50 buyers and 50 sellers over; a price between them leaves none
+  // 100 at 10 and 13, with surpluses of 50 buyers and 50 sellers; a price between them leaves no
+  // surplus
   const std::string orders = "buy 100 at 13, buy 50 at 10, sell 100 at 10, sell 50 at 13";
   CHECK(result(orders, "13.50") == "100 at 13: 1-3 100");
   CHECK(result(orders, "9.50") == "100 at 10: 1-3 100");
@@ -107,7 +108,7 @@ TEST_CASE("market orders come first in an auction, then better limits, then earl
   CHECK(result("sell 100 at 10, sell 100 at 9, sell 100, sell 100 at 9, buy 350 at 10") ==
         "350 at 10: 5-3 100, 5-2 100, 5-4 100, 5-1 50");
   std::vector<AuctionOrder> orders = book("buy 100 at 10, buy 100 at 10, sell 100 at 10");
-  orders[0].place = 9;  // as a replace does
+  orders[0].place = 9;  // as after a replace
   CHECK(result(orders) == "100 at 10: 2-3 100");
 }
 
@@ -178,7 +179,7 @@ TEST_CASE(
     for (std::size_t i = 0; i < orders.size(); ++i) {
       CHECK(executed[i] <= orders[i].shares);
       if (orders[i].side == Side::buy) bought += executed[i];
-      // an order that is executed leaves none before it with shares open
+      // if an order is executed, no order before it has open shares
       for (std::size_t j = 0; j < orders.size(); ++j) {
         const AuctionOrder &one = orders[i], &other = orders[j];
         const bool better =
