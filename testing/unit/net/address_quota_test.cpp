@@ -1,4 +1,4 @@
-// Limits by address.
+// Limits for each address.
 
 #include "base/address_quota.hpp"
 

@@ -1,4 +1,4 @@
-// Which connections are admitted, and which are evicted for them: without sockets.
+// Which connections are admitted, and which are evicted for them. Without sockets.
 
 #include "net/admission_control.hpp"
 
@@ -21,7 +21,7 @@ struct Port {
     for (const auto& connection : connections)
       if (connection) admission.remove(*connection);
   }
-  // Null: refused. Ends the evicted connection, as the table does.
+  // Returns null if refused. Ends the evicted connection, as the table does.
   ConnectionRecord* enter(const PeerAddress& address) {
     AdmissionControl::Decision decision = admission.decide(address, now_ms);
     refusal = decision.refusal;
@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(port.evicted == silent);
   CHECK_FALSE(recent->closing);
   CHECK_FALSE(other->closing);
-  CHECK(port.enter(two) == nullptr);  // as many as address 1 has, and none is idle for long
+  CHECK(port.enter(two) == nullptr);  // as many as address 1 has; none is idle for long
   CHECK(port.refusal == Refusal::total);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE(
   CHECK(port.evicted == first);
   port.leave(first);
   REQUIRE(port.enter({0, 4}));
-  CHECK(port.evicted == second);  // of the two that the address still had
+  CHECK(port.evicted == second);  // one of the two that the address still had
 }
 
 TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
@@ -142,7 +142,7 @@ TEST_CASE("closing connections have no place, but there are at most closing_max 
 TEST_CASE("without descriptors there is room for no more than is open, until they come back") {
   Port port({.connections_max = 100});
   for (int i = 0; i < 3; ++i) REQUIRE(port.enter(one));
-  CHECK(port.admission.handle_fd_exhaustion(0) == nullptr);  // the reserve goes first
+  CHECK(port.admission.handle_fd_exhaustion(0) == nullptr);  // the reserve is used first
   CHECK(port.admission.lacks_descriptors());
   CHECK(port.enter(one) == nullptr);
   CHECK(port.refusal == Refusal::total);

@@ -1,5 +1,5 @@
-// Which connection is ended, and when: the table alone, with real sockets from several loopback
-// addresses.
+// Which connection is ended, and when. Uses the table alone, with real sockets from several
+// loopback addresses.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -64,7 +64,7 @@ struct Port {
     adjust(options);
     return options;
   }
-  // Admitted, or null and the reply to the refused client.
+  // Returns the admitted client, or null and the reply to the refused client.
   Guest* enter(const char* from, std::string* reply = nullptr) {
     auto guest = std::make_unique<Guest>(acceptor, from);
     std::optional<ConnectionLease> lease = table.admit(guest->socket);
@@ -81,7 +81,7 @@ struct Port {
     for (auto& one : guests)
       if (one.get() == guest) one.reset();
   }
-  // So that connections answered before and after differ.
+  // Lets time pass, so that earlier and later answers have different times.
   void let_time_pass() {
     const std::uint64_t now = table.now_ms();
     REQUIRE(wait_for([&] { return table.now_ms() > now; }));
@@ -95,7 +95,7 @@ struct Port {
     let_time_pass();
     serve(guest);
   }
-  // The store takes its time.
+  // Begins a request that a slow store does not complete.
   static void execute(Guest* guest) { guest->lease->executing(0); }
 
   Options options;
@@ -166,7 +166,7 @@ TEST_CASE("a new connection gets the place of the one idle longest, of the addre
   CHECK(idle_longest->ended());
   for (Guest* guest : {oldest_of_all, first, busy}) CHECK_FALSE(guest->ended());
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
-  // All have as many now, and none has been idle for long.
+  // All addresses have as many now, and no connection has been idle for long.
   port.leave(idle_longest);
   std::string reply;
   REQUIRE(port.enter(three, &reply) == nullptr);
@@ -185,7 +185,7 @@ TEST_CASE(
   };
   const auto before = descriptors();
   port.table.handle_fd_exhaustion();
-  CHECK(descriptors() < before);  // there is one for the new connection
+  CHECK(descriptors() < before);  // one is free for the new connection
   REQUIRE(port.enter(one));
   CHECK(port.guests[1]->ended());
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
@@ -203,7 +203,7 @@ TEST_CASE(
   Guest* const good = port.enter(one);
   port.table.handle_fd_exhaustion();
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 0);
-  port.table.handle_fd_exhaustion();  // what was kept is used up
+  port.table.handle_fd_exhaustion();  // the reserve is used up
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   CHECK(port.guests.front()->ended());
   port.table.handle_fd_exhaustion();
@@ -233,7 +233,7 @@ TEST_CASE(
   CHECK_FALSE(works->ended());
   CHECK_FALSE(waits->ended());
   CHECK(port.metrics.connections_ended[EndCause::idle].load() == 1);
-  waits->lease->idle();  // from here it counts again
+  waits->lease->idle();  // its idle time counts again from here
   CHECK(wait_for([&] { return waits->ended(); }));
 }
 
@@ -241,7 +241,7 @@ TEST_CASE(
     "many connections late at once are ended a few at a time, but not those that are answered meanwhile") {
   constexpr std::uint64_t many = 150;
   bool some_stayed = false;
-  // a busy machine may let them all go before we look
+  // a busy machine may end them all before the test looks
   for (int attempt = 0; attempt < 10 && !some_stayed; ++attempt) {
     Port port([](Options& options) {
       options.net.limits.idle_ms = 200;
@@ -251,7 +251,7 @@ TEST_CASE(
     for (std::uint64_t i = 0; i < many; ++i) REQUIRE(port.enter(one));
     REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() > 0; }));
     for (const auto& guest : port.guests) Port::serve(guest.get());
-    // enough for all, and less than makes idle again
+    // enough for all, and less than the time that makes a connection idle again
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     some_stayed = port.metrics.connections_ended[EndCause::idle].load() < many;
     CHECK(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() == many; }));
@@ -273,7 +273,7 @@ TEST_CASE(
   REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::stalled].load() == 2; }));
   CHECK(stalled->ended());
   CHECK(deaf->ended());
-  CHECK(deaf->received() == "");  // both ways, at once
+  CHECK(deaf->received() == "");  // closed in both directions, immediately
   for (int i = 0; i < 10; ++i) port.let_time_pass();
   CHECK_FALSE(in_time->ended());
   CHECK_FALSE(waits->ended());
@@ -287,7 +287,7 @@ TEST_CASE("a connection that is ended, or lingers, is cut off if it still does n
   Guest *const lingers = port.enter(one), *const stalled = port.enter(one);
   ::shutdown(lingers->socket.native_handle(), SHUT_WR);
   lingers->lease->closing();
-  CHECK(lingers->received() == "");  // we send no more
+  CHECK(lingers->received() == "");  // the server sends no more
   stalled->lease->receiving(1);
   CHECK(stalled->received() == "");
   CHECK(wait_for([&] { return lingers->ended() && stalled->ended(); }));
@@ -306,7 +306,7 @@ TEST_CASE(
   CHECK(port.table.buffered_bytes() == 0);
   hog->lease->sending(500);
   small->lease->receiving(100);
-  small->lease->receiving(150);  // in place of the 100
+  small->lease->receiving(150);  // replaces the 100
   CHECK(port.table.buffered_bytes() == 650);
   for (int i = 0; i < 5; ++i) port.let_time_pass();
   good->lease->receiving(200);

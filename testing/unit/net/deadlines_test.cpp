@@ -1,4 +1,4 @@
-// When a connection is late: without sockets, at times that the test chooses.
+// When a connection is late. Without sockets, at times that the test chooses.
 
 #include "net/deadlines.hpp"
 

@@ -1,4 +1,4 @@
-// Event queues whose threads do not go on.
+// Event queues whose threads are blocked.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +14,7 @@ using namespace exchange;
 
 namespace {
 
-// Holds the thread that submits until it is released.
+// Blocks the thread that submits until it is released.
 struct HoldingService final : Service {
   void submit(std::span<Submission* const> submissions) override {
     entered.set_value();

@@ -1,4 +1,4 @@
-// Ports that a server listens on, and keeps while it does not.
+// Ports on which a server listens, and which it keeps while it does not listen.
 
 #include "net/listener.hpp"
 
@@ -15,8 +15,8 @@ using namespace exchange;
 
 namespace {
 
-// Whether a program that asks for any free port could get this one; nothing: the system (before
-// Linux 6.3) cannot be asked.
+// Returns whether a program that asks for any free port could get this one; nothing if the system
+// cannot report it (Linux before 6.3).
 std::optional<bool> is_free(boost::asio::io_context& context, std::uint16_t port) {
   constexpr int ip_local_port_range = 51;  // linux/in.h
   const std::uint32_t range = port | std::uint32_t(port) << 16;
@@ -42,7 +42,7 @@ TEST_CASE("a reserved port is listened on again and again, and no other program 
     const tcp::acceptor first = listen(context, listening(options, port, one_of_many));
     CHECK(first.local_endpoint().port() == port);
     if (one_of_many) listen(context, listening(options, port, one_of_many));
-    // As a second server would.
+    // Binds the port as a second server would.
     CHECK_THROWS_AS(reserve(context, listening(options, port), port), std::system_error);
   }
   const std::optional<bool> free = is_free(context, port);

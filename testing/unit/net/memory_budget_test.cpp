@@ -1,4 +1,4 @@
-// What clients may keep in memory, and which of them is ended where it is too much.
+// How much memory clients may occupy, and which client is ended if it is too much.
 
 #include "net/memory_budget.hpp"
 
@@ -28,13 +28,13 @@ TEST_CASE("all together have a bounded number of bytes, one address half of it, 
     CHECK(third.reserve(small));  // too little to count
     CHECK(others.reserve(4 * unit));
     CHECK_FALSE(MemoryBudget::Share(budget, three).reserve(unit));
-    CHECK(second.reserve(unit));  // in place of the two
+    CHECK(second.reserve(unit));  // replaces the two
     CHECK(MemoryBudget::Share(budget, three).reserve(unit));
     CHECK(budget.bytes() == 7 * unit);
   }
   CHECK(budget.bytes() == 0);
   CHECK(budget.addresses() == 0);
-  CHECK(MemoryBudget::Share(budget, one).reserve(1'000 * unit));  // one alone always fits
+  CHECK(MemoryBudget::Share(budget, one).reserve(1'000 * unit));  // a single client always fits
 }
 
 TEST_CASE("half of the budget is for all; of the rest an address gets its part only") {
@@ -56,7 +56,7 @@ TEST_CASE("bytes that are here already are counted beyond the limit, and seven e
   share.hold(500);
   other.hold(300);
   CHECK(budget.excess() == 0);
-  other.hold(301);  // in place of the 300
+  other.hold(301);  // replaces the 300
   CHECK(budget.bytes() == 801);
   CHECK(budget.excess() == 101);
   share.release();
@@ -71,7 +71,7 @@ TEST_CASE("shedding takes the most bytes for the longest time, address by addres
   using Chosen = std::vector<std::size_t>;
   CHECK(choose({{one, 500, now - 1s}, {two, 600, now}}, 1) == Chosen{0});       // older
   CHECK(choose({{one, 500, now - 1s}, {two, 600, now - 1s}}, 1) == Chosen{1});  // larger
-  // An address with many small ones is heavier than one with a large one.
+  // An address with many small connections is heavier than one with a single large connection.
   CHECK(choose({{one, 300, now - 1s}, {two, 200, now - 1s}, {two, 150, now - 1s}}, 1) == Chosen{1});
   CHECK(choose({{one, 300, now - 1s}, {two, 200, now - 1s}, {two, 150, now - 1s}}, 201) ==
         Chosen{1, 0});
