@@ -26,7 +26,7 @@ std::string describe(const Frame& frame) {
 }
 std::string find(std::string_view buffer) { return describe(find_frame(buffer, ProtocolLimits{})); }
 
-// Each buffer and what is found in it.
+// Checks each buffer and the frame that is found in it.
 void check_frames(const std::vector<std::pair<std::string_view, std::string_view>>& buffers) {
   for (const auto& [buffer, found] : buffers) {
     INFO(buffer.substr(0, 60));
@@ -49,7 +49,7 @@ std::string too_few(int announced, int came) {
   return "bad framing: " + std::to_string(announced) + " bytes announced, " + std::to_string(came) +
          " came, and the document is complete: is the length right?";
 }
-// The reply to framing that ends the connection.
+// Returns the reply to bad framing, which ends the connection.
 std::string fatal(const std::string& sentence) { return error_reply(sentence) + " [closed]"; }
 
 }  // namespace
@@ -247,7 +247,7 @@ TEST_CASE("the same bytes give the same replies however they are sliced") {
       {"", ""},
       {" \r\n", ""},
       {good + "\n", created},
-      // Framing that goes wrong after a good request: it is answered, then the error, then the end.
+      // The framing is wrong after a good request: the reply comes, then the error, then the end.
       {good + "x", created + fatal(bad_digits)},
       {good + "-5\nabc" + good, created + fatal(bad_digits)},
       {good + "0\n" + good, created + fatal(zero)},

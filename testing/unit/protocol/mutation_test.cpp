@@ -1,4 +1,4 @@
-// Whatever bytes come, a session neither crashes nor hangs, and its replies stay readable.
+// For any bytes, a session neither crashes nor hangs, and its replies stay readable.
 
 #include "unit/protocol/random_requests.hpp"
 #include "unit/protocol/support.hpp"
@@ -8,7 +8,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// Flips, inserts, deletes, doubles or swaps some bytes; structure-bearing ones more often than
+// Flips, inserts, deletes, doubles or swaps some bytes; bytes of the structure more often than
 // others.
 void mutate(std::string& bytes, std::mt19937_64& random) {
   static const std::string structural =
@@ -31,7 +31,7 @@ void mutate(std::string& bytes, std::mt19937_64& random) {
   }
 }
 
-// Mutates documents inside sound frames, so that what is tested is not only framing.
+// Mutates documents inside sound frames, so that the test does not cover only framing.
 std::string mutated_documents(std::mt19937_64& random) {
   RandomRequests source(random);
   std::string text;

@@ -1,6 +1,6 @@
 #pragma once
 // Conversations for random tests: mostly sound requests about few accounts, symbols and orders, so
-// that they meet; some with errors; written in the many ways that XML allows.
+// that they interact; some have errors; they are written in the many ways that XML allows.
 
 #include <random>
 #include <string>

@@ -19,7 +19,7 @@ std::string reply(const std::vector<RequestElement>& elements, const std::vector
   if (!length_first) CHECK(replies_problem(out.substr(6)) == "");
   return out.substr(6);
 }
-// The one element of the reply to one element.
+// Returns the one element of the reply to one element.
 std::string element(const RequestElement& element, const Outcome& outcome) {
   const std::string text = reply({element}, {outcome});
   REQUIRE(text.substr(0, 9) == "<results>");

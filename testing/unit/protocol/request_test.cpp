@@ -25,8 +25,8 @@ std::string print(const RequestElement& element) {
   return text;
 }
 
-// One line per element: its kind, what it repeats to the client in brackets, then the command or
-// the error. One line "refused: ..." if the whole request is refused.
+// Returns one line per element: its kind, what it repeats to the client in brackets, then the
+// command or the error. Returns one line "refused: ..." if the whole request is refused.
 Lines read(std::string xml, const ProtocolLimits& limits = {}) {
   XmlDocument document;
   std::vector<RequestElement> elements{RequestElement()};  // of an earlier request of the batch
@@ -56,12 +56,12 @@ std::string trade(const std::string& child) {
   return read_one("<transactions id='7'>" + child + "</transactions>");
 }
 
-// What follows the beginning that a line must have.
+// Returns the text after the beginning that a line must have.
 std::string after(const std::string& beginning, const std::string& line) {
   CHECK(line.substr(0, beginning.size()) == beginning);
   return line.substr(std::min(beginning.size(), line.size()));
 }
-// What an element with these attributes and this content is read as, behind what it repeats.
+// Returns how an element with these attributes and this content is read, after what it repeats.
 std::string account(const std::string& id, const std::string& balance,
                     const std::string& content = "") {
   return after("create_account [" + id + "]: ", create("<account id='" + id + "' balance='" +
@@ -199,7 +199,7 @@ TEST_CASE("an unknown element is an error in its place and the others are read")
   const std::string a64(64, 'a'), a63(63, 'a');
   CHECK(unknown(a64) == "'" + a64 + "'");
   CHECK(unknown(a64 + "b") == "'" + a64 + "…'");
-  CHECK(unknown(a63 + "€") == "'" + a63 + "…'");  // no half character
+  CHECK(unknown(a63 + "€") == "'" + a63 + "…'");  // not cut within a character
 }
 
 TEST_CASE("an order buys above zero and sells below") {

@@ -8,14 +8,14 @@ using namespace exchange;
 
 namespace {
 
-// What a server whose accounts have keys reads, and the keys that it gives to accounts.
+// Returns what a server whose accounts have keys reads, and the keys that it gives to accounts.
 struct Read {
   std::vector<Command> commands;
   std::vector<std::string> keys;
 };
 Read read(std::string document) {
   const std::size_t size = document.size();
-  document.push_back('\0');  // read_request() looks at the byte behind it
+  document.push_back('\0');  // read_request() looks at the byte after the document
   XmlDocument parsed;
   std::vector<RequestElement> elements;
   std::vector<Credential> credentials;

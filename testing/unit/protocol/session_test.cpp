@@ -90,7 +90,7 @@ TEST_CASE("close after reply: the session ends when all that was received is ans
   CHECK(serve_requests(create + buy + buy, {1000}, closing) ==
         created + opened(1) + opened(2) + " [closed]");
   CHECK(serve_requests(create + "\n", {1000}, closing) == created + " [closed]");
-  // A request that has begun is received in part: it is awaited.
+  // A request that is received only in part: the session waits for the rest.
   CHECK(serve_requests(create + buy, {create.size() + 1, 1000}, closing) ==
         created + opened(1) + " [closed]");
   CHECK(serve_requests(what, {1000}, closing) == what_reply + " [closed]");
@@ -179,7 +179,7 @@ TEST_CASE("random slicing of a long random conversation changes no byte of its r
 
 namespace {
 
-// Whether the session finds the document complete after these bytes, in one piece or many.
+// Returns whether the session finds the document complete after these bytes, in one piece or many.
 bool is_complete(std::string_view bytes) {
   const ProtocolLimits limits;
   Session at_once(limits), bytewise(limits);
@@ -232,7 +232,7 @@ TEST_CASE(
       REQUIRE_FALSE(receive(session, piece));
       REQUIRE_FALSE(session.document_is_complete());
     }
-    // it takes a fraction; looking at all of it each time takes minutes
+    // it takes a fraction of a second; a look at all bytes each time would take minutes
     CHECK(double(std::clock() - begin) / CLOCKS_PER_SEC < 20);
   }
 }
@@ -263,7 +263,7 @@ TEST_CASE("a connection has so many orders that end with it") {
   CHECK(client.replies() == full);
   client.send(buy);
   CHECK(client.replies() == opened(6));
-  // It shows that an order is closed: by the error of a cancel or replace, or by its status.
+  // A reply shows that an order is closed: the error of a cancel or replace, or its status.
   LocalClient other(service, limits);
   for (const char* const closed :
        {R"(<cancel id="2"/>)", R"(<query id="4"/>)", R"(<query id="5"/>)",
@@ -313,7 +313,7 @@ TEST_CASE("a replaced order ends with the connection that opened it") {
   CHECK(stays.replies() == created);
   CHECK(ask(ends, order, true) == opened(1));
   CHECK(ask(stays, order, false) == opened(2));
-  // Each is replaced by the other connection too; only the request that opened an order counts.
+  // The other connection replaces each order too; only the request that opened an order counts.
   for (LocalClient* const client : {&ends, &stays})
     for (const int id : {1, 2}) {
       const auto [request, reply] = replace(id, client == &ends ? 5 : 4);

@@ -1,5 +1,5 @@
 #pragma once
-// What the protocol's tests share.
+// The common part of the protocol's tests.
 
 #include <algorithm>
 #include <random>
@@ -14,8 +14,9 @@
 namespace exchange {
 using namespace testing;
 
-// All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over
-// and over, and then no more. " [closed]" follows if the session ended before the client did.
+// Returns all replies of a fresh exchange to one client that sends `bytes` in pieces of these
+// sizes, repeatedly, and then stops. " [closed]" follows if the session ended before the client
+// did.
 inline std::string serve_requests(std::string_view bytes,
                                   const std::vector<std::size_t>& slices = {std::size_t(-1)},
                                   const ProtocolLimits& limits = {}) {

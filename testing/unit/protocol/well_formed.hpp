@@ -1,7 +1,7 @@
 #pragma once
-// Whether a stream of replies is what every client can read: one <results> document after another,
-// each well-formed XML by the letter. Knows nothing of the code under test: a grammar of its own,
-// and pugixml as a second opinion.
+// Checks that every client can read a stream of replies: one <results> document after another, each
+// exactly well-formed XML. Independent of the tested code: it has a grammar of its own, and pugixml
+// as a second opinion.
 
 #include <pugixml.hpp>
 #include <string>
@@ -13,7 +13,8 @@ class ReplyScanner {
  public:
   explicit ReplyScanner(std::string_view text) : rest_(text) {}
 
-  // Takes one document and its newline. False if it is none; problem() says why.
+  // Takes one document and its newline. Returns false if it is not a document; problem() has the
+  // reason.
   bool take_document() {
     const std::string_view start = rest_;
     if (!take("<results>")) return fail("no <results>");
@@ -66,7 +67,7 @@ class ReplyScanner {
     }
     return (take("</") && take(name) && take(">")) || fail("wrong end tag");
   }
-  // One or more characters up to `end`; none is fine in an attribute.
+  // Takes one or more characters up to `end`; an attribute may be empty.
   bool take_text(char end) {
     while (!rest_.empty() && rest_[0] != end) {
       // an attribute may hold "]]>"
@@ -122,7 +123,8 @@ class ReplyScanner {
   std::string problem_;
 };
 
-// Empty if `replies` is a sequence of well-formed documents; else what is wrong, and where.
+// Returns an empty string if `replies` is a sequence of well-formed documents; otherwise the
+// problem and its place.
 inline std::string replies_problem(std::string_view replies) {
   ReplyScanner scanner(replies);
   while (!scanner.at_end())

@@ -7,12 +7,12 @@ using namespace std::string_literals;
 
 namespace {
 
-// The error of a document; empty if the parser takes it.
+// Returns the error of a document; empty if the parser accepts it.
 std::string problem(std::string text, const ProtocolLimits& limits = {}) {
   XmlDocument document;
   return document.parse(text.data(), text.size(), limits);
 }
-// Each of these documents is taken, or refused, with this sentence.
+// Checks that each of these documents is accepted, or refused with this sentence.
 using Texts = std::vector<std::string>;
 void takes(const Texts& texts) {
   for (const std::string& text : texts) {
@@ -103,7 +103,7 @@ TEST_CASE("control characters are refused, in bytes and in references") {
 
 TEST_CASE("every place in a document is looked at for what XML does not allow") {
   for (std::size_t at = 0; at < 20; ++at)
-    for (const char next : {' ', '\x7F'}) {  // the least and the greatest of the plain ones
+    for (const char next : {' ', '\x7F'}) {  // the lowest and the highest plain character
       std::string text(20, next);
       takes({"<a>" + text + "</a>"});
       for (const char bad : {'\x01', '\x1F', '\x80', '\xFF'}) {
