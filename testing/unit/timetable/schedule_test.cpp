@@ -10,7 +10,7 @@ using namespace exchange;
 
 namespace {
 
-// The time zone of this process, until the end of its scope.
+// Sets the time zone of this process, until the end of its scope.
 class TimeZone {
  public:
   explicit TimeZone(const char* zone) { set(zone); }
@@ -25,7 +25,7 @@ class TimeZone {
 };
 constexpr const char* zurich = "CET-1CEST,M3.5.0,M10.5.0/3";
 
-// "2026-03-29 02:30:00", in UTC.
+// Reads a time such as "2026-03-29 02:30:00", in UTC.
 Timestamp utc(const char* text) {
   std::tm time{};
   REQUIRE(::strptime(text, "%Y-%m-%d %H:%M:%S", &time) != nullptr);
@@ -56,7 +56,7 @@ Timestamp next(const std::string& timetable, const char* now,
   return due(parse_timetable(timetable, "file"), symbols, utc(now)).next;
 }
 
-// When a step of this time happens on the days around this one.
+// Returns when a step of this time happens on the days around this one.
 std::vector<Timestamp> instants(const std::string& time, const char* first, int count) {
   std::vector<Timestamp> all;
   const Timetable timetable = parse_timetable(time + " open", "file");
@@ -167,7 +167,7 @@ TEST_CASE("times are local, and each happens once on the days when the clock cha
   CHECK(instants("02:30", "2026-03-27 12:00:00", 3) == std::vector{utc("2026-03-28 01:30:00"),
                                                                    utc("2026-03-29 01:30:00"),
                                                                    utc("2026-03-30 00:30:00")});
-  // 02:00 to 03:00 comes twice: the first
+  // 02:00 to 03:00 occurs twice: the first time counts
   CHECK(instants("02:30", "2026-10-23 12:00:00", 3) == std::vector{utc("2026-10-24 00:30:00"),
                                                                    utc("2026-10-25 00:30:00"),
                                                                    utc("2026-10-26 01:30:00")});

@@ -12,7 +12,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// Commits at once, after what the test lets happen before.
+// Commits immediately, after the events that the test causes before.
 struct FakeCore final : Service {
   void submit(std::span<Submission* const> given) override {
     for (Submission* submission : given) {
@@ -36,7 +36,7 @@ struct FakeCore final : Service {
 };
 using Submissions = std::vector<std::vector<std::string>>;
 
-// On the first day of 1970, in UTC.
+// Returns a time of the first day of 1970, in UTC.
 Timestamp at(int hour, int minute, int second = 0) {
   return {(hour * 3'600 + minute * 60 + second) * std::int64_t(1'000'000)};
 }
@@ -57,7 +57,7 @@ struct Fixture {
   }
   void write(const std::string& text) { std::ofstream(path) << text; }
   void apply(const std::vector<SymbolRow>& rows) { scheduler->apply(rows); }
-  // What it submits at this time.
+  // Returns what the scheduler submits at this time.
   Submissions turn(Timestamp now) {
     clock.time_us = now.microseconds;
     next = scheduler->turn(core);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Fixture, "a step that becomes due while the store is unavailabl
     apply({row(0, "A", Trading::auction, at(10, 50)), row(1, "B", Trading::halted, at(10, 50))});
     core.before_commit = [] {};
   };
-  // B: by an operator, who comes after it
+  // B: an operator changes it after the step
   CHECK(turn(at(10, 40)) == Submissions{{"A auction", "B auction"}, {"A open"}});
 }
 
