@@ -1,5 +1,5 @@
 #pragma once
-// The fields with which tests log in, and the refusal of a login.
+// The header fields with which tests log in, and the refusal of a login.
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// The descriptions for tools (docs/http-api.md) say what the tables of the server say.
+// The descriptions for tools (docs/http-api.md) agree with the tables of the server.
 #include <boost/algorithm/string/case_conv.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <map>
@@ -41,7 +41,7 @@ Json words_of() {
   return list;
 }
 
-// As the table of the server writes it.
+// Returns the path as the table of the server writes it.
 std::string path_and_rest(const std::string& path) {
   const std::size_t begin = path.find('{'), end = path.find('}');
   return begin == path.npos ? path : path.substr(0, begin) + path.substr(end + 1);
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the li
       };
       const std::uint64_t max = parameter["schema"]["maximum"];
       INFO(path << " " << parameter["name"]);
-      const unsigned good = path == "/api/moments" ? 404 : 200;  // there is no closed day
+      const unsigned good = path == "/api/moments" ? 404 : 200;  // no day is closed
       CHECK(
           (status(0) == 400 && status(1) == good && status(max) == good && status(max + 1) == 400));
     }

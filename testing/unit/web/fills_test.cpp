@@ -1,4 +1,4 @@
-// The fills of an account over HTTP: what docs/http-api.md promises, over real sockets.
+// The fills of an account over HTTP, as docs/http-api.md promises them, over real sockets.
 #include "auth/basic_credentials.hpp"
 #include "auth/scrypt.hpp"
 #include "unit/web/credentials.hpp"
@@ -10,7 +10,7 @@ using namespace exchange::testing;
 namespace {
 
 struct Fills : Market {
-  // Account 1 buys `count` times a share of account 2, at 150 and up.
+  // Account 1 buys one share of account 2 `count` times, at 150 and up.
   void trade(int count) {
     std::string sells, buys;
     for (int i = 0; i < count; ++i) {
@@ -21,7 +21,7 @@ struct Fills : Market {
     REQUIRE(transact(2, sells).status == 200);
     REQUIRE(transact(1, buys).status == 200);
   }
-  // The executions of a page, and where the next one begins: "2 3 next 3".
+  // Returns the executions of a page, and where the next page begins: "2 3 next 3".
   std::string page(const std::string& query, const std::string& account = "1") {
     const Exchanged got = get("/api/accounts/" + account + "/fills" + query);
     INFO(query << ": " << got.body);
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(Fills,
   CHECK(without_times("/api/accounts/2/fills") ==
         R"({"account": "2", "fills": [{"execution": 1, "order": 2, "symbol": "SPY", "side": "sell",
     "shares": "40", "price": "145.67", "role": "taker", "time_us": 1}], "newest_execution": 1})"_json);
-  // one with itself: two fills, the maker's first, and references
+  // an execution of the account with itself: two fills, the maker's first, and references
   transact(1, "<order sym='SPY' amount='-5' limit='140' ref='own'/>");
   CHECK(without_times("/api/accounts/1/fills?after=1") ==
         R"({"account": "1", "fills": [
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(Fills,
      "role": "maker", "time_us": 1},
     {"execution": 2, "order": 3, "ref": "own", "symbol": "SPY", "side": "sell", "shares": "5",
      "price": "145.67", "role": "taker", "time_us": 1}], "newest_execution": 2})"_json);
-  // an auction's
+  // an execution of an auction
   transact(1, "<cancel id='1'/>");
   post("<create><instrument sym='SPY' trading='auction'/></create>");
   transact(2, "<order sym='SPY' amount='-1' limit='10'/>");
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(Fills,
   CHECK(without_times("/api/accounts/2/fills?after=2")["fills"] ==
         R"([{"execution": 3, "order": 4, "symbol": "SPY", "side": "sell", "shares": "1",
     "price": "10", "role": "maker", "auction": true, "time_us": 1}])"_json);
-  // they last
+  // they are still there after a restart
   stop();
   start();
   CHECK(page("") == "1 2 2 3 ");
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(Fills, "a page ends after so many executions of all accounts") 
   CHECK(page("?before=newest", "3") == "23 next 15");
   CHECK(page("?before=15", "3") == "next 6");
   CHECK(page("?before=6", "3") == "");
-  // all pages have each of them once
+  // together the pages have each execution once
   for (const std::string limit : {"1", "2", "5", "7", "100"}) {
     std::string all, query = "?limit=" + limit;
     while (true) {

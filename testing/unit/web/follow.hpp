@@ -8,14 +8,14 @@ namespace exchange::testing {
 using Socket = websocket::stream<asio::ip::tcp::socket>;
 
 struct Follow : HttpFixture {
-  // Subscribed to `symbol`, if there is one.
+  // Connects and subscribes to `symbol`, if it is given.
   Socket follow(const std::string& symbol = "") {
     Socket socket(connect());
     socket.handshake("exchange", "/ws");
     if (!symbol.empty()) send(socket, subscribe(symbol));
     return socket;
   }
-  // The status that refuses one more subscriber.
+  // Returns the status that refuses one more subscriber.
   unsigned refusal() {
     websocket::response_type response;
     boost::system::error_code error;
@@ -35,11 +35,11 @@ struct Follow : HttpFixture {
   static std::string subscribe(const std::string& symbol) {
     return Json{{"subscribe", symbol}}.dump();
   }
-  // A request to be answered on the same connection.
+  // Sends a request to be answered on the same connection.
   static std::string message(const Json& id, const std::string& verb, const std::string& members) {
     return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
   }
-  // The status and the members of the next response, without the times of executions.
+  // Returns the status and the members of the next response, without the times of executions.
   static std::string response(Socket& socket, const Json& id) {
     beast::flat_buffer buffer;
     socket.read(buffer);

@@ -1,5 +1,5 @@
-// What /healthz and /readyz answer, and what a server shows that cannot know whether it is the
-// active one.
+// The answers of /healthz and /readyz, and of a server that cannot know whether it is the active
+// server.
 #include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
@@ -17,7 +17,7 @@ struct HangingSink final : CompletionSink {
   std::atomic<bool> entered{false}, left{false};
 };
 
-// Its status is asked by the thread of answers alone. Each has a number.
+// Only the thread of answers asks for its status. Each call has a number.
 struct BusyStore final : MemoryStore {
   StoreStatus status() const override {
     hold.pass();
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(
   CHECK(read(creation).status == 200);
   CHECK(get("/readyz").status == 200);
 
-  options.http.store_answer_ms = 50;  // the server sees it: its options are ours
+  options.http.store_answer_ms = 50;  // takes effect: the server uses this test's options
   options.http.journal_stall_ms = 50;
   store.hold_reads.begin();
   CHECK(get("/api/orders/1").json()["error"] == "the store does not answer");
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(HttpFixture, "a server without its store is alive, and neither 
   starting.stop();
 }
 
-// It hangs in its own code, not in a call of the store.
+// The core hangs in its own code, not in a call of the store.
 TEST_CASE_METHOD(HttpFixture,
                  "a core that hangs is not ready, and after a longer while not alive") {
   options.http.journal_stall_ms = 20;
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(Busy, "what one address asks for delays no health check and no 
   CHECK(get("/healthz").status == 200);
   CHECK(get("/readyz").status == 503);  // no store yet
   busy.hold.end();
-  // Behind the answer that was being made, and one more.
+  // Comes after the answer that was in progress, and one more.
   const std::string name = "\nexchange_epoch ", answer = read(other).body;
   CHECK(std::stoi(answer.substr(answer.find(name) + name.size())) <= 3);
 }

@@ -98,7 +98,7 @@ inline const char* const first_bid =
 inline const char* const first_ask =
     "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
 
-// With these, in its tables.
+// Starts the server with this market in its tables.
 struct Market : HttpFixture {
   Market() {
     start();

@@ -1,4 +1,4 @@
-// HTTP end to end: what docs/http-api.md promises, over real sockets.
+// HTTP end to end, as docs/http-api.md promises it, over real sockets.
 #include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentence") {
   struct Case {
-    std::string request;  // "GET" goes without saying
+    std::string request;  // GET if it has no method
     unsigned status;
     std::string sentence;  // how it begins; under /api it is JSON
     std::string code;
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(Market, "a parameter that is unknown, or stands twice, is refus
   CHECK(refused("/api/books/SPY?levels=1&level%73=1") == "conflicting_attributes");
   CHECK(refused("/api/trades?sym=SPY&sym=") == "conflicting_attributes");
   CHECK(refused("/api/orders/1?account=1&account") == "conflicting_attributes");
-  // pairs of nothing; and what health checks and browsers add
+  // empty pairs, and the parameters that health checks and browsers add
   for (const char* const target : {"/api/books/SPY?", "/api/books/SPY?&levels=1&&", "/healthz?x=1",
                                    "/readyz?x=1&x=2", "/metrics?x=1", "/?v=2", "/style.css?v=2"})
     CHECK(get(target).status == 200);
@@ -271,7 +271,7 @@ TEST_CASE_METHOD(HttpFixture,
   CHECK(post(small_market).status == 200);
   store.read(0, [&](const JournalRow&) { ++rows; });
   CHECK(rows == 1);
-  send(http::verb::post, "/api/xml", first_bid);  // asks, and is gone
+  send(http::verb::post, "/api/xml", first_bid);  // the client sends a request and disconnects
   while (metrics.batch < 2) std::this_thread::yield();
   await_view();
   CHECK(get("/api/orders/1").json()["open"] == "100");
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(HttpFixture,
   CHECK(request(http::verb::get, "/healthz", "", {{"X-Long", std::string(9'000, 'x')}}).status ==
         431);
 
-  asio::ip::tcp::socket chunked = connect();  // does not say ahead how long it gets
+  asio::ip::tcp::socket chunked = connect();  // does not announce its length
   http::request<http::string_body> request{http::verb::post, "/api/xml", 11};
   request.set(http::field::host, "x");
   request.chunked(true);
@@ -356,7 +356,7 @@ TEST_CASE_METHOD(HttpFixture,
   third.read_some(asio::buffer(&byte, 1), error);
   CHECK((error == asio::error::eof || error == asio::error::connection_reset));
   first.close();
-  while (true) {  // until the server has seen it
+  while (true) {  // until the server has noticed it
     asio::ip::tcp::socket again = connect();
     http::write(again, get_request("/healthz"), error);
     beast::flat_buffer buffer;
@@ -403,7 +403,7 @@ TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once"
 }
 
 TEST_CASE_METHOD(HttpFixture, "an address has its share of order reads until they end") {
-  options.http.order_reads_max = 4;  // three of one address
+  options.http.order_reads_max = 4;  // at most three of one address
   options.http.store_answer_ms = 20;
   start();
   store.hold_reads.begin();
@@ -457,7 +457,7 @@ TEST_CASE_METHOD(Market, "lists have pages, each with what the next one begins b
     orders += "<order sym=\"A\" amount=\"1\" limit=\"" + std::to_string(i) + "\"/>";
   transact(1, orders);
   await_view();
-  // What the pages list, and the number of pages.
+  // Returns what the pages list, and the number of pages.
   const auto pages = [&](const std::string& path, const char* parameter, const char* list,
                          const char* key, const char* next) {
     Json all = Json::array();
@@ -507,10 +507,10 @@ TEST_CASE_METHOD(Market, "a server that cannot know whether it was replaced show
   for (const char* target : {"/api/symbols", "/api/accounts/1", "/api/orders/1"})
     CHECK(get(target).status == 200);
   CHECK(active());
-  store.hold_appends.begin();  // and so the core
+  store.hold_appends.begin();  // so the core waits too
   asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
   while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
-  // of what is there, and of what may have come to be elsewhere
+  // both for existing data, and for data that another server may have created
   for (const char* target :
        {"/api/symbols", "/api/books/SPY", "/api/trades?sym=SPY", "/api/accounts/1", "/api/orders/1",
         "/api/leaderboard", "/api/days", "/api/symbols?after=XYZ", "/api/books/XYZ",

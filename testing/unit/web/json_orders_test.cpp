@@ -9,7 +9,7 @@ namespace {
 
 struct JsonOrders : HttpFixture {
   using Fields = std::vector<std::pair<std::string, std::string>>;
-  // The status, then the body.
+  // Returns the status, then the body.
   std::string ask(http::verb verb, const std::string& target, const std::string& body = "",
                   const Fields& fields = {}) {
     const Exchanged got = request(verb, target, body, fields);

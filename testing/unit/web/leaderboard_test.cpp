@@ -9,7 +9,7 @@ namespace {
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Board : HttpFixture {
-  // Marks are means of the prices of seconds: all is within one.
+  // Marks are means of the prices of seconds: the clock stands still, so all is within one.
   Board() { clock_stands_still = true; }
   // Account 1 buys `shares` of account 2 at `price`.
   void trade(int shares, int price) {
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(Board, "a spreadsheet takes no name of the leaderboard for a fo
   for (const auto& [name, cell] : cells) {
     const Json rules{{"name", name}};
     CHECK(request(http::verb::patch, "/api/accounts/1", rules.dump()).status == 200);
-    CHECK(standings()[0]["name"] == name);  // JSON has it as it is
+    CHECK(standings()[0]["name"] == name);  // JSON has it unchanged
     CHECK_THAT(get("/api/leaderboard.csv").body,
                contains_text("\n1,," + std::string(cell) + ",0,"));
   }
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
     CHECK(unchanged.fields[http::field::etag] == first);
     for (const http::field field : {http::field::content_type, http::field::content_length})
       CHECK(unchanged.fields.count(field) == 0);
-    transact(1, "<order sym='SPY' amount='1' limit='1'/>");  // no trade: nothing has changed
+    transact(1, "<order sym='SPY' amount='1' limit='1'/>");  // no trade, so nothing has changed
     await_view();
     CHECK(request(http::verb::get, path, "", has_first).status == 304);
     trade(1, 6);
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(Board, "If-None-Match is a list of tags, compared weakly, or an
        {std::string("\"x\""), std::string("\"*\""), std::string("W/"), std::string(),
         opaque.substr(1), "\"x" + tag, "x, " + tag, opaque.substr(0, opaque.size() - 1)})
     CHECK(status({{"If-None-Match", has_not}}) == 200);
-  // it is not asked of what is refused
+  // a refused request ignores the condition
   CHECK(status({{"If-None-Match", "*"}}, "?round=9") == 404);
   CHECK(status({{"If-None-Match", tag}}, "?limit=0") == 400);
 }
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(Board, "a leaderboard that may be some seconds old is made once
   CHECK(volume(path, {}) == "2");
   CHECK(volume(path, {{"If-None-Match", old}}) == "2");
   CHECK(volume(path, {{"Cache-Control", "max-age=0"}}) == "2");
-  CHECK(volume(path + "&ids=true", patient) == "2");  // another document
+  CHECK(volume(path + "&ids=true", patient) == "2");  // a different document
   const std::string newest(get(path).fields[http::field::etag]);
   CHECK(volume(path, {{"Cache-Control", "max-age=1000"}, {"If-None-Match", newest}}) == "304");
 }

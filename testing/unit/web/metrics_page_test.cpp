@@ -1,4 +1,4 @@
-// What /metrics shows of requests.
+// The data of /metrics about requests.
 #include "base/version.hpp"
 #include "support/tcp_client.hpp"
 #include "unit/web/http_fixture.hpp"
@@ -15,7 +15,8 @@ TEST_CASE_METHOD(Market, "metrics count orders by kind, and canceled ones by rea
            "<order sym='SPY' amount='1' limit='1' tif='ioc'/>"
            "<order sym='SPY' amount='1' limit='1' tif='fok'/><cancel id='3'/><cancel id='3'/>");
   transact(2, "<order sym='SPY' amount='-1' limit='1' tif='fok'/>");
-  // Of the resting orders one is canceled by stp, two by a cancel of all, one with its connection.
+  // Of the resting orders, one is canceled by self-trade prevention, two by a cancel of all, one
+  // with its connection.
   transact(1,
            "<order sym='S' amount='1' limit='1'/><order sym='S' amount='1' limit='1'/>"
            "<order sym='S' amount='1' type='market'/>");

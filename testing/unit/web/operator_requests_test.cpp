@@ -1,4 +1,4 @@
-// What the operator does, over HTTP and on a WebSocket (docs/http-api.md), through real sockets.
+// The operator's requests, over HTTP and on a WebSocket (docs/http-api.md), through real sockets.
 #include "auth/basic_credentials.hpp"
 #include "auth/scrypt.hpp"
 #include "unit/web/credentials.hpp"
@@ -15,7 +15,7 @@ const std::string buy_1 = R"({"symbol": "SPY", "side": "buy", "shares": "1", "li
 
 struct Operate : Follow {
   using Follow::ask;
-  // The status, then the body.
+  // Returns the status, then the body.
   std::string ask(http::verb verb, const std::string& target, const std::string& body,
                   const Fields& fields = {}) {
     const Exchanged got = request(verb, target, body, fields);
@@ -28,7 +28,7 @@ struct Operate : Follow {
                         const Fields& fields = {}) {
     return ask(http::verb::post, "/api/" + path, "{" + members + "}", fields);
   }
-  // Accounts 1 and 2 and a symbol.
+  // Creates accounts 1 and 2 and a symbol.
   void create_market(bool with_keys) {
     if (with_keys) {
       options.auth.required = options.protocol.keys = true;
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(Operate, "what the operator does needs its key, or that of an o
   CHECK(all_answer(as_2, "200 "));
   CHECK(post_json("accounts", R"("account": "3", "balance": "1", "key": "secret-of-3")", as_2) ==
         R"(201 {"account":"3"})");
-  // accounts end with the day; and a store in memory has no days
+  // accounts end with the day, and a store in memory does not have days
   CHECK(post_json("admin/new-day", R"("day": "monday")", as_2).starts_with("403 "));
   CHECK(post_json("admin/new-day", R"("day": "monday")", as_operator).starts_with("409 "));
   CHECK(
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(Operate, "an account changes its own key over HTTP, and the ope
   const auto refused = [&](const std::string& members) {
     return post_json("keys", members, as_operator).substr(0, 4);
   };
-  CHECK(refused(R"("key": "long enough")") == "400 ");  // of which account?
+  CHECK(refused(R"("key": "long enough")") == "400 ");  // the account is missing
   CHECK(refused(R"("account": "1", "key": "short")") == "400 ");
   CHECK(refused(R"("account": "1", "key": 12345678)") == "400 ");
   CHECK(refused(R"("account": "1", "revoke": "yes")") == "400 ");

@@ -1,4 +1,4 @@
-// A client finds what a reply has shown to it, whatever it reads next.
+// A client finds what a reply has shown to it, in every later read.
 #include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Market, "a read waits for the tables, and is refused if they st
   }
   CHECK(get("/api/books/SPY").status == 200);
   store.hold_projections.end();
-  // a request that changes nothing leaves nothing to wait for
+  // after a request that changes nothing, no reader waits
   await_view();
   transact(1, "<query id='1'/><cancel id='99'/>");
   CHECK(get("/api/orders/4").status == 200);

@@ -1,5 +1,5 @@
-// Which requests are refused by their header, and that nothing behind a refused one is executed.
-// The cases are request_heads.json, which testing/judges/run sends to the server program too.
+// Requests that are refused by their header; nothing after a refused one is executed. The cases are
+// request_heads.json, which testing/judges/run also sends to the server program.
 
 #include "web/request_head.hpp"
 
@@ -80,7 +80,7 @@ TEST_CASE("a header has a limit, and what can never be one is refused before its
 TEST_CASE("an origin is the server's own if scheme, host and port are the same") {
   struct Origin {
     const char *origin, *host;
-    bool plain, secure;  // own on such a port
+    bool plain, secure;  // whether it is the server's own on such a port
   };
   for (const Origin& c : std::vector<Origin>{
            {"http://ex.com", "ex.com", true, false},
