@@ -191,7 +191,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and the others go on") {
   options.http.websocket_backlog_bytes_max = 200'000;
-  options.http.websocket_idle_ms = 600'000;  // it answers no ping either
+  options.http.websocket_idle_ms = 600'000;  // the client does not answer pings either
   options.http.update_entries_max = 100'000;
   start();
   post(small_market);
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and t
     CHECK(update["bids"].size() == 500);
   }
   CHECK(metrics.websockets_dropped == 1);
-  CHECK(closed(slow) == websocket::close_code::none);  // no time was lost on a farewell
+  CHECK(closed(slow) == websocket::close_code::none);  // no close frame: it takes time
   while (metrics.websockets != 1) std::this_thread::yield();
 }
 
@@ -334,13 +334,13 @@ TEST_CASE_METHOD(Follow, "subscribers of a server that may have been replaced ar
 TEST_CASE_METHOD(Follow,
                  "a server that cannot know whether it was replaced answers no subscription") {
   options.http.store_answer_ms = 50;
-  options.http.stale_ms = 600'000;  // its subscribers are not closed
+  options.http.stale_ms = 600'000;  // stale subscribers are not closed
   start();
   trade();
   Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
   store.lease_end = 0;         // each read asks the store
-  store.hold_appends.begin();  // which does not answer
+  store.hold_appends.begin();  // the store does not answer
   asio::ip::tcp::socket bid = Follow::HttpFixture::send(http::verb::post, "/api/xml", first_bid);
   while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
   for (const char* message :
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(Follow,
 TEST_CASE_METHOD(Follow, "a symbol may be subscribed to once it is created") {
   options.core.projection_interval_ms = 300;
   start();
-  post("<create><account id='1' balance='1'/></create>");  // the pause after it
+  post("<create><account id='1' balance='1'/></create>");  // the next projection then waits
   post("<create><symbol sym='NEW'/></create>");
   Socket socket = follow("NEW");
   CHECK(receive(socket)["symbol"] == "NEW");

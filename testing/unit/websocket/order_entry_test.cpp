@@ -26,14 +26,15 @@ struct Enter : Follow {
            R"(", "limit": ")" + std::to_string(limit) + "\"" + more + "}";
   }
   static constexpr const char* tied = R"(, "cancel_on_disconnect": true)";
-  // The code of the close frame, which is not answered.
+  // Returns the code of the close frame, which is not answered.
   static websocket::close_code closed_by_server(Socket& socket) {
     std::string frame(4, ' ');
     asio::read(socket.next_layer(), asio::buffer(frame));
     CHECK(frame[0] == '\x88');
     return websocket::close_code(std::uint8_t(frame[2]) << 8 | std::uint8_t(frame[3]));
   }
-  // What is open of the order, once the cancels at the end of a connection are committed.
+  // Returns the open shares of the order, once the cancels at the end of a connection are
+  // committed.
   std::string open_of(int account, int order, std::uint64_t canceled) {
     while (metrics.canceled_orders[CancelCause::disconnect] < canceled) std::this_thread::yield();
     const std::string body = transact(account, "<query id='" + std::to_string(order) + "'/>").body;
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(Enter, "one WebSocket places, queries, replaces and cancels ord
 TEST_CASE_METHOD(Enter, "requests of a WebSocket are executed in their order without waiting") {
   Socket socket = enter();
   constexpr int count = 1'000;
-  for (int i = 0; i < count; ++i) {  // each needs the one before
+  for (int i = 0; i < count; ++i) {  // each request needs the one before
     send(socket, message("place " + std::to_string(i), "place",
                          buy(1, 1, R"(, "ref": "r)" + std::to_string(i) + "\"")));
     send(socket, message(i, "cancel", R"({"order": "ref:r)" + std::to_string(i) + "\"}"));
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(Enter, "requests of a WebSocket are executed in their order wit
     REQUIRE(response(socket, i - 1) == R"(200 {"order":)" + std::to_string(i) +
                                            R"(,"open":"0","canceled":"1","executions":[]})");
   }
-  CHECK(metrics.batch < 1 + 2 * count);  // some shared a commit
+  CHECK(metrics.batch < 1 + 2 * count);  // some requests shared a commit
 }
 
 TEST_CASE_METHOD(Enter, "a request of a WebSocket is refused with its id, a status and a code") {
@@ -141,13 +142,13 @@ TEST_CASE_METHOD(Enter, "a refused message of a WebSocket has no stage times") {
   Socket socket = enter();
   const auto samples = [&] { return metrics.stage_times.total_nanoseconds().count(); };
   const auto ask_later = [&](const std::string& verb, const std::string& members) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // one in 10 ms is sampled
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // one request in 10 ms is sampled
     ask(socket, verb, members);
   };
   std::uint64_t before = samples();
   ask_later("place", buy(1, 1));
   ask_later("place", buy(1, 1));
-  ask_later("foo", "{}");  // answered once the times of the request before are recorded
+  ask_later("foo", "{}");  // answered once the times of the previous request are recorded
   CHECK(samples() > before);
   before = samples();
   for (int i = 0; i < 3; ++i) ask_later("foo", "{}");
@@ -172,7 +173,7 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is closed or lost") {
             R"("limit": 9, "cancel_on_disconnect": true})") == R"(201 {"order":3})");
   CHECK(ask(*socket, "place", buy(10, 5, tied)) == R"(201 {"order":4})");
   CHECK(ask(*socket, "cancel", R"({"order": 4})").starts_with("200"));
-  // not answered when the connection ends, and executed
+  // not answered, since the connection ends, but executed
   send(*socket, message(9, "place", buy(3, 3, tied)));
   if (reset) {
     socket->next_layer().set_option(asio::socket_base::linger(true, 0));
@@ -197,7 +198,7 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is over, though its TC
   };
   const std::string end =
       GENERATE_COPY(frame(0x88, "\x03\xe8"),    // closed by the client
-                    frame(0x88, ""),            // likewise, without a code
+                    frame(0x88, ""),            // the same without a code
                     frame(0xc1, "{}"),          // a reserved bit
                     std::string("\x81\x02{}"),  // no mask
                     frame(0x83, ""),            // a reserved kind of frame
@@ -231,7 +232,7 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that the server closes") {
   options.http.stale_ms = 0;
   Socket socket = enter();
   CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
-  store.lease_end = 1;  // it may have been replaced
+  store.lease_end = 1;  // another server may have taken over
   CHECK(closed_by_server(socket) == websocket::close_code::try_again_later);
   store.lease_end = INT64_MAX;
   CHECK(open_of(1, 1, 1) == "0");
@@ -252,7 +253,7 @@ TEST_CASE_METHOD(Enter, "a message with a member twice, or a number too large, i
     send(socket, message);
     CHECK(receive(socket)["code"] == "malformed_json");
   }
-  // the connection goes on, with the orders that are tied to it
+  // the connection continues, with the orders that are tied to it
   send(socket, R"({"id": 7, "place": {"shares": 1e400}})");
   CHECK(response(socket, 7).ends_with(R"("code":"malformed_number"})"));
   send(socket, R"({"place": {"shares": 1e400}, "id": 7})");
@@ -321,7 +322,7 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(ask(socket, "login", R"({"operator_key": "key-of-operator"})") == "200 {}");
   CHECK(ask(socket, "create_account", R"({"account": "1", "balance": "1"})").starts_with("400 "));
   CHECK(ask(socket, "cancel_all", R"({"account": "1"})") == unknown_account);
-  // a login counts for what is sent behind it, and a key once its account is created
+  // a login takes effect for later requests, and a key once its account is created
   send(socket, message(1, "create_account", account));
   send(socket, message(2, "login", R"({"account": "1", "key": "secret-of-1"})"));
   send(socket, message(3, "place", buy(1, 5)));
@@ -347,12 +348,13 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(metrics.canceled_orders[CancelCause::client] == 1);
   store.lease_end = 0;  // each read asks the store
   CHECK(ask(other, "login", R"({"account": "2", "key": "secret-of-2"})") == unknown_account);
-  store.hold_appends.begin();  // which does not answer
+  store.hold_appends.begin();  // the store does not answer
   asio::ip::tcp::socket bid =
       Follow::HttpFixture::send(http::verb::post, "/api/orders", buy(1, 5),
                                 {{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}});
   while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
-  // refusals wait for it as orders do: a server that was replaced does not know the newest keys
+  // refusals wait for the store as orders do: a server that was replaced does not know the newest
+  // keys
   const int confirmations = store.confirmations;
   send(other, message(8, "login", R"({"account": "2", "key": "secret-of-2"})"));
   send(other, message(9, "login", R"({"operator_key": "wrong-key"})"));
@@ -369,7 +371,7 @@ TEST_CASE_METHOD(Enter, "a server stops though a client does not take its respon
   std::string many;
   for (int i = 0; i < 1'000; ++i) many += "<order sym='SPY' amount='-0.01' limit='9'/>";
   transact(2, many);
-  boost::system::error_code error;  // some 70 KB each: until nothing more is read
+  boost::system::error_code error;  // some 70 KB each: until the server reads no more
   socket.next_layer().non_blocking(true);
   for (int i = 0; i < 1'000 && !error; ++i)
     socket.write(asio::buffer(message(i, "query", R"({"order": 1})")), error);
