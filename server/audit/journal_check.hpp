@@ -16,7 +16,7 @@
 
 namespace exchange::audit {
 
-// What the journal adds to the tables after the projected batch.
+// The changes that the journal adds to the tables after the projected batch.
 struct AfterTables {
   bool known = false;  // false: the journal could not be replayed to its end
   std::map<OrderId, OrderRow> orders;

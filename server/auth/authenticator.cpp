@@ -23,7 +23,7 @@
 namespace exchange {
 namespace {
 
-const AccountId no_account("");  // no account has this id: the engine answers "unknown account"
+const AccountId no_account("");  // no account has this id: the engine refuses it as unknown
 
 enum class Peer { live, half_closed, gone };
 

@@ -88,8 +88,7 @@ BOOST_DESCRIBE_STRUCT(PlaceShares, (), (symbol, account, shares))
 // is executed in full at once, or refused.
 BOOST_DEFINE_FIXED_ENUM_CLASS(Lifetime, std::uint8_t, until_canceled, immediate_or_cancel,
                               fill_or_kill)
-// What happens to an order that would be executed against a resting one of its account (E13 to
-// E15).
+// The fate of an order that would be executed against a resting one of its account (E13 to E15).
 BOOST_DEFINE_FIXED_ENUM_CLASS(SelfTrade, std::uint8_t, allowed, cancel_resting, cancel_taking)
 struct PlaceOrder {
   static constexpr const char* word = "order";
@@ -112,7 +111,7 @@ struct PlaceOrder {
   Lifetime lifetime = Lifetime::until_canceled;  // the place of these four fills a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
   SelfTrade self_trade = SelfTrade::allowed;
-  // Journals of 1.0 have it, because the server refused unknown symbols then; it has no effect.
+  // Journals of 1.0 have it if their server refused unknown symbols; it has no effect now.
   bool symbol_must_exist = false;
   Shares shares;  // positive
   Price limit;    // positive; 0: a market order (E9), which never rests while trading is open
@@ -252,8 +251,8 @@ BOOST_DESCRIBE_STRUCT(BeginRound, (), (name))
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
                              QueryOrder, CancelAll, ReplaceOrder, RecordEvents, SetInstrument,
                              SetKey, SetAccount, AdjustCash, AdjustShares, BeginRound>;
-// What the door that a command came through allows. It is not part of the command: a refused
-// command changes nothing, and an accepted one gives the same result in every replay.
+// The permissions of the door that a command came through. They are not part of the command: a
+// refused command changes nothing, and an accepted one gives the same result in every replay.
 struct DoorPolicy {
   bool symbols_must_exist = false;  // for orders: --refuse-unknown-symbols
   bool open_queries = false;        // for any account's order: --open-queries

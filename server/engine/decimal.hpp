@@ -110,7 +110,7 @@ struct Parsed {
   explicit operator bool() const { return error == NumberError::none; }
 };
 
-// What to do with a number that has too many decimals. Zeros do not count: "1.000000000" fits. A
+// The treatment of a number with too many decimals. Zeros do not count: "1.000000000" fits. A
 // number other than 0 that rounds to 0 is always refused.
 enum class Rounding { refuse, towards_zero, up };
 

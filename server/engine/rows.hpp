@@ -140,7 +140,7 @@ struct ExecutionRow {
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRow, (),
                       (id, symbol, buy_order, sell_order, shares, price, time, of_auction, taker))
-// What happened to an account. An execution has one event for each of its two orders.
+// The kind of an event of an account. An execution has one event for each of its two orders.
 BOOST_DEFINE_FIXED_ENUM_CLASS(EventKind, std::uint8_t,
                               began,  // recording began: the first event
                               opened, executed_maker, executed_taker, replaced,

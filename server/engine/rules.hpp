@@ -38,7 +38,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(Trading, std::uint8_t, open, halted, auction, vola
 constexpr bool collects(Trading trading) {
   return trading == Trading::auction || trading == Trading::volatility;
 }
-// What happens to an order whose limit is beyond the band.
+// The fate of an order whose limit is beyond the band.
 BOOST_DEFINE_FIXED_ENUM_CLASS(AtBand, std::uint8_t, refuse, auction)
 
 struct Instrument {

@@ -23,7 +23,7 @@
 
 namespace exchange {
 
-// What a standby server knows about the active one. ended: it announced its end (end_lease()).
+// A standby server's knowledge of the active one. ended: it announced its end (end_lease()).
 enum class ActiveServer { there, gone, ended };
 
 // A day is a store that close_day() has closed. Its name has 1 to 32 lower-case letters, digits,

@@ -56,7 +56,7 @@ class SqliteDatabase {
   // After a commit: throws if the automatic checkpoint that followed it failed, unless the file was
   // only busy. The commit itself is durable. SQLite's default hook would hide a failed sync.
   void check_checkpoint();
-  // What the commits since the last call have done to the log.
+  // The effect on the log of the commits since the last call.
   struct LogTurn {
     bool began_again = false;  // at one of them; then the file had all commits before it
     bool is_in_file = false;   // the file has all commits
