@@ -13,7 +13,7 @@ namespace exchange::testing {
 // clang-format off
 BOOST_DEFINE_FIXED_ENUM_CLASS(Fault, std::uint8_t,
   none,
-  // Of executions:
+  // Faults of executions:
   takers_price, newest_first, worst_price_first, no_match_on_equal, loses_place, never_matches,
   passed_over,   // an order that is open
   market_stops,  // at some price
@@ -21,23 +21,23 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(Fault, std::uint8_t,
   self_trade,    // of an order that prevents them
   out_of_reach,  // it cancels a resting order that it would not match
   taking_rests,  // where it is to be canceled
-  // Of cash and shares:
+  // Faults of cash and shares:
   refund_dropped, credit_dropped,  // the smallest unit of them
   refund_forgotten, seller_not_paid, buyer_gets_nothing, cancel_keeps_cash, cancel_keeps_shares,
   float_cash, overdraft, naked_sells, no_reservation,
   unlocked,  // between a check and the change
-  // Of queries and cancels:
+  // Faults of queries and cancels:
   any_account, cancels_nothing, trades_after_cancel, canceled_unasked, vanished_order, stale_query,
   query_of_the_future, cancel_of_all_incomplete, cancel_of_all_refused, symbol_ignored,
   youngest_first,
-  // Of replaces:
+  // Faults of replaces:
   replace_without_effect,
   place_kept,  // where it is lost
   place_lost,  // although only the amount fell
   rests_anew,  // though it could be executed
   amount_is_open, reservation_kept, replaced_after_cancel,
   duplicate_accounts)
-// Of halts, auctions and frozen accounts:
+// Faults of halts, auctions and frozen accounts:
 BOOST_DEFINE_FIXED_ENUM_CLASS(DayFault, std::uint8_t,
   none, trades_in_halt, trades_in_auction,
   auction_price,         // another limit
@@ -46,7 +46,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(DayFault, std::uint8_t,
   auction_says_more,     // than it executes
   market_order_kept,     // at the end of an auction
   opens_frozen)          // of an account that is
-// Of a quarter of cash, or of one share, that no rule gives, to an account:
+// Gifts of a quarter of cash, or of one share, to an account, which no rule allows:
 BOOST_DEFINE_FIXED_ENUM_CLASS(Gift, std::uint8_t,
   none,
   // with what a rule gives back
@@ -152,7 +152,7 @@ class FaultyExchange final : public NaiveExchange {
   mutable std::uint64_t chances_ = 0;
   const Gift gift_ = Gift::none;
   std::map<std::string, SymbolName> early_;  // of shares that came before their account
-  // Of the command that is being applied:
+  // The state of the command in progress:
   const Command* command_ = nullptr;
   bool rests_ = false;                       // it meets no order
   bool reverses_ = false, forgets_ = false;  // of a cancel of all: the order, or the first

@@ -378,7 +378,7 @@ class RandomRun {
   Recorder recorder_;
   Deviations deviations_;
   std::int64_t now_ns_ = 0;
-  // Of the operator:
+  // The state of the operator:
   std::vector<Trading> trading_;  // as served, of symbol n at n - 1
   Client::State operator_state_ = Client::State::idle;
   TradingRecord change_;
