@@ -14,7 +14,7 @@
 namespace exchange::conformance {
 namespace {
 
-constexpr unsigned depth_max = 16;  // the deepest reply of the protocol has 3
+constexpr unsigned depth_max = 16;  // the deepest reply of the protocol has 3 levels
 
 Element read(const pugi::xml_node& node, unsigned depth = 0) {
   if (depth == depth_max) throw BadAnswer("the elements of the reply nest too deeply");
@@ -41,12 +41,13 @@ bool is_reply_element(std::string_view name) {
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-// Well-formed, where only this is not: a '<' that begins no tag, such as "0 < 1" in an error,
-// values without quotes, and attributes without a blank between them.
+// Repairs three faults: a '<' that does not begin a tag, such as "0 < 1" in an error; values
+// without quotes; and attributes without a blank between them. The result is well-formed if the
+// document has no other fault.
 std::string mended(std::string_view document) {
   std::string out;
   bool in_tag = false;
-  char quote = 0;  // in a value: the one that ends it
+  char quote = 0;  // inside a value: the quote that ends it
   for (std::size_t i = 0; i < document.size(); ++i) {
     const char c = document[i], next = i + 1 < document.size() ? document[i + 1] : ' ';
     if (!in_tag) {
@@ -104,7 +105,7 @@ Answer read_with(std::string_view document, unsigned options) {
 
 constexpr std::array<std::string_view, 9> attribute_order{
     "sym", "amount", "limit", "shares", "price", "time", "id", "ref", "key"};
-// Of an element without a symbol: in a reply to a replace, the order comes first.
+// The order for an element without a symbol: in a reply to a replace, the order comes first.
 constexpr std::array<std::string_view, 9> order_without_symbol{
     "id", "ref", "amount", "limit", "shares", "price", "time", "sym", "key"};
 

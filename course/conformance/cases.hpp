@@ -1,7 +1,6 @@
 #pragma once
-// The test cases, each of one rule: most as text (cases/README.md), and in C++ those that look at
-// replies in more detail. A case runs several times, with other data each
-// time.
+// The test cases. Each tests one rule; most are text (cases/README.md), and those that check
+// replies in more detail are C++. A case runs several times, each time with other data.
 
 #include <functional>
 #include <string>
@@ -22,8 +21,8 @@ struct Case {
 using Cases = std::vector<Case>;
 Cases all_cases();
 
-// Those of a file of cases/. `file` is its name, for messages. A line that is no step of the
-// language is found when its case runs: that then throws TestError with file and line.
+// Reads the cases of a file in cases/. `file` is its name, for messages. A line that is not a step
+// of the language is found only when its case runs: it then throws TestError with file and line.
 Cases read_cases(std::string_view file, std::string_view text);
 Cases reply_cases();
 Cases concurrency_cases();

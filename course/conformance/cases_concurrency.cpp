@@ -1,6 +1,6 @@
-// Clients at once, each with orders, queries and cancels of its own: those of the load generator,
-// which is beside this program. Its audit judges what they got: whether some order of these
-// requests explains it all.
+// Many clients at once, each with its own orders, queries and cancels: the clients of the load
+// generator, which is beside this program. Its audit checks their replies: whether some order of
+// these requests explains all of them.
 
 #include <sys/wait.h>
 
@@ -29,10 +29,10 @@ std::string rest_of(std::FILE* file) {
   return text;
 }
 
-// What the clients got.
+// The results of the clients.
 struct Outcome {
-  std::string wrong;       // what is wrong with it; empty if nothing is
-  std::string unanswered;  // which requests got no reply; empty if all got one
+  std::string wrong;       // the error; empty if there is none
+  std::string unanswered;  // the requests without a reply; empty if all got one
 };
 
 Outcome outcome_of(const nlohmann::json& report) {
@@ -46,7 +46,7 @@ Outcome outcome_of(const nlohmann::json& report) {
       (wrong_kinds.contains(kind) ? outcome.wrong : outcome.unanswered) +=
           " " + count.dump() + " of the requests got no right reply (" + kind + ").";
   const auto& audit = report.at("audit");
-  if (audit.is_null()) {  // the run ended before
+  if (audit.is_null()) {  // the run ended before the audit
     if (outcome.wrong.empty() && outcome.unanswered.empty())
       outcome.unanswered = " The run ended early.";
     return outcome;
@@ -60,8 +60,8 @@ Outcome outcome_of(const nlohmann::json& report) {
 struct Load {
   unsigned clients;
   std::uint64_t requests;
-  double reply_s;  // may pass before a reply
-  double run_s;    // may pass before the end
+  double reply_s;  // the longest time for a reply
+  double run_s;    // the longest time for the run
 };
 
 Outcome run_clients(Talk& talk, const Load& load) {
@@ -75,7 +75,8 @@ Outcome run_clients(Talk& talk, const Load& load) {
     return "/dev/fd/" + std::to_string(fileno(file.get()));
   };
   std::ostringstream command;
-  // All requests of one account cost less than its cash, and 32 bits are enough for it in cents.
+  // All requests of one account together cost less than its cash, and that cash fits into 32 bits
+  // in cents.
   command << std::quoted(program.string(), '\'') << " --connect " << target.address() << " -c "
           << load.clients << " -n " << load.requests << " --lenient --audit"
           << " --audit-precision cent --timeout " << load.reply_s << " --connection "
@@ -102,10 +103,10 @@ Outcome run_clients(Talk& talk, const Load& load) {
   throw TestError("the load generator ended with status " + std::to_string(code) + ": " + sentence);
 }
 
-// How long one request of one client takes now: the median of a few.
+// Measures how long one request of one client takes now: the median of a few.
 double seconds_per_request(Talk& talk) {
   std::array<double, 5> seconds{};
-  talk.given_account(4);  // the first reply is also looked at for its form
+  talk.given_account(4);  // the form of a first reply is also checked, which takes time
   for (double& one : seconds) {
     const auto start = std::chrono::steady_clock::now();
     talk.given_account(4);
@@ -115,8 +116,8 @@ double seconds_per_request(Talk& talk) {
   return seconds[seconds.size() / 2];
 }
 
-// As many requests as the server can answer in some seconds, but one of each client at least. A
-// reply may take `patience` times as long as one request of each client.
+// Plans as many requests as the server can answer in some seconds, but at least one of each client.
+// A reply may take `patience` times as long as one request of each client.
 Load affordable(const Talk& talk, unsigned clients, std::uint64_t wanted, double request_s,
                 double patience) {
   constexpr double enough_s = 5, reply_min_s = 30, reply_max_s = 600, run_min_s = 600;
@@ -135,7 +136,8 @@ void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
     throw Blocked("the load generator does not end the stream after each request", "F1");
   const std::string at_once = std::to_string(clients) + " clients at once";
   Outcome outcome;
-  // The machine may be busy with something else: a wait that was not ample proves nothing.
+  // The machine may be busy with something else: without ample waiting time the test proves
+  // nothing.
   constexpr double ample = 100;
   for (const double patience : {5.0, 50.0}) {
     const double request_s = seconds_per_request(talk);
@@ -149,7 +151,7 @@ void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
   }
   if (outcome.wrong.empty())
     broken("with " + at_once + " the server did not answer all:" + outcome.unanswered);
-  // what it gets wrong with one client is no fault of this rule
+  // an error with one client does not break this rule
   const Outcome alone = run_clients(talk, affordable(talk, 1, 400, seconds_per_request(talk), 50));
   if (!alone.wrong.empty())
     throw Blocked("results are wrong with one client already:" + alone.wrong, "");

@@ -1,4 +1,4 @@
-// Replies that are looked at in more detail than cases/*.txt can.
+// Cases that check replies in more detail than cases/*.txt can.
 
 #include <cstdlib>
 #include <ctime>
@@ -8,10 +8,10 @@
 namespace exchange::conformance {
 namespace {
 
-// A sell that is executed in part by a buy, with account and id of both.
+// A sell that a buy executes in part, with account and id of both.
 struct Trade {
   std::string buyer, seller, symbol, buy, sell;
-  std::int64_t shares, more;  // executed; ordered beyond that by the seller
+  std::int64_t shares, more;  // executed; the rest that the seller ordered
   Quarters limit;
 };
 Trade given_trade(Talk& talk) {
@@ -28,7 +28,7 @@ Trade given_trade(Talk& talk) {
 }
 
 void element_for_element(Talk& talk) {
-  // one that exists, else one with debts, between new ones
+  // between two new accounts: an existing one, or one with debts
   const std::string a = talk.source().account(), c = talk.source().account();
   std::string b = talk.given_account(4);
   const auto account = [](const std::string& id, const char* balance) {
@@ -123,7 +123,7 @@ void seconds_since_1970(Talk& talk) {
 }
 
 void in_document_order(Talk& talk) {
-  // shares for one of them
+  // only one of them has shares
   const Quarters limit = talk.any_price();
   const std::string buyer = talk.given_account(20 * (limit + 4)), seller = talk.given_account(4),
                     symbol = talk.given_symbol({{seller, 9}});
@@ -152,7 +152,7 @@ void query_behind_cancel(Talk& talk) {
   const std::vector<Element> answers = talk.ask_several(
       Talk::transactions(account, "<cancel id=\"" + id + "\"/><query id=\"" + id + "\"/>"), 2);
   for (const Element& answer : answers) {
-    // in whichever order they stand: R3 is tested on its own
+    // in any order: other cases test R3
     const OrderState state = Talk::read_state(answer, answer.name.c_str());
     expect(!state.open && state.canceled,
            "a query behind the cancel should show it, got " + answer.print());

@@ -36,7 +36,7 @@ bool write_file(const std::string& name, const std::string& text) {
   return false;
 }
 
-// On a terminal one line that changes, else nothing.
+// On a terminal one line that is rewritten, otherwise nothing.
 class ProgressLine {
  public:
   void show(std::size_t done, std::size_t of, const std::string& name) {

@@ -26,8 +26,8 @@ std::string one_decimal(double number) {
   return text;
 }
 
-// What a server sent, for a terminal and for XML: UTF-8, without control characters and without
-// what XML forbids.
+// Makes a server's text safe for a terminal and for XML: UTF-8, without control characters and
+// without characters that XML forbids.
 std::string printable(const std::string& text) {
   const std::string valid = Json::parse(to_text(text)).get<std::string>();
   std::string out;
@@ -86,7 +86,7 @@ std::string summary(const ConformanceReport& report) {
   return text;
 }
 
-// The last exchanges, at most this number, each cut to `bytes`.
+// Returns the last exchanges, at most this number, each cut to `bytes`.
 std::string conversation_of(const RuleResult& result, std::size_t exchanges = 100,
                             std::size_t bytes = 100'000) {
   std::string text;
@@ -99,7 +99,7 @@ std::string conversation_of(const RuleResult& result, std::size_t exchanges = 10
   return text;
 }
 
-// "M1 M7", each by its number.
+// Returns "M1 M7": the numbers of the rules.
 std::string numbers_of(const std::vector<const RuleResult*>& rules) {
   std::string text;
   for (const RuleResult* const one : rules) text += (text.empty() ? "" : " ") + one->rule.number;
@@ -112,7 +112,7 @@ std::string on_one_line(const std::string& text, std::size_t bytes_max = line_by
   return shortened(line, bytes_max);
 }
 
-// What to mend first, the most points first.
+// Lists what to fix first: the broken rules, the most points first.
 std::string causes_text(const ConformanceReport& report) {
   const std::vector<Cause> causes = report.causes();
   if (causes.empty()) return {};
@@ -134,7 +134,7 @@ std::string causes_text(const ConformanceReport& report) {
   return text;
 }
 
-// Of rules that lost their points, or would have.
+// Returns the rules of this level that lost their points, or would have lost them.
 std::vector<const RuleResult*> lost(const ConformanceReport& report, Level level) {
   std::vector<const RuleResult*> rules;
   for (const RuleOutcome outcome : {RuleOutcome::broken, RuleOutcome::blocked})

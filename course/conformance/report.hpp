@@ -1,6 +1,6 @@
 #pragma once
-// The result as text, JSON and an HTML page (course/docs/conformance.md shows them). What a
-// server sent is escaped everywhere. Pure.
+// Writes the result as text, JSON and an HTML page (course/docs/conformance.md shows them).
+// Everything that a server sent is escaped. Pure.
 
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace exchange::conformance {
 
-// On one screen what to mend first; then the rules up to the level `shown` that are not kept.
+// Lists on one screen what to fix first; then the rules up to the level `shown` that the server
+// does not keep.
 std::string text_of(const ConformanceReport& report, Level shown = Level::should);
 std::string to_json(const ConformanceReport& report);
 std::string html_of(const ConformanceReport& report);

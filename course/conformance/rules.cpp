@@ -13,7 +13,7 @@ std::span<const EmbeddedFile> protocol_page();
 namespace exchange::conformance {
 namespace {
 
-// Why no case tests a rule.
+// The reasons why no case tests a rule.
 const std::map<std::string, std::string, std::less<>> untested{
     {"D1", "an option of the server"},
     {"D2", "an option of the server"},
@@ -70,7 +70,7 @@ const char* name_of(Level level) {
   return level == Level::must ? "must" : level == Level::should ? "should" : "ours";
 }
 
-// "- **F1** Sentence. (must: …)", over one or more lines.
+// Parses "- **F1** Sentence. (must: …)", over one or more lines.
 std::vector<Rule> read_rules(std::string_view page) {
   std::vector<Rule> rules;
   constexpr std::string_view start = "\n- **";

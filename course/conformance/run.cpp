@@ -14,7 +14,7 @@ constexpr std::size_t exchanges_kept = 8, why_bytes_max = 2'000;
 
 struct Planned {
   Case test;
-  std::size_t number;  // in all_cases(): its data are the same whatever rules are tested
+  std::size_t number;  // in all_cases(): its data do not depend on which rules are tested
 };
 
 class Runner {
@@ -66,7 +66,7 @@ class Runner {
   }
 
  private:
-  // Digits of the clock, few: others may keep ids in 32 bits.
+  // A few digits of the clock: other servers may keep ids in 32 bits.
   static std::string prefix(unsigned tries) {
     const std::uint64_t clock = std::stoull(client::prefix_from_clock());
     return std::to_string(1'000 + (clock * 7'919 + tries * 271) % 9'000);
@@ -86,7 +86,7 @@ class Runner {
     if (wrong_reply_.empty()) wrong_reply_ = why;
   }
 
-  // By replies to the cases of any rule.
+  // Breaks R1. The replies to the cases of any rule can do so.
   void break_r1(const std::string& case_name, const std::string& why) {
     RuleResult* const r1 = find("R1");
     if (!r1 || r1->outcome == RuleOutcome::broken) return;
@@ -96,7 +96,8 @@ class Runner {
     r1->conversation.clear();
   }
 
-  // What blocks a rule may itself be blocked; or kept by its own cases: then nothing is known.
+  // Names the broken rule behind each blocked one. A blocking rule may itself be blocked: follows
+  // the chain. If it was kept by its own cases, nothing is known.
   void name_blockers() {
     for (RuleResult& result : report_.rules) {
       if (result.outcome != RuleOutcome::blocked) continue;
@@ -111,7 +112,8 @@ class Runner {
     }
   }
 
-  // Rules that give points first, of these many clients at once last: the server may die of a case.
+  // Runs rules that give points first. Of these, the case with many clients at once is last: the
+  // server may die of it.
   std::vector<Planned> plan() {
     std::vector<Planned> cases;
     for (const Case& one : all_cases()) cases.push_back({one, cases.size()});
@@ -124,7 +126,7 @@ class Runner {
     return cases;
   }
 
-  // A rule is kept only if all of its cases passed.
+  // Ends the test: a rule counts as kept only if all of its cases passed.
   void give_up(const std::string& stopped, const std::string& why) {
     report_.stopped = stopped;
     for (RuleResult& result : report_.rules)
@@ -148,14 +150,14 @@ class Runner {
     }
   }
 
-  // Other runs against this server must not have taken them.
+  // Finds ids that no other run against this server has taken.
   void find_unused_ids() {
     constexpr unsigned tries_max = 8;
     for (unsigned tries = 0; tries < tries_max; ++tries) try {
         source_ = Source(prefix(tries));
         if (Talk(target_, source_).ask_one(new_account(source_.prefix())).name == "created") return;
       } catch (const Broken&) {
-        return;  // for the cases to tell
+        return;  // the cases will report it
       }
   }
 
@@ -206,7 +208,7 @@ class Runner {
     bool passed = false;
     try {
       one.run(talk);
-      if (last) {  // else the next case would be blamed for what this one did
+      if (last) {  // otherwise the next case would be blamed for this one
         talk.reconnect();
         expect(target_.answers(), "the server does not answer any more after the case");
       }
@@ -226,7 +228,7 @@ class Runner {
       block(many ? broken_with_one_client() : error.by, error.what());
     } catch (const client::Interrupted&) {
       throw;
-    } catch (const std::exception& error) {  // all that a server can cause has been caught
+    } catch (const std::exception& error) {  // errors that a server can cause are caught above
       report_.test_errors.push_back(one.rule + ", " + one.name + ": " + error.what());
       if (result.outcome != RuleOutcome::blocked)
         fail(RuleOutcome::not_judged,
@@ -237,8 +239,8 @@ class Runner {
     return passed;
   }
 
-  // What many clients get can be explained only if each of them gets right results alone. The cases
-  // of T17 try one client too, but do not see all that the other cases see.
+  // The results of many clients can be judged only if each client gets right results alone. The
+  // cases of T17 try one client too, but do not see all that the other cases see.
   std::string broken_with_one_client() const {
     static const std::set<std::string> relied_on{"R3", "R8", "T6", "T10"};
     for (const RuleResult& result : report_.rules)
@@ -253,9 +255,9 @@ class Runner {
   Source source_;
   Target target_;
   ConformanceReport report_;
-  std::map<std::string, unsigned> left_;  // cases of a rule that are still to run
+  std::map<std::string, unsigned> left_;  // cases of a rule that have not run yet
   std::map<std::string, std::string>
-      blockers_;  // of a blocked rule: what its first such case named
+      blockers_;  // blocked rule -> the rule that its first blocked case named
   std::string other_form_, wrong_reply_;
 };
 

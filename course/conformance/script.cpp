@@ -1,4 +1,4 @@
-// The language of cases/*.txt (cases/README.md).
+// Runs the language of cases/*.txt (cases/README.md).
 
 #include <algorithm>
 #include <chrono>
@@ -28,9 +28,9 @@ struct Step {
 using Steps = std::vector<Step>;
 using Setups = std::map<std::string, Steps, std::less<>>;
 
-constexpr std::string_view shared_setups = "setups.txt";  // for the cases of all files
+constexpr std::string_view shared_setups = "setups.txt";  // used by the cases of all files
 
-// Cuts `text` at the first such mark and returns what stood behind it; "" where there is none.
+// Cuts `text` at the first such mark and returns the text after it; "" if there is no mark.
 std::string cut_behind(std::string& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string::npos) return {};
@@ -39,7 +39,7 @@ std::string cut_behind(std::string& text, std::string_view mark) {
   return behind;
 }
 
-// Separated by blanks, but for those between quotes, which stay, or braces.
+// Splits a text at blanks, except between quotes, which stay, or braces.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words(1);
   bool quoted = false;
@@ -65,7 +65,7 @@ class CaseRun {
   }
 
  private:
-  struct NothingToTest {};  // behind a step with `where`
+  struct NothingToTest {};  // thrown if a step with `where` fails
 
   void run_all(const Steps& steps) {
     for (const Step& step : steps) {
@@ -93,7 +93,7 @@ class CaseRun {
     talk_.given(prefix.substr(prefix.find(':') + 1).c_str(), [&] { act(text, step); });
   }
 
-  // What stands behind is tested only if this succeeds.
+  // Runs a step with `where`: the steps after it are tested only if it succeeds.
   void try_act(const std::string& text, const Step& step) {
     try {
       act(text, step);
@@ -160,7 +160,7 @@ class CaseRun {
     return found->second;
   }
 
-  // The text of a word: between quotes, of a variable, or of a number.
+  // Returns the text of a word: between quotes, of a variable, or of a number.
   std::string value(const std::string& word) {
     if (word.starts_with('"')) return expanded(word.substr(1, word.size() - 2));
     if (word.starts_with("fills(")) return fills_of(status_of(word.substr(6, word.size() - 7)));
@@ -168,8 +168,8 @@ class CaseRun {
     return plain(number(word));
   }
 
-  // With the value of each {…} in its place: {N times TEXT}, {size of TEXT} in bytes, {framed TEXT}
-  // as this server wants requests, or that of a word.
+  // Replaces each {…} by its value: {N times TEXT}, {size of TEXT} in bytes, {framed TEXT} as this
+  // server expects requests, or the value of a word.
   std::string expanded(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -205,7 +205,7 @@ class CaseRun {
     return out;
   }
 
-  // Of an expression, in units of 1e-8.
+  // Returns the value of an expression, in units of 1e-8.
   std::int64_t number(const std::string& expression) {
     std::string_view rest = expression;
     const std::int64_t result = sum(rest);
@@ -261,7 +261,7 @@ class CaseRun {
     }
     const auto variable = values_.find(name);
     const auto units = units_of(variable != values_.end() ? variable->second : name);
-    if (!units && variable != values_.end())  // the server's
+    if (!units && variable != values_.end())  // the value came from the server
       expect(false, why_ + ": '" + variable->second + "' is not a number");
     if (!units) fail("'" + name + "' is neither a number nor a variable");
     if (!take("..")) return *units;
@@ -273,7 +273,7 @@ class CaseRun {
     return talk_.given_status(owner_of(order), value(order));
   }
 
-  // What its executions cost. Blocks if they are not of whole shares and quarters.
+  // Returns the cost of its executions. Blocks if they are not of whole shares and quarters.
   static std::int64_t cost_of(const OrderState& state) {
     std::int64_t quarters = 0;
     for (const Fill& fill : state.fills) {
@@ -365,7 +365,7 @@ class CaseRun {
     given_ ? talk_.given(rule, ask) : ask();
   }
 
-  // "DOCUMENT gets PATTERN", or what is inside <transactions> of an account.
+  // Runs "DOCUMENT gets PATTERN"; with an account, DOCUMENT is the content of its <transactions>.
   void ask(std::string document, const std::string& account = {}) {
     const std::string pattern = expanded(cut_behind(document, " gets "));
     if (pattern.empty()) fail("'gets' is missing");
@@ -383,8 +383,8 @@ class CaseRun {
     compare(pattern, talk_.ask(document), account);
   }
 
-  // bytes PIECE | PIECE ... gets PATTERN and PATTERN ... [and closed]: as they are, on a connection
-  // of their own; the piece "end" is the end of the stream.
+  // Runs "bytes PIECE | PIECE ... gets PATTERN and PATTERN ... [and closed]": sends the pieces
+  // unchanged on a new connection; the piece "end" ends the stream.
   void send_bytes(std::string piece) {
     std::string pattern = cut_behind(piece, " gets ");
     talk_.reconnect();
@@ -396,7 +396,7 @@ class CaseRun {
         talk_.send(expanded(piece));
       if (!rest.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
-    if (pattern.starts_with("<created")) {  // else the server is to answer without more
+    if (pattern.starts_with("<created")) {  // otherwise the server must answer without more bytes
       if (talk_.target().style().wants_newline) talk_.link().send("\n");
       if (talk_.target().style().wants_end) talk_.link().end_sending();
     }
@@ -411,7 +411,7 @@ class CaseRun {
     talk_.reconnect();
   }
 
-  // What was answered to this account.
+  // Compares the replies to this account with the pattern.
   void compare(const std::string& pattern, const std::vector<Element>& answers,
                const std::string& account) {
     const std::vector<Element> wanted =
@@ -448,8 +448,8 @@ class CaseRun {
                                                  got.children.begin(), got.children.end(), matches);
   }
 
-  // The state of an order, or of one that is canceled: [has] open N executed N canceled N price P
-  // fills N@PRICE ...
+  // Checks the state of an order, or of one that is canceled: [has] open N executed N canceled N
+  // price P fills N@PRICE ...
   void look(const std::string& order, std::size_t at, bool cancel) {
     const std::string account = owner_of(order), id = value(order);
     if (cancel && given_) return talk_.given_canceled(account, id);
@@ -490,7 +490,7 @@ class CaseRun {
            order + " should have " + plain(should) + " shares " + what + ", has " + plain(is));
   }
 
-  // ORDER ends soon: the server may take a moment to see the end of a connection.
+  // Runs "ORDER ends soon": the server may need a moment to see the end of a connection.
   void wait_for_end(const std::string& order) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -505,14 +505,14 @@ class CaseRun {
   const Setups& setups_;
   std::map<std::string, std::string> values_{{"bom", std::string(client::byte_order_mark)}};
   std::map<std::string, std::string> owners_;  // the account of an order, by the order's name
-  // Of the step:
+  // Of the current step:
   const std::string* place_ = nullptr;
   std::string why_;
   std::vector<std::string> words_;
   bool given_ = false;
 };
 
-// Puts steps that are indented deeper into the one before them.
+// Moves steps that are indented deeper into the step before them.
 Steps nested(Steps::iterator& at, Steps::iterator end) {
   Steps steps;
   if (at == end) return steps;

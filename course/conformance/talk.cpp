@@ -83,7 +83,7 @@ std::vector<Element> Talk::receive() try {
   no_answer(error);
 }
 
-// Names what was sent.
+// Adds the request to the error.
 void Talk::no_answer(const NoAnswer& error) {
   link_.reset();
   std::string sent;
@@ -247,13 +247,13 @@ std::string Talk::transactions(const std::string& account, const std::string& in
 OrderState Talk::read_state(const Element& element, const char* name) {
   expect(element.name == name, std::string("<") + name + "> was expected, got " + element.print());
   OrderState state;
-  double shares = 0, cost = 0;  // of all executions: cases compute them in 64 bits
+  double shares = 0, cost = 0;  // of all executions; the cases compute exact values in 64 bits
   const auto number = [&](const Element& part, const char* attribute) {
     const std::string* const text = part.find(attribute);
     const auto units = text ? units_of(*text) : std::nullopt;
     expect(units.has_value(),
            "attribute '" + std::string(attribute) + "' is no number in " + part.print());
-    return std::abs(*units);  // R10 is tested on its own
+    return std::abs(*units);  // other cases test R10
   };
   for (const Element& part : element.children) {
     if (part.name == "open" && number(part, "shares") != 0)

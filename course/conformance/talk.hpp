@@ -1,9 +1,10 @@
 #pragma once
-// What a test case says to the server and expects of it. Each case has accounts and symbols of its
-// own, whose names and numbers come from a seed. The given_…() prepare what a case needs: if they
-// fail, the case is blocked by another rule, which they name. The others are what it tests: if they
-// fail, its own rule is broken. Prices are multiples of a quarter, which a double holds exactly, so
-// that only the cases of N9 depend on exact arithmetic. Thread: one.
+// The requests of a test case and its expectations. Each case has its own accounts and symbols,
+// whose names and numbers come from a seed. The given_…() functions prepare what a case needs: if
+// one fails, another rule, which the function names, blocks the case. The other functions are what
+// the case tests: if one fails, the rule of the case is broken. Prices are multiples of a quarter,
+// which a double holds exactly, so that only the cases of N9 depend on exact arithmetic. Thread:
+// one.
 
 #include <cstdint>
 #include <memory>
@@ -20,17 +21,17 @@ namespace exchange::conformance {
 struct Broken : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// The reply cannot be read (R1), whatever the case asked for.
+// The reply cannot be read (R1), independent of what the case asked for.
 struct Unreadable : Broken {
   using Broken::Broken;
 };
-// `by`: the rule that must be mended first; empty: not known.
+// `by`: the rule that must be fixed first; empty: not known.
 struct Blocked : std::runtime_error {
   Blocked(const std::string& why, std::string by_) : runtime_error(why), by(std::move(by_)) {}
   std::string by;
 };
 
-// Numbers of shares and of quarters, for prices and cash.
+// Numbers of shares, and quarters for prices and cash.
 using Quarters = std::int64_t;  // 4: 1.00
 std::string price(Quarters quarters);
 inline constexpr std::int64_t units_per_share = 100'000'000, units_per_quarter = 25'000'000;
@@ -44,21 +45,21 @@ struct Fill {
   std::int64_t time;
   bool operator==(const Fill&) const = default;
 };
-// What <status> or <canceled> says of an order; numbers in units of 1e-8.
+// The content of <status> or <canceled> for an order; numbers in units of 1e-8.
 struct OrderState {
   std::optional<std::int64_t> open, canceled;
   std::vector<Fill> fills;
   std::int64_t executed() const;
 };
 
-// Ids and symbols that no other run or case uses, and numbers; the same seed gives the same
-// numbers. An id has nine digits: others may keep ids in 32 bits.
+// Gives ids and symbols that no other run or case uses, and numbers; the same seed gives the same
+// numbers. An id has nine digits: other servers may keep ids in 32 bits.
 class Source {
  public:
   explicit Source(std::string prefix) : prefix_(std::move(prefix)) {}
   void seed(std::uint64_t seed) { random_.seed(seed); }
   std::string account() { return prefix_ + padded(++accounts_, 5); }
-  // Digits that no other id starts with, if up to three digits follow.
+  // Returns digits that no other id starts with, if up to three digits follow.
   std::string account_prefix() {
     const std::uint64_t thousand = accounts_ / 1'000 + 1;
     accounts_ = thousand * 1'000 + 999;
@@ -77,12 +78,12 @@ class Source {
   std::mt19937_64 random_;
 };
 
-// An account, and a kind of order that the server refuses to it: for more cash than it has, else
-// for more shares, else with a limit of 0.
+// An account, and a kind of order that the server refuses to it: an order for more cash than it
+// has, else for more shares, else with a limit of 0.
 struct Refusal {
   bool sells = false;
   std::string limit, account, symbol;
-  // Of at least 2 shares.
+  // For an order of at least 2 shares.
   std::string amount(std::int64_t shares) const { return std::to_string(sells ? -shares : shares); }
   std::string order(std::int64_t shares) const;
 };
@@ -92,16 +93,16 @@ class Talk {
   Talk(const Target& target, Source& source) : target_(target), source_(source) {}
 
   // --- asking ---
-  // One document, on this talk's connection, or one of its own if the server closes after each
-  // reply. Throws Broken if no right reply comes.
+  // Sends one document, on the connection of this Talk, or on a new one if the server closes after
+  // each reply. Throws Broken if no right reply comes.
   std::vector<Element> ask(const std::string& document);
-  // For a document that must get one reply element, several, or an <error> for each.
+  // Sends a document that must get one reply element, several, or an <error> for each.
   Element ask_one(const std::string& document);
   static void expect_elements(const std::vector<Element>& answers, std::size_t count);
   std::vector<Element> ask_several(const std::string& document, std::size_t elements);
-  // One element: <error>.
+  // The reply must be one element: <error>.
   Element expect_error(const std::string& document, const std::string& why);
-  // Bytes as they are.
+  // Sends bytes unchanged.
   Link& link();
   void send(const std::string& bytes);
   std::vector<Element> receive();
@@ -123,22 +124,22 @@ class Talk {
   }
   std::string given_account(Quarters cash);
   std::string given_account(const std::string& balance);
-  // Placed at these accounts.
+  // Creates a symbol with shares for these accounts.
   std::string given_symbol(const std::vector<std::pair<std::string, std::int64_t>>& placed);
   void given_shares(const std::string& symbol, const std::string& account, std::int64_t shares);
   std::string given_order(const std::string& account, const std::string& symbol,
                           std::int64_t amount, Quarters limit);
   OrderState given_status(const std::string& account, const std::string& id);
-  // Of an order that was executed at least in part.
+  // Returns the state of an order that was executed at least in part.
   OrderState given_executed(const std::string& account, const std::string& id);
   void given_canceled(const std::string& account, const std::string& id);
-  // The account has also bought a share for 1.25, and has cash for hundreds.
+  // The account has also bought a share for 1.25, and its cash is enough for hundreds.
   Refusal given_refusal();
-  // The first <error> that a document gets, which has errors alone by that rule.
+  // Returns the first <error> for a document that, by `rule`, gets only errors.
   Element given_error(const std::string& document, const char* rule);
 
   // --- testing ---
-  // What stands in a <status> or <canceled>, of this name.
+  // Reads the content of a <status> or <canceled>, as `name` says.
   static OrderState read_state(const Element& element, const char* name);
   OrderState status(const std::string& account, const std::string& id);
   OrderState cancel(const std::string& account, const std::string& id);
@@ -149,11 +150,11 @@ class Talk {
   Source& source() { return source_; }
   const Target& target() const { return target_; }
   const std::vector<Exchanged>& conversation() const { return conversation_; }
-  // Replies that were written in another form than docs/protocol.md gives; the first such one.
+  // The first reply in another form than docs/protocol.md gives.
   const std::string& other_form() const { return other_form_; }
-  // Why a reply was none by R1: the first such one; empty if all were.
+  // Why a reply broke R1: the first such reply; empty if none did.
   const std::string& wrong_reply() const { return wrong_reply_; }
-  // The last reply as it came, where what was read of it may differ; else empty.
+  // The last reply as it was received, if the values read from it may differ; else empty.
   const std::string& misread() const { return misread_; }
 
   static std::string order(const std::string& symbol, const std::string& amount,
@@ -176,9 +177,9 @@ class Talk {
 inline void expect(bool kept, const std::string& sentence) {
   if (!kept) broken(sentence);
 }
-// "2.5" of units of 1e-8
+// Returns "2.5" for a number in units of 1e-8.
 std::string plain(std::int64_t units);
-// Cut between two characters, with "…" at the end.
+// Cuts a text between two characters, and adds "…" at the end.
 std::string shortened(std::string_view text, std::size_t bytes_max);
 
 }  // namespace exchange::conformance

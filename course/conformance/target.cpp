@@ -30,7 +30,7 @@ Clock::time_point in(double seconds) {
 }
 
 constexpr double newline_wait_s = 0.1;
-constexpr double refused_wait_s = 3;  // for a server that is about to listen
+constexpr double refused_wait_s = 3;  // for a server that will listen soon
 constexpr std::size_t received_bytes_max = client::reply_bytes_max + 65'536;
 
 void pause() {
@@ -38,8 +38,8 @@ void pause() {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
-// In the child, between fork and exec. What it starts in the background outlives us and Ctrl-C, and
-// must not ignore the signals that we ignore or handle.
+// Runs in the child, between fork and exec. Processes that it starts in the background outlive this
+// program and Ctrl-C, and must not inherit ignored or handled signals.
 [[noreturn]] void become_shell(const char* command) {
   ::setpgid(0, 0);
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
@@ -57,7 +57,7 @@ int run_command(const std::string& command, double limit_s) {
   const pid_t shell = ::fork();
   if (shell < 0) throw TestError("'" + command + "' cannot be run");
   if (shell == 0) become_shell(command.c_str());
-  ::setpgid(shell, shell);  // here and in the child: either may be first
+  ::setpgid(shell, shell);  // parent and child both call it: either may run first
   int status = 0;
   const auto kill = [&] {
     ::kill(-shell, SIGKILL);
@@ -92,14 +92,14 @@ void Link::send(std::string_view bytes) {
       if (!client::wait_for(socket_.number(), POLLOUT, seconds_until(give_up), client::stop_flag()))
         throw NoAnswer("the server does not read the request");
     } else if (errno != EINTR) {
-      return;  // the server has closed: what it sent before can still be read
+      return;  // the server has closed: its earlier bytes can still be read
     }
   }
 }
 
 void Link::end_sending() { ::shutdown(socket_.number(), SHUT_WR); }
 
-// False at the end of the stream, or in time nothing came.
+// Returns false at the end of the stream, or if nothing came in time.
 bool Link::read(double timeout_s) {
   if (ended_) return false;
   if (timeout_s <= 0 || !client::wait_for(socket_.number(), POLLIN, timeout_s, client::stop_flag()))
@@ -176,7 +176,7 @@ std::string Target::framed(std::string_view document) const {
   return client::framed(std::string(document) + (style_.wants_newline ? "\n" : ""));
 }
 
-// On the first address that accepts a connection: a name may have several.
+// Connects to the first address that accepts: a name may have several.
 std::unique_ptr<Link> Target::reach() {
   for (const Clock::time_point give_up = in(refused_wait_s);; pause())
     for (const client::Address& address : addresses_) try {
@@ -191,7 +191,7 @@ std::unique_ptr<Link> Target::reach() {
       }
 }
 
-// Sends what the server may be waiting for, step by step, until a reply comes.
+// Sends what the server may be waiting for, one step after another, until a reply comes.
 std::unique_ptr<Link> Target::ask_in_all_styles(std::unique_ptr<Link> link) {
   link->send(client::framed(new_request_()));
   std::string why;
@@ -211,7 +211,7 @@ std::unique_ptr<Link> Target::ask_in_all_styles(std::unique_ptr<Link> link) {
   throw Silence(why);
 }
 
-// A server may listen before it can answer.
+// Waits for the first reply: a server may listen before it can answer.
 std::unique_ptr<Link> Target::first_reply() {
   for (const Clock::time_point give_up = in(options_.start_s);; pause()) try {
       return ask_in_all_styles(reach());
@@ -222,7 +222,7 @@ std::unique_ptr<Link> Target::first_reply() {
 
 void Target::find_style() {
   std::unique_ptr<Link> link = first_reply();
-  // a slow start looks like a wait for more: ask again
+  // a slow start looks the same as a wait for more bytes: asks again
   if (style_.wants_newline || style_.wants_end) {
     link.reset();
     link = ask_in_all_styles(connect());

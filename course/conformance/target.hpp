@@ -1,6 +1,6 @@
 #pragma once
-// The server that is tested: how it frames its replies and treats connections (found out at the
-// start), and connections to it. Thread: one.
+// The server under test: how it frames its replies and treats connections (detected at the start),
+// and connections to it. Thread: one.
 
 #include <functional>
 #include <memory>
@@ -16,23 +16,23 @@ namespace exchange::conformance {
 struct NoAnswer : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// Bytes came that are no reply.
+// Bytes came that are not a reply.
 struct NotAReply : NoAnswer {
   using NoAnswer::NoAnswer;
 };
-// Not a byte came: the server may still be starting, or wait for more.
+// No byte came: the server may still be starting, or wait for more.
 struct Silence : NoAnswer {
   using NoAnswer::NoAnswer;
 };
 
-// What this program could not do: it says nothing of the server.
+// This program failed: the failure shows nothing about the server.
 struct TestError : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
 struct Style {
   bool length_lines = false;   // before replies
-  bool per_request = false;    // it closes after each reply
+  bool per_request = false;    // the server closes after each reply
   bool wants_newline = false;  // at the end of each request
   bool wants_end = false;      // of the stream, after each request
 };
@@ -42,23 +42,23 @@ struct TargetOptions {
   double timeout_s = 5;             // of one reply
   std::string connection = "auto";  // persistent, per-request
   std::string restart;              // shell command that starts the server again
-  double restart_s = 600;           // how long that command may take
-  double start_s = 30;              // how long a server that was just started may take to answer
+  double restart_s = 600;           // the longest time for that command
+  double start_s = 30;              // the longest time until a started server answers
 };
 
 // A connection. Closed by its destructor.
 class Link {
  public:
-  // Throws Silence, NoAnswer, client::Interrupted, as do the others.
+  // Throws Silence, NoAnswer, client::Interrupted, as the other functions do.
   Link(const client::Address& address, double timeout_s);
 
   void send(std::string_view bytes);
   void end_sending();
-  // The next reply's document.
+  // Returns the document of the next reply.
   std::string receive();
-  // Whether the server ends the connection in time, and sends nothing before.
+  // Whether the server ends the connection in time, without sending anything before.
   bool closed_in_time();
-  // What stood before the document that receive() returned last.
+  // The bytes before the document that receive() returned last.
   const std::string& before() const { return before_; }
   // Waits a moment for white space after the last reply.
   std::string after();
@@ -74,26 +74,27 @@ class Link {
 
 class Target {
  public:
-  // `new_request` gives a request that any server answers, another one each time. Throws
+  // `new_request` returns a request that any server answers, a different one each time. Throws
   // client::Unreachable if the name has no address.
   Target(const TargetOptions& options, std::function<std::string()> new_request);
 
-  // Throws client::Unreachable if no server is there, NoAnswer if no reply comes,
-  // client::Interrupted. Here as later no connection is opened without a request, nor a second one
-  // while one is open: a server may have one thread, and a thread for each connection.
+  // Throws client::Unreachable if no server can be reached, NoAnswer if no reply comes,
+  // client::Interrupted. Neither this function nor later ones open a connection without a request,
+  // or a second one while one is open: a server may have only one thread, or a thread for each
+  // connection.
   void find_style();
   const Style& style() const { return style_; }
-  // HOST:PORT of the address that accepts connections, in digits.
+  // Returns HOST:PORT of the address that accepts connections, in digits.
   std::string address() const;
   double timeout_s() const { return options_.timeout_s; }
   std::unique_ptr<Link> connect() const;
-  // A request as this server wants it on the wire.
+  // Returns a request in the form that this server needs.
   std::string framed(std::string_view document) const;
 
-  // It accepts a connection, and answers a request.
+  // Whether the server accepts a connection and answers a request.
   bool answers() const;
-  // Runs the command of the options. Throws NoAnswer if there is none, it fails, or the server does
-  // not answer then.
+  // Runs the command of the options. Throws NoAnswer if there is no command, if it fails, or if the
+  // server does not answer then.
   void restart();
   unsigned restarts() const { return restarts_; }
 
@@ -104,19 +105,19 @@ class Target {
 
   const TargetOptions options_;
   const std::function<std::string()> new_request_;
-  const std::vector<client::Address> addresses_;  // of its name
-  client::Address address_;                       // of these: that accepts connections
+  const std::vector<client::Address> addresses_;  // of the server's name
+  client::Address address_;                       // the one that accepts connections
   bool reached_ = false;
   Style style_;
   unsigned restarts_ = 0;
 };
 
-// Runs a command of the shell and returns its status, as waitpid(2) gives it. What it starts in the
-// background goes on. Throws NoAnswer if it does not end in time, TestError if it cannot be
+// Runs a shell command and returns its status, as waitpid(2) gives it. Processes that it starts in
+// the background continue. Throws NoAnswer if it does not end in time, TestError if it cannot be
 // started, client::Interrupted.
 int run_command(const std::string& command, double limit_s);
 
-// A byte order mark, which no terminal shows, becomes "\xEF\xBB\xBF" in words.
+// Shows a byte order mark, which a terminal does not display, as the text "\xEF\xBB\xBF".
 std::string with_visible_mark(std::string_view text);
 
 }  // namespace exchange::conformance

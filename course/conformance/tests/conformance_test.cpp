@@ -1,5 +1,6 @@
-// The tester against our own server, under every policy and style of replies, and against servers
-// that are slow, die or flood. Against servers with planted faults: course/conformance.
+// Tests the conformance tester against our own server, under every policy and style of replies, and
+// against servers that are slow, die or flood. course/conformance tests it against servers with
+// planted faults.
 
 #include <algorithm>
 #include <atomic>
@@ -44,7 +45,7 @@ ConformanceReport test(
   return run(options, look);
 }
 
-// A server that gives these replies to documents, and ends the connection at an empty one.
+// A server that replies to documents with fixed texts, and ends the connection if a text is empty.
 class Toy {
  public:
   explicit Toy(std::function<std::string(const std::string& document)> reply)
@@ -332,7 +333,7 @@ TEST_CASE("a server whose replies are no XML at all breaks R1") {
 }
 
 TEST_CASE("a blocked rule names the broken one, also over a third") {
-  // opens every order, and executes none
+  // opens every order, and executes nothing
   const Toy toy([](const std::string& document) -> std::string {
     if (document.find("<order") != std::string::npos)
       return "<results><opened id=\"1\"/></results>";
