@@ -1,4 +1,4 @@
-// 1. Which counters lose updates, and what does keeping them cost?
+// 1. Which counters lose updates, and what is the cost of keeping them?
 
 #include <atomic>
 #include <cstdio>
@@ -12,14 +12,14 @@ namespace {
 
 constexpr unsigned tasks = 50;
 constexpr long asked = 1'000;  // increments of each task
-// what was left of 50,000 in the write-ups
+// the remaining counts of 50,000 in the write-ups
 constexpr long there[] = {33'408, 29'972, 26'164, 48'302};
 
 struct Sizes {
-  int runs;                      // of the plain counter, as asked
-  int longer_runs;               // of the longer ones
-  std::vector<long> increments;  // of each task: the longer, the more tasks overlap
-  long increments_in_all;        // where the cost of one is measured
+  int runs;                      // of the plain counter, as in the task
+  int longer_runs;               // of the plain counter with more increments
+  std::vector<long> increments;  // of each task: the more there are, the more tasks overlap
+  long increments_in_all;        // total, for the cost of one increment
 };
 Sizes sizes(const Settings& settings) {
   if (settings.quick) return {20, 5, {asked, 10'000, 100'000}, 500'000};
@@ -117,14 +117,14 @@ void prepare(const Settings& settings) {
     };
     if (variant.guarded)
       add(tasks, asked);
-    else  // again and again: each run is a process of its own
+    else  // repeated: each run is its own process
       for (const long increments : s.increments)
         add(tasks, increments, increments == asked ? s.runs : s.longer_runs);
     for (const unsigned threads : cost_threads) add(threads, s.increments_in_all / threads);
   }
 }
 
-// As asked: 50 x 1,000, theirs beside ours. The plain one over many runs.
+// The task: 50 x 1,000, the results of the write-ups beside ours. The plain counter over many runs.
 void report_asked(const Settings& settings, const Measurements& measured, Report& out) {
   Table& table = out.add(
       Table{"counts",
@@ -195,7 +195,7 @@ void report_race(const Settings& settings, Report& out) {
       check_race({settings.binaries + "/racy_counter_tsan", "2", std::to_string(in_all / 2)},
                  "of the race", out);
   if (!race) return;
-  // The count is the line of two numbers among what was written.
+  // The count is in the output line with two numbers.
   long left = 0;
   std::istringstream lines(race->output);
   for (std::string line; std::getline(lines, line);)

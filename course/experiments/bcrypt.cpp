@@ -43,7 +43,7 @@ class Mechanism {
   virtual ~Mechanism() = default;
   virtual bool run(const std::function<void()>& request) = 0;
   virtual void stop_accepting() {}
-  virtual unsigned waiting_most() const { return 0; }  // when all is done
+  virtual unsigned waiting_most() const { return 0; }  // called after all requests are done
 };
 
 class ThreadEach final : public Mechanism {
@@ -54,7 +54,7 @@ class ThreadEach final : public Mechanism {
   }
 };
 
-// A caller that finds no place waits outside, first come, first served.
+// A bounded pool. A caller that finds no free place waits outside, first come, first served.
 class BoundedPool final : public Mechanism {
  public:
   BoundedPool(unsigned workers, unsigned buffer)
@@ -65,7 +65,7 @@ class BoundedPool final : public Mechanism {
     monitor_.enter();
     if (accepted_ == workers_ + buffer_ && !closed_) place_free_.wait();
     if (closed_) {
-      place_free_.signal_and_leave();  // so that all end
+      place_free_.signal_and_leave();  // so that all threads end
       return false;
     }
     ++accepted_;
@@ -101,8 +101,8 @@ class BoundedPool final : public Mechanism {
 
 struct SetUp {
   const char* there;  // hashes in 5 s in the write-up
-  bool pool;          // else a thread for each request
-  // buffer: requests that may wait before the pool; more callers have to wait outside
+  bool pool;          // false: a thread for each request
+  // buffer: requests that may wait before the pool; further callers wait outside
   unsigned callers, workers, buffer;
 
   std::string name() const {
@@ -128,16 +128,16 @@ const SetUp set_ups[] = {
 };
 
 unsigned cost_of(const Settings& settings) { return settings.quick ? 5 : 10; }
-// After that callers begin nothing more.
+// After this time callers begin no more requests.
 double window_s(const Settings& settings) { return settings.quick ? 0.3 : 5; }
 
-// Each caller wants one hash after the other.
+// Each caller requests one hash after the other.
 double run(const SetUp& set_up, const Settings& settings, Counters& counters) {
   const std::vector<Password> known = passwords(cost_of(settings));
   const std::unique_ptr<Mechanism> mechanism = set_up.mechanism();
   std::atomic<std::uint64_t> accepted{0}, turned_away{0}, in_time{0}, wrong{0};
   std::atomic<unsigned> running{0}, running_most{0};
-  // From a caller's wish to its hash; of those turned away, how long they had waited.
+  // From the request of a caller to its hash; for refused requests, the time that they waited.
   std::vector<Histogram> latencies_us(set_up.callers);
   const Run ran = run_window(
       set_up.callers, window_s(settings),
@@ -192,7 +192,7 @@ double time_one_hash(unsigned cost) {
 }
 
 void prepare(const Settings& settings) {
-  // 5 s and more each
+  // each takes 5 s or more
   const unsigned repetitions = std::min(settings.repetitions, settings.quick ? 1u : 2u);
   measure("bcrypt/alone", [=](Counters&) { return time_one_hash(cost_of(settings)); });
   for (const SetUp& set_up : set_ups)

@@ -1,5 +1,5 @@
-// 2. Which guard for a map that many threads write? First as asked: 50 tasks x 1000 writes. Then
-// mixes of reads and writes: where does the ranking of the guards turn?
+// 2. Which guard is best for a map that many threads write? First the task: 50 tasks x 1000 writes.
+// Then mixes of reads and writes: where does the ranking of the guards change?
 
 #include "course/experiments/collections.hpp"
 
@@ -12,7 +12,7 @@ namespace exchange::experiments {
 namespace {
 
 constexpr unsigned tasks = 50;
-constexpr long keys = 1'000;  // that each task writes, its own
+constexpr long keys = 1'000;  // each task writes this many, all its own
 
 int racy_runs(const Settings& settings) { return settings.quick ? 10 : 100; }
 
@@ -36,10 +36,10 @@ double write_all(Counters& counters) {
   return run.seconds;
 }
 
-constexpr long keys_there = 8'192;  // of the mixes, from the beginning
+constexpr long keys_there = 8'192;  // in the map of the mixes from the beginning
 constexpr unsigned thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
 constexpr unsigned shown_threads = 8;  // in the table of all guards
-constexpr unsigned clock_every = 32;   // operations between two looks at the clock
+constexpr unsigned clock_every = 32;   // operations between two readings of the clock
 
 struct Mix {
   unsigned reads;  // percent
@@ -47,7 +47,7 @@ struct Mix {
 };
 constexpr Mix mixes[] = {{99, "99:1"}, {90, "90:10"}, {50, "50:50"}};
 
-// of keys by threads; overlapping keys, but all threads pinned to one CPU
+// how threads use keys; one_cpu: overlapping keys, but all threads are pinned to one CPU
 enum class Use { overlapping, disjoint, one_cpu };
 constexpr Use uses[] = {Use::overlapping, Use::disjoint};
 const char* word_for(Use use) {
@@ -58,7 +58,7 @@ std::string mix_name(const std::string& map, unsigned reads, Use use, unsigned t
   return name_of("collections", map, reads, word_for(use), threads);
 }
 
-// Numbers drawn at random, cheaper than what is measured.
+// Draws random numbers, at less cost than the measured operations.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u | 1) {}
@@ -68,7 +68,7 @@ class Draw {
   std::uint64_t state_;
 };
 
-// What one thread did, and then all together.
+// The work of one thread, and later of all together.
 struct alignas(64) Done {
   long operations = 0, writes = 0, read_sum = 0;
   double write_s_max = 0;
@@ -78,7 +78,7 @@ struct DoneByAll : Done {
   Run run;
 };
 
-// The same end for all threads, counted from the first that begins.
+// The same deadline for all threads, counted from the first thread that begins.
 class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds) {}
@@ -95,7 +95,7 @@ class Deadline {
   std::atomic<double> end_s_{0};
 };
 
-// Each thread repeats operate(thread, number drawn, its Done) until the time is over.
+// Each thread repeats operate(thread, random number, its Done) until the time is over.
 template <class Operate>
 DoneByAll run_operations(const Settings& settings, unsigned threads, double run_s,
                          Operate operate) {
@@ -124,7 +124,7 @@ double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads
   Map map(threads);
   const bool disjoint = use == Use::disjoint;
   const unsigned first_cpu = usable_cpus().front();
-  // Disjoint: key % threads is the thread that it belongs to.
+  // Disjoint: key % threads is the thread that owns the key.
   for (long key = 0; key < keys_there; ++key) map.add(unsigned(key) % threads, key);
   const long slice = disjoint ? keys_there / threads : keys_there;
   const DoneByAll all =
@@ -145,13 +145,13 @@ double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads
   return all.run.seconds;
 }
 
-// Not every map can be used so: maps of their own would not show the writes of other threads.
+// Not every map supports every use: with ThreadMaps a thread would not see the writes of others.
 template <class Map>
 constexpr bool possible(Use use) {
   return use == Use::disjoint || !std::is_same_v<Map, ThreadMaps>;
 }
 
-// Reads that take longer: so many keys under one lock.
+// Longer reads: this many keys under one lock.
 constexpr int lengths[] = {1, 10, 100, 1'000};
 constexpr unsigned length_threads[] = {2, 8};
 std::string length_name(const std::string& lock, int length, unsigned threads) {
@@ -249,12 +249,12 @@ void report_mixes(const Measurements& measured, Report& out) {
       cpu.rows.push_back(std::move(cpu_row));
       first.add_row({mix.name, keys_name}, thread_counts,
                     [&](unsigned threads) { return leaders(rates[threads]); });
-      if (mix.reads != 90) out.add(std::move(plot));  // it lies between the other two
+      if (mix.reads != 90) out.add(std::move(plot));  // this mix lies between the other two
     }
   out.check_none("mixes of reads and writes lose no write under any guard", lost, "lost");
 }
 
-// What contention costs: the same threads, but never two at the same time.
+// The cost of contention: the same threads, but never two at the same time.
 void report_one_cpu(const Measurements& measured, Report& out) {
   Table& table = out.add(Table{"one-cpu",
                                "Million operations per second, overlapping keys, " +
@@ -334,7 +334,7 @@ void prepare(const Settings& settings) {
     }
 }
 
-// How one run of the unguarded map ended.
+// Describes how one run of the unguarded map ended.
 std::string ending_of(const ChildResult& child) {
   if (child.timed_out || child.status == 128 + SIGXCPU || child.status == 128 + SIGKILL)
     return "never ended, and was killed";
@@ -348,7 +348,7 @@ std::string ending_of(const ChildResult& child) {
 
 void report_unguarded(const Settings& settings, Report& out) {
   std::map<std::string, int> endings;
-  std::map<std::string, std::string> words;  // the output of one run that ended so
+  std::map<std::string, std::string> words;  // ending -> the output of one run with that ending
   const int runs = racy_runs(settings);
   for (int run = 0; run < runs; ++run) {
     const ChildResult child = run_child(

@@ -1,9 +1,9 @@
 #pragma once
-// Maps from number to number that many threads write, each guarded in another way. All have the
-// same three operations:
-//   add(thread, key)   adds one to the value of the key, which is 0 if there is none
-//   get(thread, key)   the value
-//   sums()             after all threads are done: how many keys, and the sum of their values
+// Maps from number to number that many threads write, each with another guard. All have the same
+// three operations:
+//   add(thread, key)   adds one to the value of the key; the value starts at 0
+//   get(thread, key)   returns the value
+//   sums()             after all threads are done: the number of keys, and the sum of their values
 
 #include <tbb/concurrent_hash_map.h>
 #include <tbb/concurrent_unordered_map.h>
@@ -34,7 +34,7 @@ Sums sums_of(const Map& map) {
   return sums;
 }
 
-// One lock for the whole map; readers may take it in another way.
+// One lock for the whole map; readers may lock it in another way.
 template <class Mutex, class ReadLock>
 class LockedMap {
  public:
@@ -71,7 +71,7 @@ class ShardedMap {
   }
 
  private:
-  struct alignas(64) Shard {  // so that the locks of two shards share no cache line
+  struct alignas(64) Shard {  // so that the locks of two shards do not share a cache line
     MutexMap map{1};
   };
   MutexMap& shard(long key) { return shards_[std::uint64_t(key) * 0x9E3779B97F4A7C15u >> 60].map; }
@@ -97,7 +97,8 @@ class TbbHashMap {
   Map map_;
 };
 
-// Never locks, but cannot erase while others use it, and its values must be safe to share
+// Never locks, but cannot erase while others use it, and its values themselves must be safe to
+// share.
 // themselves.
 class TbbUnorderedMap {
  public:
@@ -113,7 +114,7 @@ class TbbUnorderedMap {
   tbb::concurrent_unordered_map<long, std::atomic<long>> map_;
 };
 
-// A map for each thread. Until merge() a thread sees only what it wrote itself.
+// One map for each thread. Until merge() a thread sees only its own writes.
 class ThreadMaps {
  public:
   explicit ThreadMaps(unsigned threads) : maps_(threads) {}
@@ -122,7 +123,7 @@ class ThreadMaps {
   void merge() {
     for (std::size_t thread = 1; thread < maps_.size(); ++thread) {
       maps_[0].map.merge(maps_[thread].map);
-      // keys that both had
+      // keys that both maps had
       for (const auto& [key, value] : maps_[thread].map) maps_[0].map[key] += value;
       maps_[thread].map.clear();
     }

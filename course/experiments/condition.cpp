@@ -13,14 +13,14 @@
 namespace exchange::experiments {
 namespace {
 
-// How threads waited. Changed inside only.
+// How threads waited. Changed only inside the monitor.
 struct Tally {
   long woken = 0;
-  long futile = 0;        // woken, and the condition did not hold (any more)
+  long futile = 0;        // woken although the condition did not hold (any more)
   long out_of_order = 0;  // woken before a thread that had waited longer
 };
 
-// A condition variable or a HoareMonitor::Condition, and in which order it wakes.
+// A condition variable or a HoareMonitor::Condition, which also records the order of waking.
 template <class Condition>
 struct WaitQueue {
   Condition condition;
@@ -36,14 +36,14 @@ struct WaitQueue {
   }
 };
 
-// A buffer of a few places between producers and consumers; get() says nothing once all has been
-// taken.
+// A buffer of a few places between producers and consumers; get() returns nothing once everything
+// has been taken.
 class Buffer {
  public:
   virtual ~Buffer() = default;
   virtual void put(long item) = 0;
   virtual std::optional<long> get() = 0;
-  Tally tally;  // when all threads are done
+  Tally tally;  // valid when all threads are done
 
  protected:
   Buffer(std::size_t places, long total) : places_(places), total_(total) {}
@@ -63,7 +63,7 @@ class Buffer {
   long taken_ = 0;
 };
 
-// std::condition_variable: a woken thread has to queue for the mutex, and to look again.
+// std::condition_variable: a woken thread must queue for the mutex and check the condition again.
 class SignalAndContinue final : public Buffer {
  public:
   SignalAndContinue(std::size_t places, long total, bool one_for_all)
@@ -104,15 +104,15 @@ class SignalAndContinue final : public Buffer {
       queue.condition.notify_one();
   }
 
-  const bool one_for_all_;  // one condition for all, and all are woken
+  const bool one_for_all_;  // one condition for all threads; each wake-up wakes all
   std::mutex mutex_;
   Queue both_, not_full_, not_empty_;
   Queue& producers_ = one_for_all_ ? both_ : not_full_;
   Queue& consumers_ = one_for_all_ ? both_ : not_empty_;
 };
 
-// HoareMonitor: a woken thread finds what it waited for: `if` suffices where the other needs
-// `while`.
+// HoareMonitor: the condition holds when a thread wakes: `if` is enough where SignalAndContinue
+// needs `while`.
 class HandOff final : public Buffer {
  public:
   HandOff(std::size_t places, long total, bool elements)
@@ -128,7 +128,7 @@ class HandOff final : public Buffer {
     monitor_.enter();
     if (empty() && !done()) not_empty_.wait(tally, [this] { return !empty() || done(); });
     if (done()) {
-      signal_and_leave(not_empty_);  // so that all end
+      signal_and_leave(not_empty_);  // so that all threads end
       return {};
     }
     const long item = pop();
@@ -144,7 +144,7 @@ class HandOff final : public Buffer {
     monitor_.leave();
   }
 
-  const bool elements_;  // the signaller does not come back
+  const bool elements_;  // the signaller leaves the monitor
   HoareMonitor monitor_;
   Queue not_full_{HoareMonitor::Condition(monitor_)}, not_empty_{HoareMonitor::Condition(monitor_)};
 };
@@ -167,7 +167,7 @@ const Variant variants[] = {
 
 constexpr std::size_t places_of_buffer[] = {1, 16};
 struct Sizes {
-  std::vector<unsigned> pairs;  // so many producers and as many consumers
+  std::vector<unsigned> pairs;  // numbers of producers, with the same number of consumers
   long items;
 };
 Sizes sizes(const Settings& settings) {

@@ -1,4 +1,4 @@
-// 4. What does it cost to go from one task to the other?
+// 4. What does it cost to switch from one task to the other?
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -31,15 +31,15 @@
 namespace exchange::experiments {
 namespace {
 
-// Ways in which one task hands its turn to another and waits for its own. Side 0 passes odd numbers
-// to side 1, which passes even ones back: pass(to, number), await(me) -> the number that arrived. A
-// side awaits only after it passed, or first of all (side 1). Each side is a thread, process or
-// fiber.
+// Ways in which one task passes its turn to another and waits for its own. Side 0 passes odd
+// numbers to side 1, which passes even ones back: pass(to, number), await(me) -> the number that
+// arrived. A side awaits only after it passed, except that side 1 awaits first. Each side is a
+// thread, process or fiber.
 bool is_turn_of(unsigned side, std::uint32_t turn) { return turn % 2 == side; }
 
 enum class Notify { under_the_lock, after_it };
 
-// With std:: or boost::fibers:: types.
+// Uses std:: or boost::fibers:: types.
 template <class Mutex, class Condition, Notify notify>
 class ConditionBaton {
  public:
@@ -84,7 +84,7 @@ class AtomicBaton {
   Turn turn_ = 0;
 };
 
-// The standard library may try for a while before it sleeps.
+// The standard library may spin for a while before it sleeps.
 struct ByStandardWait {
   static void wake(Turn& turn) { turn.notify_one(); }
   static void wait(Turn& turn, std::uint32_t value) { turn.wait(value); }
@@ -126,7 +126,7 @@ class DescriptorBaton {
   }
 
  protected:
-  int read_by_[2] = {-1, -1}, written_to_[2] = {-1, -1};  // of the side that it goes to
+  int read_by_[2] = {-1, -1}, written_to_[2] = {-1, -1};  // by destination side
 };
 
 class PipeBaton : public DescriptorBaton {
@@ -179,10 +179,10 @@ class TcpBaton : public DescriptorBaton {
 struct Outcome {
   double seconds = 0;
   Histogram round_trips_ns;  // empty if reading the clock would cost more than what it measures
-  std::uint64_t wrong = 0;   // turns that were not the next
+  std::uint64_t wrong = 0;   // turns with an unexpected number
 };
 
-// Side 0: begins each round, and measures.
+// Side 0 begins each round, and measures.
 template <class Baton>
 void ping(Baton& baton, std::uint32_t rounds, bool timed, Outcome& outcome) {
   const double begin_s = now_s();
@@ -198,7 +198,7 @@ void ping(Baton& baton, std::uint32_t rounds, bool timed, Outcome& outcome) {
   outcome.seconds = now_s() - begin_s;
 }
 
-// Side 1: answers. Returns the turns that were not the next.
+// Side 1 answers. Returns the number of turns with an unexpected number.
 template <class Baton>
 std::uint64_t pong(Baton& baton, std::uint32_t rounds) {
   std::uint64_t wrong = 0;
@@ -209,7 +209,7 @@ std::uint64_t pong(Baton& baton, std::uint32_t rounds) {
   return wrong;
 }
 
-using Cpus = std::vector<unsigned>;  // one for each side; the same twice if both share it
+using Cpus = std::vector<unsigned>;  // one for each side; the same one twice if both share it
 
 template <class Baton>
 Outcome between_threads(const Cpus& cpus, std::uint32_t rounds) {
@@ -246,7 +246,7 @@ Outcome between_processes(const Cpus& cpus, std::uint32_t rounds) {
   return outcome;
 }
 
-// A coroutine that is resumed by another one, or by a loop.
+// A coroutine that another one, or a loop, resumes.
 struct Side {
   struct promise_type {
     Side get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -258,15 +258,15 @@ struct Side {
   std::coroutine_handle<promise_type> handle;
 };
 
-// A compiler that does not optimize grows the stack with every transfer, so that now and then one
-// goes back to the loop.
+// Without optimization the stack grows with every transfer, so that a coroutine sometimes returns
+// to the loop.
 constexpr std::uint32_t transfers_in_a_row = 1'000;
 
 struct Transfers {
   std::coroutine_handle<> sides[2];
   std::uint32_t turn = 0;
   std::uint64_t wrong = 0;
-  bool straight = false;  // from side to side; else back to the loop each time
+  bool straight = false;  // from side to side; false: back to the loop each time
 };
 
 struct Transfer {
@@ -340,7 +340,7 @@ Outcome between_fibers(const Cpus& cpus, std::uint32_t rounds) {
 struct Way {
   std::string key, label, there;
   std::function<Outcome(const Cpus&, std::uint32_t rounds)> run;
-  bool in_kernel;      // else in user space: more rounds in the same time
+  bool in_kernel;      // false: in user space, with more rounds in the same time
   bool on_two = true;  // CPUs
 };
 
@@ -399,7 +399,8 @@ void prepare(const Settings& settings) {
                 const double switches = 2.0 * rounds;
                 set_quantiles(counters, outcome.round_trips_ns);
                 counters["mean"] = outcome.seconds / switches;
-                // Half the median round: rounds in which another process had the CPU do not count.
+                // Half the median round: rounds in which another process had the CPU have no effect
+                // on it.
                 counters["switch"] =
                     way.in_kernel ? double(counters["p50"]) / 2 : outcome.seconds / switches;
                 counters["cpu"] = used.cpu_s() / switches;
@@ -410,7 +411,7 @@ void prepare(const Settings& settings) {
     }
 }
 
-// Whether two CPUs are threads of one core, which makes handing over between them cheaper.
+// Whether two CPUs are threads of one core, which makes a switch between them cheaper.
 bool share_a_core(unsigned first, unsigned second) {
   std::string cores[2];
   for (unsigned i = 0; i < 2; ++i) {

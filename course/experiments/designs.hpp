@@ -1,7 +1,7 @@
 #pragma once
 // Ways to let many threads use the engine: behind one lock, behind a lock for each symbol, behind a
-// lock with commits in common, and behind a thread of its own with batches, as server/core does it.
-// Owner: the exchange experiment. run() may be called by any thread.
+// lock with shared commits, and behind one engine thread with batches, as in server/core. Owner:
+// the exchange experiment. Any thread may call run().
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -34,39 +34,39 @@ inline SymbolName symbol_name(unsigned symbol) {
   return SymbolName("SYM" + std::to_string(symbol));
 }
 
-// One command of a client, and what came of it.
+// One command of a client, and its outcome.
 struct Task {
   Command command;
-  unsigned symbol;  // which it is about, so that a design with shards can find the place
+  unsigned symbol;  // its symbol, so that a design with shards can find the right one
   Outcome outcome;
 };
 
-// What makes a commit.
+// What a commit does.
 enum class Commit {
   none,  // nothing: there is no journal
-  // the record is written, then the thread sleeps 100 us as if for a device (and the timer's slack
-  // of some 50 us)
+  // it writes the record, then the thread sleeps 100 us in place of a device (plus the timer's
+  // slack of about 50 us)
   sleep,
-  fdatasync,  // the record is written to a file and synced
+  fdatasync,  // it writes the record to a file and syncs it
 };
 
 struct DesignSettings {
   Commit commit;
-  std::string folder;  // for journals; they have no name there
+  std::string folder;  // for journals, which are unlinked files
 };
 
 class Design {
  public:
   virtual ~Design() = default;
-  // Executes the tasks in order and fills in their outcomes; returns when they are committed.
-  // False, and nothing is executed, if `over` was set while the caller spun for its turn.
+  // Executes the tasks in order and fills in their outcomes; returns when they are committed. If
+  // `over` was set while the caller spun for its turn, executes nothing and returns false.
   virtual bool run(std::span<Task* const> tasks, const std::atomic<bool>& over) = 0;
-  // No more run(). Ends what runs.
+  // Ends all threads. run() must not be called any more.
   virtual void finish() {}
 
   // After finish(): the totals of all journals and engines.
   struct Audit {
-    std::uint64_t orders = 0;     // ids given by the engines
+    std::uint64_t orders = 0;     // ids assigned by the engines
     std::uint64_t journaled = 0;  // commands in the journals
     std::uint64_t commits = 0;
     // empty if every engine's invariants hold and every journal replays to its engine's state
@@ -75,7 +75,7 @@ class Design {
   virtual void add_to(Audit& audit) const = 0;
 };
 
-// Records one after the other, each after its length, in a file that vanishes with the process.
+// Records in sequence, each after its length, in a file that disappears with the process.
 class Journal {
  public:
   explicit Journal(const DesignSettings& settings) : commit_(settings.commit) {
@@ -132,7 +132,7 @@ inline void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symb
     for (unsigned account = 0; account < accounts; ++account)
       exchange.apply(
           PlaceShares{symbol_name(symbol), account_id(account), Shares::whole(100'000'000)}, {});
-  // Some trades and cancels, so that the engine has its memory before time counts.
+  // Executes some trades and cancels before the measurement, so that the engine has its memory.
   for (unsigned i = 0; i < 4 * accounts; ++i) {
     const unsigned symbol = first_symbol + i % (last_symbol - first_symbol);
     for (const Side side : {Side::buy, Side::sell})
@@ -153,7 +153,7 @@ class Part {
     orders_before_ = exchange_.totals().orders;
   }
 
-  // The time of a batch: never goes back.
+  // Returns the time of a batch, which never decreases.
   Timestamp now() const {
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
     return std::max(
@@ -161,7 +161,7 @@ class Part {
         exchange_.totals().last_time);
   }
 
-  // Looks ahead as Committer does, and gives up changed rows and closed orders now and then as Core
+  // Looks ahead as Committer does, and sometimes discards changed rows and closed orders as Core
   // does.
   void apply(std::span<Task* const> tasks, Timestamp now, JournalWriter& writer) {
     commands_.clear();
@@ -179,7 +179,7 @@ class Part {
   void append(JournalWriter& writer) {
     if (!writer.empty()) journal_.append(writer.finish(exchange_.totals()));
   }
-  // A whole batch.
+  // Applies and commits a whole batch.
   void commit(std::span<Task* const> tasks) {
     const Timestamp time = now();
     writer_.begin(time);
@@ -222,9 +222,9 @@ class Part {
   const unsigned first_symbol_, last_symbol_;
 };
 
-// Lock, apply, commit, unlock. With several shards each has its lock, and tasks go to the shard of
-// their symbol. What is lost then: an account has as many balances as there are symbols, order ids
-// are unique within a symbol only, and there is no order among the journals to replay them in.
+// Lock, apply, commit, unlock. With several shards each has its own lock, and tasks go to the shard
+// of their symbol. This gives up three properties: an account has a separate balance in each shard,
+// order ids are unique only within a shard, and the journals have no common order for a replay.
 template <class Lock, unsigned shards = 1>
 class Locked final : public Design {
  public:
@@ -267,7 +267,7 @@ class Locked final : public Design {
   std::vector<std::unique_ptr<Shard>> shards_;
 };
 
-// A mutex while a command is applied; then one of those that wait commits for all.
+// Holds a mutex while a command is applied; then one of the waiting threads commits for all.
 class GroupCommit final : public Design {
  public:
   explicit GroupCommit(const DesignSettings& settings) : part_(settings, 0, symbols) {}
@@ -284,8 +284,8 @@ class GroupCommit final : public Design {
     const std::uint64_t mine = next_;
     waiting_[mine % 2].wait(lock, [&] { return durable_ >= mine || !committing_; });
     if (durable_ >= mine) return true;
-    // The first of its batch that finds no commit under way makes it for all of them; the next
-    // batch fills meanwhile.
+    // The first thread of a batch that finds no commit in progress makes it for all; the next batch
+    // fills meanwhile.
     committing_ = true;
     filling_ = false;
     ++next_;
@@ -307,15 +307,15 @@ class GroupCommit final : public Design {
  private:
   std::mutex mutex_;
   Part part_;
-  JournalWriter writers_[2];  // of the batch that fills and of the one that is committed
+  JournalWriter writers_[2];  // of the batch that fills and of the batch that is committed
   std::condition_variable waiting_[2];
   Timestamp time_;
   bool filling_ = false, committing_ = false;
-  std::uint64_t next_ = 1, durable_ = 0;  // batches
+  std::uint64_t next_ = 1, durable_ = 0;  // numbers of batches
 };
 
-// server/core in small: callers queue, the thread drains all that waits, commits it as one batch
-// and completes it.
+// server/core on a small scale: callers queue; the thread takes all waiting submissions, commits
+// them as one batch and completes them.
 class CoreThread final : public Design {
  public:
   explicit CoreThread(const DesignSettings& settings)

@@ -41,8 +41,9 @@ struct Counts {
   }
 };
 
-// Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own,
-// 60 % limit orders around the price, 5 % that cross it. Each client has an account of its own.
+// Draws the commands of one client and keeps its open orders: 35 % cancels of random orders of its
+// own, 60 % limit orders around the price, 5 % orders that cross it. Each client has its own
+// account.
 class Client {
  public:
   Client(std::uint64_t seed, unsigned account)
@@ -92,7 +93,7 @@ class Client {
 
 struct Load {
   unsigned threads;
-  unsigned clients;  // carried by each thread, with one command each under way: submitted together
+  unsigned clients;  // per thread, each with one command in flight, submitted together
   double window_s;
   std::uint64_t seed;
 };

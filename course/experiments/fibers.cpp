@@ -1,4 +1,5 @@
-// 6. Tasks that the program schedules itself: what do locks cost among them, and what is a spinlock
+// 6. Tasks that the program itself schedules: what do locks cost among them, and when does a
+// spinlock help?
 // worth?
 
 #include <boost/fiber/algo/shared_work.hpp>
@@ -19,8 +20,8 @@
 namespace exchange::experiments {
 namespace {
 
-// Five tasks, as threads or as fibers, under one interface: run() starts what it needs and waits
-// for all of it; yield and Mutex are for its tasks.
+// Five tasks, as threads or as fibers, with one interface: run() starts what it needs and waits for
+// all of it; the tasks use yield and Mutex.
 constexpr unsigned tasks = 5;
 
 using TaskBody = std::function<void(unsigned task)>;
@@ -66,13 +67,13 @@ struct FibersOnTwoThreads : Fibers {
 };
 
 struct Contention {
-  std::uint64_t sections = 0;  // that had to wait
+  std::uint64_t sections = 0;  // sections that had to wait
   std::uint64_t got_by_spinning = 0;
   std::uint64_t spins = 0;
 };
 
-// Test and test-and-set. It spins so many times, then it lets another task run: on one OS thread it
-// would spin for ever otherwise.
+// Test and test-and-set. It spins at most spins_max times, then lets another task run: otherwise it
+// would spin for ever on one OS thread.
 template <class Kind>
 class Spinlock {
  public:
@@ -100,7 +101,7 @@ class Spinlock {
  private:
   Flag flag_;
   const unsigned spins_max_;
-  Contention contention_;  // changed by the holder of the lock
+  Contention contention_;  // only the holder of the lock changes it
 };
 
 constexpr unsigned spins_of_long[] = {10, 100, 1'000, 10'000};
@@ -133,7 +134,7 @@ std::uint64_t compute(std::uint64_t state, unsigned steps) {
   return state;
 }
 
-// A section that lasts, and in which another task may run: as when a time slice ends or I/O begins.
+// A long section in which another task may run, as when a time slice ends or I/O begins.
 template <class Kind>
 void long_section() {
   keep(compute(1, half_section_steps));
@@ -146,7 +147,7 @@ struct Totals {
   Histogram waits_ns;
 };
 
-// Every task by itself, with a section of its own.
+// Each task has its own section.
 struct Unguarded {
   void lock() {}
   void unlock() {}

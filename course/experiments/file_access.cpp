@@ -1,4 +1,4 @@
-// 3. What does a small write cost, and what does it cost to know that it is on the disk?
+// 3. What does a small write cost, and what does it cost to be sure that it is on the disk?
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -24,7 +24,7 @@ namespace exchange::experiments {
 namespace {
 
 constexpr long records = 100'000;
-constexpr std::size_t record_bytes = 20;  // about what an order takes in the journal
+constexpr std::size_t record_bytes = 20;  // approximately the size of an order in the journal
 using Record = std::array<char, record_bytes>;
 
 Record record_of(long number) {
@@ -35,14 +35,14 @@ Record record_of(long number) {
   return record;
 }
 
-// Records 0 to count-1, one behind the other in memory; good until more are asked for. Main thread.
+// Returns records 0 to count-1, in sequence in memory; valid until a call for more. Main thread.
 std::span<const Record> all_records(long count) {
   static std::vector<Record> made;
   while (long(made.size()) < count) made.push_back(record_of(long(made.size())));
   return std::span<const Record>(made).first(std::size_t(count));
 }
 
-// A file in a folder of its own below TMPDIR; gone with this object.
+// A file in its own folder below TMPDIR; removed with this object.
 class TemporaryFile {
  public:
   TemporaryFile() {
@@ -58,9 +58,9 @@ class TemporaryFile {
   }
   std::string path() const { return folder_ + "/records"; }
   int descriptor() const { return descriptor_; }
-  // At the end of the file, all of it, also while others write.
+  // Writes all bytes at the end of the file, also while others write.
   void write(const void* bytes, std::size_t size) {
-    // a regular file takes all or fails
+    // a regular file takes all bytes or fails
     need(::write(descriptor_, bytes, size) == ssize_t(size), "write");
   }
   void sync() { need(::fdatasync(descriptor_) == 0, "fdatasync"); }
@@ -68,7 +68,8 @@ class TemporaryFile {
     std::ifstream file(path(), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // How many of the records 0 to count-1 are not there as they were written, one after the other.
+  // Counts the records from 0 to count-1 that are not in the file as they were written, in
+  // sequence.
   long wrong(long count) const {
     const std::string found = content();
     long wrong = found.size() == std::size_t(count) * record_bytes ? 0 : 1;
@@ -136,8 +137,8 @@ std::string way_name(const Way& way, bool sync) {
   return "file_access/" + way.name + (sync ? "/sync" : "/plain");
 }
 
-constexpr long groups[] = {1, 10, 100, 1'000};  // records in a commit
-// no fdatasync; with it, the file growing; with it, over what is there
+constexpr long groups[] = {1, 10, 100, 1'000};  // records per commit
+// no fdatasync; with it, the file grows; with it, over existing content
 enum class Commit { none, growing, over };
 constexpr Commit commits[] = {Commit::none, Commit::growing, Commit::over};
 std::string commit_label(Commit commit) {
@@ -174,21 +175,21 @@ double write_groups(const Settings& settings, long group, Commit commit, Counter
   return seconds;
 }
 
-// Many threads, each of which waits until its record is on the disk before it writes the next: each
-// with an fdatasync of its own, or one committer that takes all records that wait and syncs once
-// for them.
+// Many threads, each of which waits until its record is on the disk before it writes the next.
+// Either each thread calls fdatasync itself, or one committer takes all waiting records and syncs
+// once for them.
 constexpr unsigned thread_counts[] = {1, 4, 16, 64};
 // thread 3 writes the records 3,000,000,000 and so on
 constexpr long numbers_of_a_thread = 1'000'000'000;
 
-// Each thread writes and syncs for itself; the file is written at its end, so that records never
+// Each thread writes and syncs by itself; it writes at the end of the file, so that records never
 // overlap.
 class EachForItself {
  public:
   explicit EachForItself(TemporaryFile& file) : file_(file) {}
   void commit(const Record& record) {
     {
-      const std::lock_guard lock(mutex_);  // of the file's position
+      const std::lock_guard lock(mutex_);  // guards the file's position
       file_.write(record.data(), record.size());
     }
     file_.sync();
@@ -201,7 +202,7 @@ class EachForItself {
   std::mutex mutex_;
 };
 
-// While one commit is under way, the next group fills by itself.
+// While one commit is in progress, the next group fills.
 class OneCommitter {
  public:
   explicit OneCommitter(TemporaryFile& file) : file_(file), thread_([this] { run(); }) {}
@@ -248,10 +249,11 @@ class OneCommitter {
   std::vector<char> waiting_;
   long filling_ = 1, done_ = 0;  // numbers of groups
   bool stopping_ = false;
-  std::thread thread_;  // last: uses all of the above
+  std::thread thread_;  // last: it uses all members above
 };
 
-// How many of the acknowledged records are not in the file exactly once, and how many others are.
+// Counts the acknowledged records that are not in the file exactly once, and all other records in
+// it.
 long misplaced(const TemporaryFile& file, const std::vector<long>& acknowledged) {
   const std::string content = file.content();
   std::vector<std::string_view> found;
@@ -301,7 +303,7 @@ std::string commit_name(const std::string& journal, unsigned threads) {
 }
 
 void prepare(const Settings& settings) {
-  all_records(records);  // made before any clock runs
+  all_records(records);  // made before the clocks start
   for (const Way& way : ways)
     for (const bool sync : {false, true})
       measure(way_name(way, sync), [&way, sync](Counters& counters) {

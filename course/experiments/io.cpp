@@ -1,4 +1,4 @@
-// 7. Is it worth anything to read and write without waiting?
+// 7. Does it help to read and write without waiting?
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ struct Suite {
   std::size_t reader_pieces;  // of 10 kB
   unsigned writers;
   std::size_t writer_bytes, writer_piece_bytes;
-  // of other work, about 10 us each: none, or as many as every suite that has some
+  // units of other work, about 10 us each: none, or the same number in every suite that has some
   unsigned work_units;
 };
 
@@ -43,8 +43,8 @@ std::vector<Suite> suites(const Settings& settings) {
 
 struct Way {
   std::string key, label;
-  std::unique_ptr<IoQueue> (*make_queue)();  // nullptr: calls that block
-  unsigned depth = 1;                        // operations under way of one stream
+  std::unique_ptr<IoQueue> (*make_queue)();  // nullptr: blocking calls
+  unsigned depth = 1;                        // operations in flight of one stream
   bool only_short = false, only_long = false, threads = false;
 };
 const Way ways[] = {
@@ -70,11 +70,11 @@ class OtherWork {
   std::uint64_t state_ = 1;
 };
 
-// Filled before the first measurement, closed after the last.
+// Created before the first measurement, closed after the last.
 struct Files {
-  std::vector<Buffer> contents_read;  // what the readers must find
+  std::vector<Buffer> contents_read;  // the expected content for readers
   std::vector<std::unique_ptr<File>> read, written;
-  std::uint64_t work_result = 0;  // of all the units that a suite has
+  std::uint64_t work_result = 0;  // of all units of a suite
 };
 std::unique_ptr<Files> files;
 
@@ -99,11 +99,11 @@ std::unique_ptr<Files> make_files(const std::vector<Suite>& all) {
 struct Outcome {
   Run run;
   Histogram operations_ns;
-  unsigned damaged = 0;  // files, read or written, whose content is wrong
+  unsigned damaged = 0;  // files, read or written, with wrong content
   bool work_done = false;
 };
 
-// One thread does the other work and looks between two units of it for what is completed.
+// One thread does the other work and checks for completed operations between two units.
 void drive(IoQueue& queue, std::vector<std::unique_ptr<Stream>>& streams, OtherWork& work) {
   std::size_t open = streams.size();
   std::vector<Operation*> done;
@@ -120,7 +120,7 @@ void drive(IoQueue& queue, std::vector<std::unique_ptr<Stream>>& streams, OtherW
   }
 }
 
-// One thread does one after the other.
+// One thread runs the streams and the work one after the other.
 void drive_in_turn(std::vector<std::unique_ptr<Stream>>& streams, OtherWork& work) {
   for (const auto& stream : streams) stream->run();
   while (work.left() > 0) work.run_unit();
@@ -137,7 +137,7 @@ void drive_threads(std::vector<std::unique_ptr<Stream>>& streams, OtherWork& wor
 }
 
 Outcome run(const Suite& suite, const Way& way, bool direct) {
-  // new with every run, so that what is found was written by it
+  // new in every run, so that the content found was written by it
   static std::uint64_t content = files_max;
   std::vector<Buffer> into, from;
   std::vector<std::unique_ptr<Stream>> streams;
@@ -169,13 +169,13 @@ Outcome run(const Suite& suite, const Way& way, bool direct) {
         std::memcmp(into[i].data(), files->contents_read[i].data(), into[i].size()) != 0;
   for (unsigned i = 0; i < suite.writers; ++i) {
     outcome.damaged += !files->written[i]->holds(from[i]);
-    files->written[i]->sync();  // so that the next run does not pay for it
+    files->written[i]->sync();  // so that the next run does not include its cost
   }
   for (const auto& stream : streams) outcome.operations_ns.merge(stream->operations_ns);
   return outcome;
 }
 
-// Empty, or why this cannot be measured here.
+// Returns why this cannot be measured here; empty if it can.
 std::string refusal(const Suite& suite, const Way& way, bool direct) {
   if (direct)
     for (const std::size_t bytes :

@@ -1,9 +1,8 @@
 #pragma once
-// Files to read and write, each with a content of its own, streams of operations over them, and
-// ways to run these from one thread: calls that block, POSIX aio (threads of the C library),
-// io_uring (the kernel). The files have no name by the time that they are used, so nothing can be
-// left behind. Owner: the io experiment. Thread: one at a time; a stream and a queue belong to one
-// thread.
+// Files to read and write, each with its own content; streams of operations over them; and ways to
+// run these from one thread: blocking calls, POSIX aio (threads of the C library), io_uring (the
+// kernel). The files are unlinked before they are used, so nothing can be left behind. Owner: the
+// io experiment. Thread: one at a time; a stream and a queue belong to one thread.
 
 #include <aio.h>
 #include <fcntl.h>
@@ -43,11 +42,11 @@ struct Operation {
   std::size_t size = 0;
   off_t offset = 0;
   void* owner = nullptr;
-  double begin_s = 0;  // of the caller, to measure how long it took
-  ssize_t result = 0;  // bytes, which may be fewer than asked for, or -errno
+  double begin_s = 0;  // set by the caller, to measure the duration
+  ssize_t result = 0;  // bytes, possibly fewer than asked for, or -errno
 };
 
-// One read or write that blocks.
+// One blocking read or write.
 inline ssize_t run_blocking(const Operation& operation) {
   for (;;) {
     const ssize_t result =
@@ -64,7 +63,7 @@ class IoQueue {
   virtual ~IoQueue() = default;
   // The operation must not move until it is completed.
   virtual void begin(Operation& operation) = 0;
-  // Adds what is completed; if nothing is, and with `wait`, waits for one that was begun.
+  // Adds the completed operations. If there are none, and with `wait`, waits for one in flight.
   virtual void completed(bool wait, std::vector<Operation*>& done) = 0;
 };
 
@@ -149,7 +148,7 @@ class UringQueue final : public IoQueue {
     ::io_uring_sqe_set_data(entry, &operation);
     ++under_way_;
   }
-  // All that was begun since the last time goes to the kernel in one call.
+  // Passes all operations begun since the last time to the kernel in one call.
   void completed(bool wait, std::vector<Operation*>& done) override {
     const bool must_wait = wait && under_way_ > 0 && ::io_uring_cq_ready(&ring_) == 0;
     if (must_wait || ::io_uring_sq_ready(&ring_) > 0) enter(must_wait ? 1 : 0);
@@ -188,7 +187,7 @@ inline std::unique_ptr<IoQueue> make_uring_queue() {
 #endif
 }
 
-// Aligned as O_DIRECT wants it.
+// Aligned as O_DIRECT requires.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : size_(bytes) {
@@ -199,7 +198,7 @@ class Buffer {
   }
   char* data() const { return data_.get(); }
   std::size_t size() const { return size_; }
-  // The content that belongs to `content` and no other number.
+  // Fills the buffer with bytes that only this number `content` produces.
   void fill(std::uint64_t content) {
     std::uint64_t state = content * 0x9E37'79B9'7F4A'7C15 + 1;
     for (std::size_t at = 0; at < size_; at += sizeof state) {
@@ -217,8 +216,8 @@ class Buffer {
   std::size_t size_;
 };
 
-// Opens a new file in the temporary folder twice (the second time with O_DIRECT) and takes its name
-// away. The second is -1, with errno, if O_DIRECT is refused.
+// Creates a file in the temporary folder, opens it twice (the second time with O_DIRECT) and
+// unlinks it. The second descriptor is -1, with errno, if O_DIRECT is refused.
 inline std::pair<int, int> open_unnamed() {
   std::string path = (std::filesystem::temp_directory_path() / "experiments-XXXXXX").string();
   const int cached = ::mkostemp(path.data(), O_CLOEXEC);
@@ -232,7 +231,7 @@ inline std::pair<int, int> open_unnamed() {
 
 class File {
  public:
-  // A new file, filled, and on the disk.
+  // Creates a file, fills it and syncs it to the disk.
   explicit File(const Buffer& content) {
     std::tie(cached_, direct_) = open_unnamed();
     std::size_t written = 0;
@@ -251,8 +250,8 @@ class File {
   }
 
   int cached() const { return cached_; }
-  int direct() const { return direct_; }  // with O_DIRECT; -1 if that is refused
-  // Through the page cache, which keeps it.
+  int direct() const { return direct_; }  // with O_DIRECT; -1 if it is refused
+  // Compares the content through the page cache, which keeps it.
   bool holds(const Buffer& content) const {
     std::vector<char> piece(1'024 * kilobyte);
     for (std::size_t at = 0; at < content.size();) {
@@ -270,7 +269,7 @@ class File {
   int cached_ = -1, direct_ = -1;
 };
 
-// Empty, or why O_DIRECT cannot write so many bytes at a time.
+// Returns why O_DIRECT cannot write this many bytes at a time; empty if it can.
 inline std::string direct_refusal(std::size_t bytes) {
   if (temporary_file_system() == "tmpfs") return "tmpfs is the page cache, there is no way past it";
   const auto [cached, direct] = open_unnamed();
@@ -284,7 +283,7 @@ inline std::string direct_refusal(std::size_t bytes) {
   return why;
 }
 
-// Reads or writes one file from its beginning in pieces of one size, so many at a time.
+// Reads or writes one file from its beginning in pieces of one size, `depth` at a time.
 class Stream {
  public:
   Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth)
@@ -301,7 +300,7 @@ class Stream {
       queue.begin(operation);
     }
   }
-  // One of its operations is completed. Throws if it failed.
+  // Call it when one of its operations is completed. Throws if the operation failed.
   void completed(Operation& operation, IoQueue& queue) {
     if (!advance(operation) || begin_next(operation))
       queue.begin(operation);
@@ -309,7 +308,7 @@ class Stream {
       --under_way_;
   }
   bool done() const { return under_way_ == 0; }  // after begin()
-  // All of it with blocking calls.
+  // Runs the whole stream with blocking calls.
   void run() {
     Operation operation;
     while (begin_next(operation)) {
@@ -335,7 +334,7 @@ class Stream {
     if (piece_bytes_ >= timed_bytes_min) operation.begin_s = now_s();
     return true;
   }
-  // Whether a piece is complete.
+  // Returns whether a piece is complete.
   bool advance(Operation& operation) {
     if (operation.result <= 0)
       throw std::system_error(operation.result < 0 ? int(-operation.result) : EIO,

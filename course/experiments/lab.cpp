@@ -306,7 +306,7 @@ std::string threads_text(unsigned threads) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
-// From the mount that is nearest to it.
+// Uses the mount with the longest path above the folder.
 std::string temporary_file_system() {
   const std::string path =
       std::filesystem::canonical(std::filesystem::temp_directory_path()).string();
@@ -334,7 +334,7 @@ Point point(double x, const Sample& sample) {
   return {x, sample.median(), sample.low(), sample.high()};
 }
 
-// The report of ThreadSanitizer about a program, without what varies from run to run.
+// Reads the report of ThreadSanitizer about a program, without the parts that vary between runs.
 
 namespace {
 
@@ -350,7 +350,7 @@ std::string frame(const std::string& line) {
 std::optional<RaceReport> check_race(const std::vector<std::string>& command,
                                      const std::string& what, Report& out, std::size_t frames_max) {
   ChildResult child = run_child(command, 60);
-  // Kernels that scatter mappings widely are too much for older versions of the sanitizer.
+  // Older versions of the sanitizer do not work with kernels that scatter mappings widely.
   if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
     std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
     in_order.insert(in_order.end(), command.begin(), command.end());

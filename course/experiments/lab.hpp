@@ -1,8 +1,8 @@
 #pragma once
-// What every experiment is made of. An experiment registers measurements, which are repeated and
-// interleaved; then it turns what was measured into tables, plots and checks. The runner (main.cpp)
-// prints the checks and writes all of it as JSON. Thread: the main thread; what is measured starts
-// threads of its own.
+// The common parts of all experiments. An experiment registers measurements, which are repeated and
+// interleaved; then it converts the results to tables, plots and checks. The runner (main.cpp)
+// prints the checks and writes everything as JSON. Thread: the main thread; the measured code
+// starts its own threads.
 
 #include <atomic>
 #include <cstdint>
@@ -20,14 +20,14 @@
 namespace exchange::experiments {
 
 struct Settings {
-  // sizes and repetitions for a smoke run: all experiments in two minutes
+  // sizes and repetitions for a smoke test: all experiments in two minutes
   bool quick = false;
   unsigned repetitions = 5;  // of each measurement
-  std::uint64_t seed = 1;    // of everything drawn at random; printed
+  std::uint64_t seed = 1;    // for all random numbers; printed
   std::string binaries;      // the folder of this binary and of the child programs
 };
 
-// The same thing measured several times.
+// The results of one measurement, repeated several times.
 struct Sample {
   std::vector<double> values;
   double median() const;
@@ -38,24 +38,25 @@ struct Sample {
 };
 Sample operator*(Sample sample, double factor);
 
-// What was measured, by name of the measurement and of the counter. Real seconds of an iteration
-// are the counter "seconds".
+// The results, by name of the measurement and of the counter. The counter "seconds" contains the
+// real seconds of an iteration.
 class Measurements {
  public:
   void add(const std::string& name, const std::string& counter, double value) {
     samples_[name][counter].values.push_back(value);
   }
   bool has(const std::string& name) const { return samples_.contains(name); }
-  // Throws std::out_of_range that names what is missing.
+  // Throws std::out_of_range, which names the missing entry.
   const Sample& of(const std::string& name, const std::string& counter = "seconds") const;
-  // The values of a counter in all measurements whose names begin so and that have it.
+  // Returns the values of a counter in all measurements whose names begin with `prefix` and that
+  // have it.
   Sample all(const std::string& prefix, const std::string& counter) const;
 
  private:
   std::map<std::string, std::map<std::string, Sample>> samples_;
 };
 
-// The counters of one measurement, as they are and as text.
+// The counters of one measurement, as numbers and as text.
 class Named {
  public:
   Named(const Measurements& measured, std::string name)
@@ -65,7 +66,7 @@ class Named {
   }
   double median(const std::string& counter) const { return (*this)(counter).median(); }
   std::string time(const std::string& counter = "seconds") const;         // with its spread
-  std::string median_time(const std::string& counter = "seconds") const;  // without
+  std::string median_time(const std::string& counter = "seconds") const;  // without spread
 
  private:
   const Measurements& measured_;
@@ -100,11 +101,11 @@ struct Series {
 };
 BOOST_DESCRIBE_STRUCT(Series, (), (name, points))
 struct Plot {
-  std::string key, title, x, y;  // x, y: the names of the axes
+  std::string key, title, x, y;  // x, y: the labels of the axes
   bool log_x = true, log_y = true;
   std::vector<Series> series = {};
 
-  // Adds a series with the sample of each x.
+  // Adds a series with the sample for each x.
   template <class Xs, class Of>
   void add(std::string name, const Xs& xs, Of sample_of) {
     series.push_back({std::move(name)});
@@ -113,16 +114,16 @@ struct Plot {
 };
 BOOST_DESCRIBE_STRUCT(Plot, (), (key, title, x, y, log_x, log_y, series))
 
-// Something that must hold whatever the machine: no lost update, mutual exclusion, totals. Never a
+// A property that must hold on every machine: no lost update, mutual exclusion, totals. Never a
 // time.
 struct Check {
   std::string what;
   bool holds;
-  std::string seen;  // the figures behind it
+  std::string seen;  // the figures that prove it
 };
 BOOST_DESCRIBE_STRUCT(Check, (), (what, holds, seen))
 
-// A few lines of what a program said, shown as they are.
+// A few lines of a program's output, shown unchanged.
 struct Excerpt {
   std::string key, title, text;
 };
@@ -132,7 +133,7 @@ struct Report {
   std::deque<Table> tables;
   std::deque<Plot> plots;
   std::vector<Check> checks;
-  std::vector<std::string> notes;  // what could not be measured here, and why
+  std::vector<std::string> notes;  // the measurements that were not possible here, and why
   std::vector<Excerpt> excerpts;
 
   // The references stay valid.
@@ -141,36 +142,36 @@ struct Report {
   void check(std::string what, bool holds, std::string seen) {
     checks.push_back({std::move(what), holds, std::move(seen)});
   }
-  // Holds if `count`, shown before `seen`, is 0.
+  // The check holds if `count`, shown before `seen`, is 0.
   void check_none(std::string what, double count, const std::string& seen);
 };
 BOOST_DESCRIBE_STRUCT(Report, (), (tables, plots, checks, notes, excerpts))
 
 struct Experiment {
   std::string name;   // on the command line: "locks"
-  std::string title;  // the question; course/docs/experiments.md says how it is answered
+  std::string title;  // the question; course/docs/experiments.md explains the method
   // registers measurements; their names begin with `name`/
   std::function<void(const Settings&)> prepare;
   std::function<void(const Settings&, const Measurements&, Report&)> report;
 };
 
-// All experiments in the order of the page; each file adds its own at start-up with a global of
-// this kind.
+// Returns all experiments in the order of the page; each file adds its own at start-up with a
+// global Add.
 std::vector<Experiment>& experiments();
 struct Add {
   Add(double place, Experiment experiment);
 };
 
 // Registers one measurement: `once` does the work one time and returns the seconds that count. It
-// may set counters. `repetitions`: if not 0, instead of the usual number.
+// may set counters. `repetitions` replaces the usual number unless it is 0.
 using Counters = std::map<std::string, double>;
 void measure(const std::string& name, std::function<double(Counters&)> once,
              unsigned repetitions = 0);
-// Runs what is registered, each as often as wanted, all in one order drawn at random; then nothing
-// is registered any more. On a terminal it shows the name of each.
+// Runs the registered measurements, each as often as required, all in one random order; then the
+// list is empty. On a terminal it shows the name of each.
 Measurements run_measurements(const Settings& settings);
 
-// "locks/2cpu/mutex": the name of a measurement from its parts.
+// Builds the name of a measurement from its parts: "locks/2cpu/mutex".
 template <class... Parts>
 std::string name_of(const std::string& first, const Parts&... parts) {
   std::ostringstream name;
@@ -179,15 +180,14 @@ std::string name_of(const std::string& first, const Parts&... parts) {
   return name.str();
 }
 
-// Throws the error of errno, with `what`, unless `done`.
+// Throws the error of errno, with `what`, if `done` is false.
 void need(bool done, const std::string& what);
 
-// Seconds of a clock that is never set.
+// Returns the seconds of a clock that is never adjusted.
 double now_s();
 
-// CPU time, and context switches that the kernel made, of this process and of the children that it
-// has waited for. The kernel samples how CPU time splits into user and system, too coarsely for
-// short runs.
+// CPU time and involuntary context switches of this process and of the children that it has waited
+// for. The kernel samples the split of CPU time into user and system, too coarsely for short runs.
 struct Usage {
   double user_s = 0, system_s = 0, switches = 0;
   double cpu_s() const { return user_s + system_s; }
@@ -208,11 +208,11 @@ class Meter {
   double begin_s_;
 };
 
-// Runs `work(thread)` on so many threads, which begin together; measures from the beginning to the
-// end of the last.
+// Runs `work(thread)` on this many threads, which begin together; measures from the beginning to
+// the end of the last.
 Run run_threads(unsigned threads, const std::function<void(unsigned thread)>& work);
-// The same with preparations: each thread calls begin() when it is ready. After window_s (unless
-// it is 0) `over` is set and at_end() is called.
+// The same with preparation: each thread calls begin() when it is ready. After window_s (unless it
+// is 0) sets `over` and calls at_end().
 using Over = std::atomic<bool>;
 Run run_window(unsigned threads, double window_s,
                const std::function<void(unsigned thread, const std::function<void()>& begin,
@@ -223,21 +223,22 @@ Run run_window(unsigned threads, double window_s,
 void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s = 1e-9);
 void set_quantiles(Counters& counters, std::vector<double> seconds);
 
-// The compiler has to compute the value, or to read and write memory, here.
+// Makes the compiler compute the value, or read and write memory, here.
 template <class Value>
 inline void keep(const Value& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
 inline void clobber_memory() { asm volatile("" ::: "memory"); }
 
-// The next of a sequence of pseudo-random numbers (xorshift); the state is not 0.
+// Returns the next pseudo-random number (xorshift); the state must not be 0.
 inline std::uint64_t next_random(std::uint64_t& state) {
   state ^= state << 13;
   state ^= state >> 7;
   return state ^= state << 17;
 }
 
-// A child process: what it wrote (stdout and stderr), and how it ended; killed after the time.
+// The result of a child process: its output (stdout and stderr) and how it ended; it is killed
+// after the time limit.
 struct ChildResult {
   int status = 0;  // as in a shell: 128 + signal
   bool timed_out = false;
@@ -249,27 +250,27 @@ ChildResult run_child(const std::vector<std::string>& command, double seconds_ma
 std::vector<unsigned> usable_cpus();
 void pin_thread(const std::vector<unsigned>& cpus);
 
-// Numbers for tables: "12.3", "1,234", "145 ns", "3.2 ms".
+// Formats numbers for tables: "12.3", "1,234", "145 ns", "3.2 ms".
 std::string number(double value, int significant = 3);
 std::string duration(double seconds);
-// "5.3 (5.1-5.9)", each scaled as duration().
+// Returns "5.3 (5.1-5.9)", each scaled as in duration().
 std::string duration(const Sample& seconds);
 std::string count(const Sample& sample);
-// Percent of a share (0 to 1): "12.3 % (10.1-14.0)".
+// Formats a share (0 to 1) as a percentage: "12.3 % (10.1-14.0)".
 std::string percent(const Sample& share);
 std::string threads_text(unsigned threads);  // "1 thread", "2 threads"
 
-// The type of the file system of the temporary folder: "ext4".
+// Returns the type of the file system of the temporary folder: "ext4".
 std::string temporary_file_system();
 
-// What ThreadSanitizer reported about the first race of a program: both accesses, each with its
+// The report of ThreadSanitizer about the first race of a program: both accesses, each with its
 // first frames, without addresses.
 struct RaceReport {
   std::string excerpt;
-  std::string output;  // all that the program wrote
+  std::string output;  // everything that the program wrote
 };
-// Runs the program and adds the check `what`: that both accesses are named. Without a result, but
-// with a note, if the sanitizer cannot run here.
+// Runs the program and adds the check `what`: both accesses are named. If the sanitizer cannot run
+// here, returns nothing and adds a note.
 std::optional<RaceReport> check_race(const std::vector<std::string>& command,
                                      const std::string& what, Report& out,
                                      std::size_t frames_max = 1);

@@ -15,17 +15,17 @@ struct Plan {
   std::vector<unsigned> cpus;
   double section_s;
   double outside_s;     // of work between two sections
-  double window_s = 0;  // how long to run, or
-  long sections = 0;    // how many sections of each thread
+  double window_s = 0;  // run this long, or
+  long sections = 0;    // this many sections of each thread
 };
 
 struct Result {
   Run run;
-  long sections = 0, lost = 0, violations = 0, most = 0;  // most: of the thread that had most
+  long sections = 0, lost = 0, violations = 0, most = 0;  // most: of any one thread
 };
 
-// What the lock guards. `entered` is plain, so that a lock that does not exclude loses counts;
-// `occupant` shows a second thread inside.
+// The data that the lock guards. `entered` is plain, so that it loses counts if the lock does not
+// exclude; `occupant` detects a second thread inside.
 struct alignas(64) Section {
   std::atomic<unsigned> occupant{0};
   long entered = 0;
@@ -95,8 +95,8 @@ struct Grid {
   std::vector<unsigned> threads;
   unsigned usual_threads;          // for the tables by length
   long usual_ns;                   // for the tables by threads
-  double window_s, long_window_s;  // long: if threads take turns on CPUs
-  double work_s;                   // of one thread in the runs of fixed work
+  double window_s, long_window_s;  // long: for threads that take turns on CPUs
+  double work_s;                   // of one thread in runs with a fixed amount of work
 };
 Grid grid(const Settings& settings) {
   if (settings.quick) return {{0, 1'000, 100'000}, {2, 16}, 2, 1'000, 0.01, 0.02, 0.01};
@@ -136,7 +136,7 @@ std::string cell(const Place& place, const Fixed& program, const Kind& kind) {
   return name_of("locks/fixed", place.name, program.name, kind.name);
 }
 
-// Times of one section, or of the whole run if `each` is false.
+// Returns the time of one section, or of the whole run if `each` is false.
 double count(Counters& counters, const Result& result, unsigned threads, bool each) {
   const auto sections = double(result.sections);
   const double parts = each ? sections : 1;
@@ -200,7 +200,7 @@ Table table_e(const Grid& g, const Measurements& measured) {
   return table;
 }
 
-// One row a lock, one column a length, at the usual number of threads.
+// One row for each lock and one column for each length, at the usual number of threads.
 Table by_length(const Grid& g, const Measurements& measured, const Place& place) {
   Table table{"length-" + place.name,
               std::to_string(g.usual_threads) + " threads on " + place.title +
@@ -234,7 +234,7 @@ Table by_threads(const Grid& g, const Measurements& measured, const Place& place
   return table;
 }
 
-// The fastest lock, and how much faster it is than std::mutex; none if their spreads overlap.
+// Shows the fastest lock, and its speed relative to std::mutex; none if their spreads overlap.
 Table map_of_winners(const Grid& g, const Measurements& measured, const Place& place) {
   Table table{"winners-" + place.name,
               "The fastest on " + place.title +
@@ -294,7 +294,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.add(table_e(g, measured));
   for (const Place& place : places()) {
     out.add(by_length(g, measured, place));
-    // of every grid
+    // for every grid
     for (const unsigned threads : {2u, 16u}) out.add(crossover(g, measured, place, threads));
   }
   for (const Place& place : places()) {

@@ -1,8 +1,8 @@
 #pragma once
 // The locks that are compared. Each has lock(over), which returns true once the caller holds it,
-// and unlock(). A spinlock stops waiting when `over` is set, and returns false: with many more
-// threads than CPUs a run would else take minutes to end. The others sleep while they wait, take no
-// notice of `over`, and always return true.
+// and unlock(). A spinlock stops waiting when `over` is set, and returns false: otherwise a run
+// with many more threads than CPUs would take minutes to end. The other locks sleep while they
+// wait, ignore `over`, and always return true.
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ class StdMutex {
 
 class PthreadMutex {
  public:
-  // `ceiling` counts with PTHREAD_PRIO_PROTECT only.
+  // `ceiling` has an effect only with PTHREAD_PRIO_PROTECT.
   explicit PthreadMutex(int type, int protocol = PTHREAD_PRIO_NONE, int ceiling = 1) {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -68,23 +68,23 @@ class PthreadMutex {
   pthread_mutex_t mutex_;
 };
 
-// Spins a little before it sleeps.
+// Spins briefly before it sleeps.
 class AdaptiveMutex : public PthreadMutex {
  public:
   AdaptiveMutex() : PthreadMutex(PTHREAD_MUTEX_ADAPTIVE_NP) {}
 };
 
-// Lends the holder the priority of a waiting thread.
+// Gives the holder the priority of a waiting thread.
 class InheritingMutex : public PthreadMutex {
  public:
   InheritingMutex() : PthreadMutex(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT) {}
 };
 
-// What a spinlock spins on.
+// The flag of a spinlock.
 class Flag {
  public:
   bool try_lock() { return !taken_.exchange(true, std::memory_order_acquire); }
-  // Looks before it tries.
+  // Reads the flag before it tries to take it.
   bool look_and_try_lock() { return !taken_.load(std::memory_order_relaxed) && try_lock(); }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
@@ -92,7 +92,7 @@ class Flag {
   std::atomic<bool> taken_{false};
 };
 
-// Tries to take it, again and again: every try moves the cache line.
+// Tries to take the flag again and again: every attempt moves the cache line.
 class TestAndSetLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
@@ -102,7 +102,7 @@ class TestAndSetLock : public Flag {
   }
 };
 
-// Looks before it tries, and looks ever more rarely.
+// Reads before it tries, at increasing intervals.
 class BackoffLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
@@ -117,7 +117,7 @@ class BackoffLock : public Flag {
   static constexpr unsigned pauses_max = 256;
 };
 
-// Looks a hundred times, then gives its CPU away between two looks.
+// Reads a hundred times, then yields its CPU between two reads.
 class YieldingLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
@@ -135,7 +135,8 @@ class YieldingLock : public Flag {
   static constexpr unsigned looks_max = 100;
 };
 
-// First come, first served. A thread that gives up leaves its number unused, and the lock unusable.
+// First come, first served. A thread that gives up leaves its number unused, and then the lock
+// cannot be used any more.
 class TicketLock {
  public:
   bool lock(const std::atomic<bool>& over) {

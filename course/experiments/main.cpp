@@ -1,6 +1,6 @@
-// experiments [--quick] [--json FILE] [NAME...]: runs all experiments or those named, prints what
-// they checked, and writes their tables and plots to the file. Exit status: 0, or 1 if a check does
-// not hold, or 2 for an error on the command line.
+// experiments [--quick] [--json FILE] [NAME...]: runs all experiments or those named, prints their
+// checks, and writes their tables and plots to the file. Exit status: 0; 1 if a check does not
+// hold; 2 for an error on the command line.
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// A described struct as an object, a point as its figures, a list as a list.
+// Converts a described struct to an object, a point to its figures, a list to a list.
 template <class Value>
 Json json_of(const Value& value) {
   Json json;
@@ -77,7 +77,7 @@ Json head(const Settings& settings) {
           {"experiments", Json::array()}};
 }
 
-// Measures, and prints what it checked.
+// Runs the measurements, and prints the checks.
 Report run(const Experiment& experiment, const Settings& settings) {
   std::cout << "\n" << experiment.title << std::endl;
   experiment.prepare(settings);

@@ -1,8 +1,8 @@
 #pragma once
-// A monitor as Hoare defined it: signal() hands the monitor over to the thread that has waited
-// longest for that condition, at once, so that it finds the condition as the signaller left it. The
-// signaller goes on when the monitor is next left. Threads enter first come, first served. Any
-// thread; of each thread at most one call waits.
+// A monitor as Hoare defined it: signal() passes the monitor at once to the thread that has waited
+// longest for that condition, so that this thread finds the condition as the signaller left it. The
+// signaller continues when the monitor is next left. Threads enter first come, first served. Any
+// thread; each thread has at most one waiting call.
 
 #include <semaphore.h>
 
@@ -18,7 +18,7 @@ class Semaphore {
   ~Semaphore() { sem_destroy(&semaphore_); }
   void post() { sem_post(&semaphore_); }
   void wait() {
-    while (sem_wait(&semaphore_) != 0) {  // a signal came in between
+    while (sem_wait(&semaphore_) != 0) {  // a signal interrupted the wait
     }
   }
 
@@ -27,7 +27,7 @@ class Semaphore {
 };
 
 class HoareMonitor {
-  using Turn = Semaphore;  // what a thread sleeps on until the monitor is its own
+  using Turn = Semaphore;  // a thread sleeps on it until it owns the monitor
   static Turn& own_turn() {
     static thread_local Turn turn;
     return turn;
@@ -47,24 +47,24 @@ class HoareMonitor {
     }
     turn->wait();
   }
-  // Hands over to a signaller, the latest first; else to the thread that came first.
+  // Passes the monitor to a signaller, the latest first; else to the thread that came first.
   void leave() {
     const std::lock_guard lock(mutex_);
     pass_on();
   }
 
-  // Inside the monitor only.
+  // Use it only inside the monitor.
   class Condition {
    public:
     explicit Condition(HoareMonitor& monitor) : monitor_(monitor) {}
-    // Leaves the monitor, and is inside again when this returns.
+    // Leaves the monitor, and is inside again when it returns.
     void wait() {
       Turn& turn = own_turn();
       waiting_.push_back(&turn);
       monitor_.leave();
       turn.wait();
     }
-    // Does nothing if no thread waits. Else another thread has been inside when this returns.
+    // Does nothing if no thread waits. Otherwise another thread has been inside when it returns.
     void signal() {
       if (waiting_.empty()) return;
       Turn& turn = own_turn();
@@ -75,8 +75,8 @@ class HoareMonitor {
       }
       turn.wait();
     }
-    // signal() and leave() in one, if nothing remains to be done: the signaller need not come
-    // back.
+    // signal() and leave() in one call, for a signaller that has nothing left to do and need not
+    // come back.
     void signal_and_leave() {
       if (waiting_.empty()) return monitor_.leave();
       pop_front().post();
@@ -90,7 +90,7 @@ class HoareMonitor {
     }
 
     HoareMonitor& monitor_;
-    std::deque<Turn*> waiting_;  // changed inside only
+    std::deque<Turn*> waiting_;  // changed only inside the monitor
   };
 
  private:
@@ -106,7 +106,7 @@ class HoareMonitor {
     }
   }
 
-  std::mutex mutex_;  // of what follows; held for moments
+  std::mutex mutex_;  // guards the members below; held only briefly
   bool occupied_ = false;
   std::vector<Turn*> signallers_;
   std::deque<Turn*> entering_;

@@ -1,4 +1,4 @@
-// 5. Priority: how long does an urgent thread wait for a lock that an unimportant one holds?
+// 5. Priority: how long does an urgent thread wait for a lock that a less important one holds?
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -17,13 +17,14 @@ namespace exchange::experiments {
 namespace {
 
 // Three threads on one CPU: the low one holds the lock and has work left, the middle one has much
-// work and wants no lock, the high one wants the lock. The starter sets them off in that order.
+// work and does not need the lock, the high one needs the lock. The starter starts them in that
+// order.
 enum Who { low, middle, high, starter };
-constexpr int fifo_priority[] = {1, 2, 3, 4};  // of SCHED_FIFO
+constexpr int fifo_priority[] = {1, 2, 3, 4};  // for SCHED_FIFO
 
 enum class Scheduling { real_time, nice };
 
-// Sets the priority of the calling thread; an errno if that is refused.
+// Sets the priority of the calling thread. Returns an errno if that is refused, else 0.
 int take_priority(Scheduling scheduling, Who who) {
   if (scheduling == Scheduling::real_time) {
     sched_param parameters{};
@@ -33,8 +34,8 @@ int take_priority(Scheduling scheduling, Who who) {
   return who != low || setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0 ? 0 : errno;
 }
 
-// Empty if threads may be scheduled so, and with `boost` may leave nice 19 again; else what was
-// refused, and why.
+// Returns empty text if threads may be scheduled in this way, and with `boost` may return from nice
+// 19; else what was refused, and why.
 std::string refusal(Scheduling scheduling, bool boost) {
   int error = 0;
   const int ordinary = getpriority(PRIO_PROCESS, 0);
@@ -51,18 +52,18 @@ std::string refusal(Scheduling scheduling, bool boost) {
 }
 
 struct Trial {
-  // from the low one having the lock to the high one having it; below 0: gave up
+  // the time between the low thread and the high thread getting the lock; below 0: gave up
   double acquire_s = -1;
-  bool before_middle = false;  // the high one had the lock before the middle one was done
+  bool before_middle = false;  // the high thread got the lock before the middle one was done
   bool excluded = true;
 };
 
-// a section longer than a slice of the scheduler
+// a section longer than a time slice of the scheduler
 constexpr double section_s = 5e-3, middle_s = 40e-3, patience_s = 100e-3;
 unsigned trials(const Settings& settings) { return settings.quick ? 3 : 10; }
 
-// A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let no
-// other thread run, ever.
+// A spinlock whose waiter gives up after patience_s: a spinning real-time thread would never let
+// another thread run on its CPU.
 class PatientSpinlock : public Flag {
  public:
   bool lock(const std::atomic<bool>&) {
@@ -73,13 +74,13 @@ class PatientSpinlock : public Flag {
   }
 };
 
-// Gives every holder the priority of the high one, wanted or not.
+// Gives every holder the priority of the high thread, whether it needs it or not.
 class CeilingMutex : public PthreadMutex {
  public:
   CeilingMutex() : PthreadMutex(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, fifo_priority[high]) {}
 };
 
-// With `boost` the low one takes an ordinary priority itself while it holds the lock.
+// With `boost` the low thread gives itself an ordinary priority while it holds the lock.
 template <class Lock>
 Trial run_trial(Scheduling scheduling, bool boost) {
   Lock lock;
@@ -147,7 +148,7 @@ struct Variant {
   Scheduling scheduling;
   Trial (*run)(Scheduling, bool boost);
   bool boost = false;
-  bool lends = false;  // the holder runs at the priority of the waiter, for certain
+  bool lends = false;  // the holder certainly runs at the priority of the waiter
 };
 const Variant variants[] = {
     {"fifo-mutex", "SCHED_FIFO, std::mutex", Scheduling::real_time, run_trial<StdMutex>},

@@ -1,6 +1,6 @@
-// racy_counter TASKS INCREMENTS: a data race on purpose, so it is a program of its own, run as a
-// child. Prints the count that is left, and the seconds from the barrier to the end of the last
-// task. Built twice: plain, and under ThreadSanitizer.
+// racy_counter TASKS INCREMENTS: has a data race on purpose, so it is a separate program, run as a
+// child. Prints the remaining count, and the seconds from the barrier to the end of the last task.
+// Built twice: plain, and under ThreadSanitizer.
 
 #include <barrier>
 #include <chrono>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   const long increments = std::atol(argv[2]);
   std::vector<std::thread> threads;
   std::chrono::steady_clock::time_point begin;
-  // Without a barrier the first would be done before the last exists.
+  // Without a barrier the first task would be done before the last one exists.
   std::barrier start(tasks, [&]() noexcept { begin = std::chrono::steady_clock::now(); });
   for (int task = 0; task < tasks; ++task)
     threads.emplace_back([&] {

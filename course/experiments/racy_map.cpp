@@ -1,7 +1,7 @@
 // racy_map TASKS KEYS: writes to one std::unordered_map without any guard, on purpose, so it is a
-// program of its own, run as a child. Says what became of the map: "intact", or "corrupt" with what
-// is wrong; often it does not get so far. What never ends is killed by a limit on CPU time
-// (SIGXCPU), which does not depend on how busy the machine is.
+// separate program, run as a child. Prints the state of the map: "intact", or "corrupt" with the
+// error; often it crashes or hangs before. A limit on CPU time (SIGXCPU), which does not depend on
+// the load of the machine, kills a run that does not end.
 
 #include <sys/resource.h>
 
@@ -53,5 +53,5 @@ int main(int argc, char** argv) {
   std::printf("%s: size() %ld of %ld, %ld reached by walking, %ld keys not found\n",
               intact ? "intact" : "corrupt", size, expected, walked, missing);
   std::fflush(stdout);
-  std::_Exit(0);  // to take a broken map apart could crash after all was said
+  std::_Exit(0);  // destroying a corrupt map could crash after all output is written
 }

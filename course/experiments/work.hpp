@@ -1,7 +1,7 @@
 #pragma once
-// Work of a known length: a chain of multiplications that keeps one CPU busy and touches no memory.
-// It counts steps, not time, so a thread that is put off its CPU has as much left to do as before.
-// Any thread.
+// Work of a known length: a chain of multiplications that keeps one CPU busy and does not touch
+// memory. It counts steps, not time, so a preempted thread has as much work left as before. Any
+// thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Work {
       keep(x);
     }
   }
-  // The least of many short runs: one of them was not disturbed.
+  // Takes the least of many short runs: at least one of them was not disturbed.
   static double step_s() {
     static const double measured = [] {
       constexpr long steps = 20'000;
