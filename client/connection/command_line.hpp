@@ -1,5 +1,6 @@
 #pragma once
-// What the client programs share on the command line and as processes. Thread: main, at the start.
+// The command-line parsers and the signal handling of all client programs. Thread: main, at the
+// start.
 
 #include <string>
 #include <string_view>

@@ -40,8 +40,8 @@ class Driver {
   void open_connections(const client::StopFlag& stop);
   // Sends `document` on the connection opened last, if there is one: the kernel opens connections
   // before the server accepts them, and a reply on the last one shows that the server has accepted
-  // those before it. If no reply comes in time, this closes that connection: a server may have a
-  // lower limit. Throws ConnectionEnded, Interrupted.
+  // those before it. If no reply comes in time, this closes that connection: a server may serve
+  // fewer connections at once. Throws ConnectionEnded, Interrupted.
   void await_accepted(std::string_view document, const client::StopFlag& stop);
 
   // Called at each tick, in order, and at the end with the remaining counts.

@@ -16,7 +16,7 @@
 
 namespace exchange::loadgen {
 
-using namespace run_audit;  // the records of a run, which course/conformance reads
+using namespace run_audit;  // the records of a run, which the audit reads
 
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)

@@ -34,7 +34,7 @@ class Recorder {
   std::string_view record_state(const Context& context, Observation::Kind kind, std::uint64_t id,
                                 const client::ReplyElement& element, Deviations& deviations);
   History history_;
-  // Of this reply:
+  // The state of the current reply:
   std::uint64_t opened_last_ = 0;
   std::size_t first_replace_ = 0, first_cancel_of_all_ = 0;
   Status status_;  // the one read last: its memory is reused

@@ -505,7 +505,7 @@ class CaseRun {
   const Setups& setups_;
   std::map<std::string, std::string> values_{{"bom", std::string(client::byte_order_mark)}};
   std::map<std::string, std::string> owners_;  // the account of an order, by the order's name
-  // Of the current step:
+  // The state of the current step:
   const std::string* place_ = nullptr;
   std::string why_;
   std::vector<std::string> words_;

@@ -41,7 +41,7 @@ struct Task {
   Outcome outcome;
 };
 
-// What a commit does.
+// The way in which a commit is made durable.
 enum class Commit {
   none,  // nothing: there is no journal
   // it writes the record, then the thread sleeps 100 us in place of a device (plus the timer's

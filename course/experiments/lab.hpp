@@ -183,11 +183,12 @@ std::string name_of(const std::string& first, const Parts&... parts) {
 // Throws the error of errno, with `what`, if `done` is false.
 void need(bool done, const std::string& what);
 
-// Returns the seconds of a clock that is never adjusted.
+// Returns the seconds of a monotonic clock.
 double now_s();
 
-// CPU time and involuntary context switches of this process and of the children that it has waited
-// for. The kernel samples the split of CPU time into user and system, too coarsely for short runs.
+// CPU time, and context switches by the kernel, of this process and of the children that it has
+// waited for. The kernel samples the split of CPU time into user and system, too coarsely for short
+// runs.
 struct Usage {
   double user_s = 0, system_s = 0, switches = 0;
   double cpu_s() const { return user_s + system_s; }
