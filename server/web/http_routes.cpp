@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/embedded_file.hpp"
+#include "base/ensure.hpp"
 #include "base/log.hpp"
 #include "json/api.hpp"
 #include "web/authority.hpp"
@@ -403,11 +404,11 @@ constexpr Route routes[] = {
     {.path = "/api/admin/new-day", .methods = posting, .answer = new_day},
     {.path = "/ws", .at_once = websocket},
 };
-static_assert(std::ranges::all_of(routes, [](const Route& route) {
+bool has_one_way(const Route& route) {
   return (route.at_once != nullptr) + (route.of_market != nullptr) + (route.answer != nullptr) +
              route.json.has_value() ==
          1;
-}));
+}
 constexpr Route page_route{.path = "", .at_once = page};
 
 bool leads_to(const HttpHeader& header, const Route& route) {
@@ -424,7 +425,10 @@ bool allows(const Route& route, const HttpHeader& header) {
 
 const Route* find_route(const HttpHeader& header) {
   for (const Route& route : routes)
-    if (leads_to(header, route) && allows(route, header)) return &route;
+    if (leads_to(header, route) && allows(route, header)) {
+      ENSURE(has_one_way(route));
+      return &route;
+    }
   const bool is_page = allows(page_route, header) && find_page_file(path_of(header)) != nullptr;
   return is_page ? &page_route : nullptr;
 }
