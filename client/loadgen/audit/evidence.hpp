@@ -153,8 +153,8 @@ struct Evidence {
     return "A cancel of all orders of account " + account_name(cancel.account) +
            (cancel.symbol == 0 ? "" : ", symbol " + symbol_name(cancel.symbol) + ",");
   }
-  // Returns "order 12 (buy 50 of SYM1 at 100.5, tif ioc)". Appends "…, replaced by 40 at 101)" for
-  // the first `replaced` replaces, or for all.
+  // Returns "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"; or "…, replaced by 40 at 101)" with the
+  // last of the first `replaced` replaces, by default of all.
   std::string name(std::size_t order,
                    std::size_t replaced = std::numeric_limits<std::size_t>::max()) const {
     const OrderRecord& record = orders[order];
