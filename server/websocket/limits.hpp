@@ -9,11 +9,11 @@
 namespace exchange {
 
 struct WebSocketLimits : GatewayLimits {
-  std::size_t websocket_message_bytes_max = 16'384;  // some 0.1 ms to parse
-  // a subscriber that answers no ping for so long is disconnected
+  std::size_t websocket_message_bytes_max = 16'384;  // takes about 0.1 ms to parse
+  // a subscriber that does not answer a ping for this long is disconnected
   std::uint32_t websocket_idle_ms = 60'000;
   std::size_t websocket_subscriptions_max = 256;  // symbols and accounts
-  std::size_t book_levels_max = 1'000;            // a side, of a book or a snapshot
+  std::size_t book_levels_max = 1'000;            // per side of a book or a snapshot
   // levels and trades in an update; a larger change is sent as a snapshot
   std::size_t update_entries_max = 2'000;
   // unsent bytes of one subscriber before it is disconnected

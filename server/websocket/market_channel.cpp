@@ -24,13 +24,13 @@ namespace websocket = beast::websocket;
 
 namespace {
 
-// Reports that its WebSocket is over, before Beast waits up to 30 s for the client's end of TCP.
+// Reports that its WebSocket is over, before Beast waits up to 30 s until the client closes TCP.
 class ReportingStream : public AnyStream {
  public:
   explicit ReportingStream(AnyStream stream) : AnyStream(std::move(stream)) {}
   std::function<void()> on_over;
 
-  // Found by Beast.
+  // Beast finds it by argument-dependent lookup.
   template <class Handler>
   friend void async_teardown(beast::role_type role, ReportingStream& stream, Handler&& handler) {
     if (stream.on_over) stream.on_over();
@@ -40,7 +40,7 @@ class ReportingStream : public AnyStream {
 
 }  // namespace
 
-// One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
+// One connection. serve() reads from it; a separate coroutine writes while there is a backlog.
 class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
   Subscriber(AnyStream stream, const PeerAddress& address_, const WebSocketLimits& limits,
@@ -58,7 +58,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     socket_.set_option(timeout);
     socket_.read_message_max(limits.websocket_message_bytes_max);
     socket_.text(true);
-    // the client closes it
+    // reports that the client closes the connection
     socket_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind == websocket::frame_type::close) note_over();
     });
@@ -73,8 +73,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     if (accepted_ && close_) write_on();
     co_return !error;
   }
-  // The next message; nothing at the end of the connection. Waits first until the backlog is at
-  // most half full, so that many snapshots are sent one after another.
+  // Returns the next message; nothing at the end of the connection. First waits until the backlog
+  // is at most half full, so that many snapshots are sent one after another.
   asio::awaitable<std::optional<std::string>> read() {
     co_await has_room();
     beast::flat_buffer buffer;
@@ -84,13 +84,14 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     co_return beast::buffers_to_string(buffer.data());
   }
   bool last_was_text() const { return socket_.got_text(); }
-  // Until the backlog is at most half full, or the connection is over.
+  // Waits until the backlog is at most half full, or the connection is over.
   asio::awaitable<void> has_room() {
     while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !is_over())
       co_await backlog_shrank_.async_wait(use_tuple);
   }
   bool is_over() const { return failed_ || close_ || over_; }
-  // Until few of its subscriptions of accounts are not answered yet, and none of this one.
+  // Waits until fewer than `at_once` subscriptions of accounts are unanswered, and none of this
+  // account.
   asio::awaitable<void> may_begin(const std::string& account) {
     constexpr std::size_t at_once = 16;
     while (!is_over() && (beginning_.size() >= at_once || beginning_.contains(account)))
@@ -100,7 +101,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     beginning_.insert(account);
     accounts.try_emplace(account);
   }
-  // Also by a refusal; then the one before it, if any, goes on.
+  // The answer may be a refusal; an earlier subscription of the account then continues.
   void note_answered(const std::string& account) {
     beginning_.erase(account);
     if (!accounts[account]) accounts.erase(account);
@@ -110,7 +111,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   void send(const Message& message) {
     if (is_over()) return;
     if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
-    // all symbols may change in one turn: this many times the limit at most
+    // all symbols may change in one turn: allow at most this many times the limit
     constexpr std::size_t one_turn = 16;
     if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max ||
         backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max)
@@ -119,7 +120,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     backlog_bytes_ += message->size();
     write_on();
   }
-  // Closes after the backlog is written. Nothing is sent after it.
+  // Closes the connection after the backlog is written. No more messages are sent.
   void close(websocket::close_reason reason) {
     if (close_) return;
     close_ = std::move(reason);
@@ -129,10 +130,10 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     write_on();
   }
 
-  // Closes at once; operations under way fail.
+  // Closes the connection immediately; operations under way fail.
   void end() {
     failed_ = true;
-    boost::system::error_code ignored;  // the kernel drops its unsent bytes too
+    boost::system::error_code ignored;  // the kernel also drops its unsent bytes
     if (!backlog_.empty())
       socket_.next_layer().socket().set_option(asio::socket_base::linger(true, 0), ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
@@ -151,7 +152,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   }
 
  private:
-  // No message comes or goes any more, though the client's end of TCP may be far.
+  // No message is received or sent any more, although the client may close TCP much later.
   void note_over() {
     over_ = true;
     end_orders();
@@ -161,7 +162,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   void end_orders() {
     if (orders) orders->end();
   }
-  // It does not read: a close frame would not arrive either.
+  // Ends the connection of a client that does not read: a close frame would not arrive either.
   void cut() {
     Metrics::add(metrics_.websockets_dropped);
     end();
@@ -182,7 +183,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
       backlog_shrank_.cancel();
       if (failed_) {
         note_over();
-        co_return;  // writing_ stays true: nothing is written any more
+        co_return;  // writing_ stays true, so that no write begins any more
       }
       backlog_bytes_ -= backlog_.front()->size();
       backlog_.pop_front();
@@ -206,7 +207,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
                                      asio::steady_timer::time_point::max()};  // canceled then
   std::set<std::string> beginning_;                                           // accounts
   asio::steady_timer one_begun_{socket_.get_executor(),
-                                asio::steady_timer::time_point::max()};  // likewise
+                                asio::steady_timer::time_point::max()};  // canceled then
   std::optional<websocket::close_reason> close_;
 };
 
@@ -233,7 +234,7 @@ asio::awaitable<void> MarketChannel::serve(AnyStream stream, Handshake handshake
   subscriber->end();  // a write to a client that does not read would keep the connection open
   if (subscriber->orders) {
     subscriber->orders->end();
-    co_await subscriber->orders->ended();  // it keeps its place
+    co_await subscriber->orders->ended();  // `room` is held until then
   }
   if (problem) std::rethrow_exception(problem);
 }
@@ -384,8 +385,8 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
   refuse(refusal, code);
 }
 
-// Some messages after another, of whichever of its accounts: so a connection that takes them slowly
-// holds few.
+// Sends a few messages at a time, of all its accounts, so that a connection that takes them slowly
+// keeps few in memory.
 asio::awaitable<void> MarketChannel::send_events(SubscriberPointer subscriber) {
   while (true) {
     co_await subscriber->has_room();
@@ -423,7 +424,7 @@ asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
                           asio::use_awaitable);
   };
   Found found = co_await look();
-  // The core knows a symbol before the tables do, and these before the view.
+  // The core knows a new symbol before the tables do, and the tables before the view does.
   asio::steady_timer timer(connections_);
   for (bool behind = true; !found.symbol && behind && !subscriber.is_over();) {
     behind = are_tables_behind(asked_ns);
@@ -454,7 +455,7 @@ bool MarketChannel::are_tables_behind(std::int64_t since_ns) const {
          entry_.health().projection_lag_ns(now_ns) > age_ns;
 }
 
-// The subscriber gets nothing more of the symbol.
+// Ends the subscription of the symbol.
 void MarketChannel::forget(Subscriber& subscriber, SymbolNumber symbol) {
   const auto found = subscribers_of_.find(symbol);
   found->second.erase(&subscriber);
@@ -523,7 +524,7 @@ void MarketChannel::close(websocket::close_reason reason, bool stopping) {
   asio::co_spawn(connections_, end_slow_subscribers(), asio::detached);
 }
 
-// Those that do not take their last responses.
+// Ends the subscribers that do not take their last responses within drain_ms.
 asio::awaitable<void> MarketChannel::end_slow_subscribers() {
   asio::steady_timer timer(connections_, std::chrono::milliseconds(limits_.drain_ms));
   co_await timer.async_wait(use_tuple);

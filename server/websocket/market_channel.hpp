@@ -1,11 +1,11 @@
 #pragma once
 // MarketChannel serves WebSockets: it knows the subscribers of each symbol and the messages that
-// each subscriber has not taken yet. Events of accounts come from AccountEvents; requests go to an
+// each subscriber has not taken yet. Events of accounts come from AccountEvents; requests go to the
 // OrderEntry of the connection.
-// Messages are made on the thread of answers, which has the view; connections and subscribers are
-// those of the thread of connections. What the one posts arrives at the other in that order, so a
+// The thread of answers, which has the view, makes the messages. The thread of connections has the
+// connections and subscribers. One thread receives the posts of the other in their order, so a
 // subscriber gets its snapshot before the updates that follow it. Owner: HttpServer. Thread: that
-// of connections, but where noted.
+// of connections, except where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/message.hpp>
@@ -34,8 +34,9 @@ namespace exchange {
 class MarketChannel {
  public:
   using Handshake = boost::beast::http::request<boost::beast::http::string_body>;
-  // `connections` and `answers`: the contexts of the two threads; `view` and `turns` are those of
-  // answers, `entry` is that of connections. `connections_max`: WebSockets at once.
+  // `connections` and `answers` are the contexts of the two threads; `view` and `turns` belong to
+  // the thread of answers, `entry` to that of connections. `connections_max` limits the WebSockets
+  // that are open at once.
   MarketChannel(boost::asio::io_context& connections, boost::asio::io_context& answers,
                 const std::optional<MarketView>& view, AccountEvents& accounts, AddressTurns& turns,
                 CoreClient& entry, Readiness& readiness, const WebSocketLimits& limits,
@@ -52,16 +53,17 @@ class MarketChannel {
         metrics_(metrics),
         room_(connections_max, per_address_max(0, connections_max)) {}
 
-  // Room for one more subscriber of this address, or an empty share.
+  // Returns a share for one more subscriber of this address; an empty share if the limit is
+  // reached.
   AddressQuota::Share take_room(const PeerAddress& address) { return room_.take(address); }
   // Answers the handshake and serves the subscriber to its end.
   boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake,
                                      AddressQuota::Share room);
-  // Closes all subscribers; those that come later too, if the server is `stopping`, which ends
-  // their orders first.
+  // Closes all subscribers. If the server is `stopping`, first ends their order entry, and also
+  // closes those that come later.
   void close(boost::beast::websocket::close_reason reason, bool stopping);
 
-  // After both threads have ended.
+  // Call it after both threads have ended.
   void forget_all() {
     subscribers_of_.clear();
     subscribers_.clear();
@@ -73,8 +75,8 @@ class MarketChannel {
  private:
   class Subscriber;
   using SubscriberPointer = std::shared_ptr<Subscriber>;
-  using Message = std::shared_ptr<const std::string>;  // one text for all that it is sent to
-  // What the view has of a symbol that a subscriber named.
+  using Message = std::shared_ptr<const std::string>;  // one text for all its receivers
+  // The result of a look-up in the view of a symbol that a subscriber named.
   struct Found {
     std::optional<SymbolNumber> symbol;
     Message message;  // for a subscription: the snapshot
@@ -87,12 +89,13 @@ class MarketChannel {
   boost::asio::awaitable<void> handle_order(Subscriber& subscriber, OrderMessage message);
   boost::asio::awaitable<void> execute_orders(SubscriberPointer subscriber);
   boost::asio::awaitable<void> end_slow_subscribers();
-  // Whether they lack what was committed before this time, which is not long ago.
+  // Whether the tables lack changes that were committed before this time. False if this time is
+  // longer than stale_ms ago.
   bool are_tables_behind(std::int64_t since_ns) const;
-  // Begins to follow an account, while the connection goes on.
+  // Begins to follow an account, while the connection continues.
   boost::asio::awaitable<void> begin(SubscriberPointer subscriber, SubscriberRequest request);
   boost::asio::awaitable<void> send_events(SubscriberPointer subscriber);
-  // Work of this connection, which ends with it.
+  // Starts work of this connection. If the work throws, the connection ends.
   void spawn(Subscriber& subscriber, boost::asio::awaitable<void> work);
   void end(const AccountEvents::SubscriptionPointer& account);  // null: does nothing
   void send(Subscriber& subscriber, std::string text);
@@ -100,8 +103,8 @@ class MarketChannel {
   void deliver(const std::vector<std::pair<SymbolNumber, Message>>& messages);
   void forget(Subscriber& subscriber, SymbolNumber symbol);
 
-  // Thread of answers. A symbol that is looked up for a subscription counts as followed from then
-  // on, until unfollow().
+  // Thread of answers. A look-up for a subscription counts the symbol as followed from then on,
+  // until unfollow().
   boost::asio::awaitable<Found> look_up(std::string symbol, bool follows, PeerAddress address);
   void unfollow(SymbolNumber symbol);
   Message snapshot(const MarketView::Symbol& symbol) const;
@@ -118,8 +121,8 @@ class MarketChannel {
   Metrics& metrics_;
   AddressQuota room_;
   std::optional<boost::beast::websocket::close_reason> closed_;  // the server stops
-  // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
-  // during the turn.
+  // A subscriber is disconnected if its backlog is too large at the beginning of a turn; messages
+  // of the turn itself do not count.
   std::uint64_t turn_ = 0;
   std::set<SubscriberPointer> subscribers_;
   std::map<SymbolNumber, std::set<Subscriber*>> subscribers_of_;

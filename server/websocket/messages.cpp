@@ -3,8 +3,8 @@
 namespace exchange {
 namespace {
 
-// "executed_maker": the event is "executed", and "maker" is its role; of "canceled_stp", "stp" is
-// the reason.
+// The kind "executed_maker" is the event "executed" with the role "maker"; "canceled_stp" is the
+// event "canceled" with the reason "stp".
 Json event_json(const MarketView& view, const EventRow& row) {
   using Kind = EventKind;
   const std::string_view kind = name_of(row.kind), event = kind.substr(0, kind.find('_'));

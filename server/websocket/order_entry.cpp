@@ -35,7 +35,7 @@ std::string expected() {
   return sentence;
 }
 
-// Without the right key.
+// The response to a login without the right key.
 JsonResponse refused_login(bool is_operator) {
   return outcome_response(Rejected{is_operator ? Reason::operator_key : Reason::unknown_account});
 }
@@ -120,7 +120,7 @@ asio::awaitable<void> OrderEntry::execute_all(Send send) {
     std::vector<std::string> texts = responses();
     session_.forget_outcomes();
     co_await send(std::move(texts));
-    if (refusal_.empty()) session_.replied();  // but for the socket
+    if (refusal_.empty()) session_.replied();  // without the time of the socket
   }
 }
 
@@ -188,7 +188,7 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     account_ = account;
   }
   into.request.account = account;
-  // An empty key would stand for the login before.
+  // An empty key would refer to the previous login.
   if (limits_.keys && key && is_key(*key))
     credentials_.push_back(
         {*into.login, account, std::move(*key), std::uint32_t(commands_.size()), 0});
@@ -196,7 +196,7 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     into.response = refused_login(is_operator);
 }
 
-// Without a key: the login before must be good.
+// Adds credentials without a key: they require that the previous login was successful.
 void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
   const auto count = std::uint32_t(request.commands);
   const bool by_account = request.account.has_value();

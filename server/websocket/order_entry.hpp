@@ -1,6 +1,6 @@
 #pragma once
-// OrderEntry executes the requests in JSON that come on one WebSocket (docs/http-api.md), in the
-// order in which they came: those that wait while a batch is committed are the next batch.
+// OrderEntry executes the JSON requests of one WebSocket (docs/http-api.md) in the order of their
+// arrival: the requests that wait while a batch is committed are the next batch.
 // Owner: the connection. Thread: that of connections.
 
 #include <boost/asio/awaitable.hpp>
@@ -19,25 +19,25 @@ namespace exchange {
 // A message as a request: {"id": ..., "MESSAGE": {...}}.
 struct OrderMessage {
   JsonInput id;                     // a number or a string
-  std::optional<CommandKind> kind;  // none: a login
+  std::optional<CommandKind> kind;  // empty: a login
   JsonInput members;                // an object
   Problem problem;                  // without an id, it refuses the whole message
   std::size_t bytes = 0;
-  // Is a batch of its own: it waits for a key or counts for the requests behind it, or its reply
-  // may be long (R13).
+  // Whether the request is a batch by itself: it waits for a key, or it affects the requests after
+  // it, or its reply may be long (R13).
   bool is_alone() const {
     return !kind || describe_element(*kind).root == Root::create || may_be_too_long(*kind);
   }
 };
-// Nothing if the message has neither an id nor the name of a request.
+// Returns nothing if the message has neither an id nor the name of a request.
 std::optional<OrderMessage> read_order_message(JsonInput& message);
 
 class OrderEntry {
  public:
-  // The texts of some responses; returns when there is room for more.
+  // Sends the texts of some responses; returns when there is room for more.
   using Send = std::function<boost::asio::awaitable<void>(std::vector<std::string>)>;
 
-  // `lease` is one of `core`. The limits outlive it.
+  // `lease` is a lease of `core`. The limits must outlive the entry.
   OrderEntry(CoreClient& core, CoreClient::Lease lease, const ProtocolLimits& limits,
              const PeerAddress& address)
       : core_(core),
@@ -45,15 +45,16 @@ class OrderEntry {
         limits_(limits),
         pending_(core.pending(Peer{address})) {}
 
-  // Until few requests wait.
+  // Waits until there is room for another request.
   boost::asio::awaitable<void> has_room();
   void take(OrderMessage message);
-  // Executes what is taken until end(), and then cancels the orders that end with the connection.
+  // Executes the requests that are taken until end(), and then cancels the orders that end with the
+  // connection.
   boost::asio::awaitable<void> run(Send send);
-  // Takes no more.
+  // Takes no more requests.
   void end();
   bool has_ended() const { return ended_; }
-  // Until run() has returned.
+  // Waits until run() has returned.
   boost::asio::awaitable<void> ended();
 
  private:
@@ -61,8 +62,8 @@ class OrderEntry {
   struct Read {
     JsonInput id;
     JsonRequest request;
-    std::optional<JsonResponse> response;  // not by the core
-    std::optional<Credential::Use> login;  // the connection logs in, or the operator does
+    std::optional<JsonResponse> response;  // if the core is not needed for it
+    std::optional<Credential::Use> login;  // of an account, or of the operator
   };
   void read_batch();
   void read(OrderMessage& message);
@@ -74,7 +75,8 @@ class OrderEntry {
   boost::asio::awaitable<void> execute_all(Send send);
   JsonResponse response(const Read& read, std::span<const Outcome> outcomes) const;
 
-  // Requests, and bytes of their texts: parsed, these take some twenty times as much.
+  // Waiting requests, and the bytes of their texts; in parsed form they take about twenty times as
+  // much memory.
   static constexpr std::size_t waiting_max_ = 256, waiting_bytes_max_ = 65'536;
 
   CoreClient& core_;
