@@ -10,7 +10,7 @@
 namespace exchange {
 namespace {
 
-bool is_host_character(char c) {  // RFC 3986: unreserved, sub-delims; of pct-encoded the sign
+bool is_host_character(char c) {  // RFC 3986: unreserved, sub-delims, '%' of pct-encoded
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          (c != '\0' && std::string_view("-._~!$&'()*+,;=%").find(c) != std::string_view::npos);
 }
@@ -20,7 +20,7 @@ bool is_ipv6(const std::string& text) {
   return inet_pton(AF_INET6, text.c_str(), &ignored) == 1;
 }
 
-// The part behind "scheme://".
+// Returns the part after "scheme://".
 std::optional<std::string_view> behind_scheme(std::string_view url, std::string_view scheme) {
   if (!boost::istarts_with(url, scheme)) return {};
   return url.substr(scheme.size());
@@ -52,7 +52,7 @@ std::optional<AbsoluteTarget> parse_absolute(std::string_view target) {
   if (!rest) return {};
   const std::size_t end = std::min(rest->find_first_of("/?"), rest->size());
   const std::string_view path = rest->substr(end);
-  // "http://ex.com?levels=1" has no path: no path of ours has only a query
+  // "http://ex.com?levels=1" has no path: the query is dropped, because "/" has no parameters
   return AbsoluteTarget{rest->substr(0, end), path.starts_with('/') ? path : "/"};
 }
 

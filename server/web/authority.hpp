@@ -1,5 +1,5 @@
 #pragma once
-// Hosts and origins of HTTP: pure functions over text. Any thread.
+// Parses hosts and origins of HTTP: pure functions over text. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -10,9 +10,10 @@ namespace exchange {
 // The value of a Host field, or the authority of a URL: `ex.com:443`, `[::1]`.
 struct Authority {
   std::string_view host;              // with the brackets of an IPv6 address; may be empty
-  std::optional<std::uint16_t> port;  // nothing: that of the scheme
+  std::optional<std::uint16_t> port;  // empty: that of the scheme
 };
-// Nothing if it is invalid (RFC 3986 3.2.2, 3.2.3); one with a user name is (RFC 9110 4.2.4).
+// Returns nothing if the authority is invalid (RFC 3986 3.2.2, 3.2.3); an authority with a user
+// name is invalid (RFC 9110 4.2.4).
 std::optional<Authority> parse_authority(std::string_view text);
 
 // A target in absolute form (RFC 9112 3.2.2): `http://ex.com/path?query`.
@@ -20,12 +21,12 @@ struct AbsoluteTarget {
   std::string_view authority;
   std::string_view target;  // path and query; "/" if the path is empty
 };
-// Nothing if the target has another form, or its scheme is not http or https.
+// Returns nothing if the target has another form, or its scheme is not http or https.
 std::optional<AbsoluteTarget> parse_absolute(std::string_view target);
 
-// Whether a page of this origin (RFC 6454 7) is one of the server's own, which the browser reached
-// as `host`: scheme, name and port are the same. `secure`: the server speaks TLS. Without it, the
-// scheme of the browser may be https too: of a proxy that ends TLS.
+// Whether a page of this origin (RFC 6454 7) is a page of this server, which the browser reached as
+// `host`: scheme, name and port are the same. `secure`: the server speaks TLS. If it does not, the
+// scheme of the browser may also be https, if a proxy ends TLS.
 bool is_own_origin(std::string_view origin, std::string_view host, bool secure);
 
 }  // namespace exchange

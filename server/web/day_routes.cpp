@@ -1,4 +1,4 @@
-// The responses about closed days (docs/http-api.md, "Replays of closed days").
+// Makes the responses about closed days (docs/http-api.md, "Replays of closed days").
 
 #include "store/store.hpp"
 #include "web/http_routes.hpp"
@@ -18,7 +18,8 @@ HttpResponse response_to(const HttpHeader& header, const DayAnswer& answer) {
   return http_error(header, answer.status, answer.text, answer.code);
 }
 
-// If this server may have been replaced: the days that its successor closed are not known here.
+// Refuses the request if this server may have been replaced: it does not know the days that its
+// successor has closed.
 HttpResponse refused_as_stale(const HttpHeader& header, const std::string& reason) {
   return http_error(header, http::status::service_unavailable, reason);
 }
@@ -32,7 +33,8 @@ bool is_given(const HttpHeader& header, std::string_view name) {
   return parameter(header, name).data() != nullptr;
 }
 
-// The sentence that refuses the request; or the question, but for the account.
+// Reads the question, except its symbol and account. Returns the sentence that refuses the request;
+// empty if it is valid.
 std::string read_question(const HttpHeader& header, const HttpLimits& limits,
                           MomentQuestion& question) {
   question.day = parameter(header, "day");
@@ -48,9 +50,9 @@ std::string read_question(const HttpHeader& header, const HttpLimits& limits,
   return {};
 }
 
-// Whether the account of the question may be shown: with the key that it had at the end of that
-// day, since today it may be another's, or with that of an operator of today. Nothing if its
-// response is there already.
+// Refuses the request unless it may see the account of the question. It needs the key that the
+// account had at the end of that day, because today the id may belong to another client, or the key
+// of an operator of today. Returns nothing if the account may be shown.
 asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHeader& header,
                                                     const MomentQuestion& question, Peer peer) {
   if (!question.account || !at.core.has_keys()) co_return std::nullopt;
@@ -59,7 +61,7 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
   if (login.account == *question.account) {
     login.use = Credential::Use::login;
     login.hash = &key;
-    const auto found = std::make_shared<KeyHash>();  // the answer may come after this returns
+    const auto found = std::make_shared<KeyHash>();  // the question may run after this returns
     Replayer::Question ask = [day = question.day, account = login.account, found](DayDesk& desk) {
       auto [of_day, answer] = desk.key_of(day, account);
       *found = of_day;

@@ -1,4 +1,4 @@
-// The fills of an account (docs/http-api.md, "Fills of an account").
+// Makes the responses with fills of an account (docs/http-api.md, "Fills of an account").
 
 #include <algorithm>
 
@@ -12,15 +12,15 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// What is asked for: the fills behind `after`, oldest first, or those before `before`, newest
-// first.
+// The question of a request: the fills after `after`, oldest first, or those before `before`,
+// newest first.
 struct Question {
   ExecutionId after = 0;
   std::optional<ExecutionId> before;
   std::size_t executions_max = 0;
 };
 
-// The sentence that refuses the request; empty: `question` is complete.
+// Reads the question. Returns the sentence that refuses the request; empty if it is valid.
 std::string read_question(const HttpHeader& header, const HttpLimits& limits, Question& question) {
   const std::string_view after = parameter(header, "after"), before = parameter(header, "before");
   if (after.data() != nullptr) {
@@ -40,7 +40,7 @@ std::string read_question(const HttpHeader& header, const HttpLimits& limits, Qu
   return {};
 }
 
-// Looks through the executions in pieces, so that other reads of the tables come between them.
+// Searches the executions in pieces, so that other reads of the tables can run between them.
 class Search {
  public:
   Search(const HttpLimits& limits, AccountNumber account, const Question& question,
@@ -69,12 +69,13 @@ class Search {
     ExecutionId last = 0;
     for (const Fill& fill : found)
       if (std::exchange(last, fill.execution) != fill.execution) ++executions_;
-    if (executions_ == executions_max_)  // there may be more in the range
+    if (executions_ == executions_max_)  // the range may contain more
       (newest_first_ ? up_to_ : above_) = newest_first_ ? last - 1 : last;
     fills_.insert(fills_.end(), found.begin(), found.end());
   }
   const std::vector<Fill>& fills() const { return fills_; }
-  // What the next page begins behind, or ends before; nothing if there is none.
+  // Returns the execution after which the next page begins, or before which it ends; nothing if
+  // this page is the last.
   std::optional<ExecutionId> next() const {
     if (above_ == up_to_) return {};
     return newest_first_ ? up_to_ + 1 : above_;
@@ -85,7 +86,7 @@ class Search {
   const AccountNumber account_;
   const std::size_t executions_max_;
   const bool newest_first_;
-  ExecutionId above_, up_to_;  // what is left to look through
+  ExecutionId above_, up_to_;  // the range that is left to search
   std::size_t executions_ = 0;
   std::uint64_t looked_at_ = 0;
   std::vector<Fill> fills_;

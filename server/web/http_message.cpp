@@ -15,7 +15,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// "not_found".
+// Returns the code of a status, such as "not_found".
 std::string code_of_status(http::status status) {
   std::string code;
   for (const char c : http::obsolete_reason(status)) code += c == ' ' ? '_' : c;
@@ -30,7 +30,7 @@ std::string_view query_of(const HttpHeader& header) {
   const std::string_view target = target_of(header);
   return target.substr(std::min(path_of(header).size() + 1, target.size()));
 }
-// The pair up to the next '&', which is removed with it.
+// Removes the pair up to the next '&', and the '&', from the query; returns the pair.
 std::string_view take_pair(std::string_view& query) {
   const std::string_view pair = query.substr(0, query.find('&'));
   query.remove_prefix(std::min(pair.size() + 1, query.size()));

@@ -40,7 +40,7 @@ const char* content_type(std::string_view name) {
   return "text/javascript; charset=utf-8";
 }
 
-// For an error, which may be XML or JSON.
+// Returns text that an error in XML or JSON may contain.
 std::string_view printable(std::string_view value) {
   const bool plain =
       std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -62,7 +62,7 @@ HttpResponse liveness(HttpRoutes& at, const HttpHeader& header) {
                         : http_error(header, unavailable, reason);
 }
 
-// Kubernetes asks a standby with ?standby: to it, a server that can take over is ready.
+// Kubernetes adds ?standby if it checks a standby: then a server that can take over is ready.
 HttpResponse readiness(HttpRoutes& at, const HttpHeader& header) {
   const bool standby = parameter(header, "standby").data() != nullptr;
   const std::int64_t now_ns = monotonic_ns();
@@ -82,13 +82,13 @@ HttpResponse page(HttpRoutes&, const HttpHeader& header) {
   return response;
 }
 
-// What tools read (docs/http-api.md, "Descriptions for tools").
+// Returns the descriptions for tools (docs/http-api.md, "Descriptions for tools").
 HttpResponse description(HttpRoutes&, const HttpHeader& header) {
   const EmbeddedFile& file = *find_file(description_files(), last_segment(header));
   return json(header, std::string(file.content));
 }
 
-// Without the handshake, which HttpServer answers.
+// Answers a request without a WebSocket handshake; HttpServer answers the handshake.
 HttpResponse websocket(HttpRoutes&, const HttpHeader& header) {
   HttpResponse response =
       http_error(header, http::status::upgrade_required, "this path is for WebSocket");
@@ -113,7 +113,7 @@ HttpResponse symbols(const HttpRoutes& at, const HttpHeader& header) {
   return json(header, symbols_json(*at.view, first, count));
 }
 
-// `parameter_name`: how many of the symbol's levels or trades.
+// `parameter_name` is the parameter with the number of levels or trades of the symbol.
 HttpResponse of_symbol(const HttpRoutes& at, const HttpHeader& header, std::string_view text,
                        const char* parameter_name, std::size_t usual, std::size_t max,
                        std::string (*document)(const MarketView::Symbol&, std::size_t)) {
@@ -137,7 +137,8 @@ HttpResponse trades(const HttpRoutes& at, const HttpHeader& header) {
   return of_symbol(at, header, text, "limit", 50, at.limits.trades_kept_max, trades_json);
 }
 
-// "newest": of the round that goes on, or of all as long as none has begun.
+// Returns the number of the round; 0 stands for all rounds. "newest" is the current round, or all
+// rounds if no round has begun. Returns nothing if the parameter is invalid.
 std::optional<std::size_t> round_parameter(const HttpHeader& header, const Leaderboard& board) {
   const std::string_view text = parameter(header, "round");
   if (text.data() == nullptr) return 0;
@@ -146,7 +147,7 @@ std::optional<std::size_t> round_parameter(const HttpHeader& header, const Leade
   return round > 0 ? std::optional(round) : std::nullopt;
 }
 
-// What of the leaderboard a request asks for; or the response that refuses it.
+// The part of the leaderboard that a request asks for, or the response that refuses it.
 struct BoardQuestion {
   std::size_t round = 0, count = 0;
   std::optional<HttpResponse> refusal = {};
@@ -178,7 +179,7 @@ HttpResponse leaderboard_of(const HttpRoutes& at, const HttpHeader& header,
                  }));
 }
 
-// Of "Cache-Control: max-age=1" (RFC 9111, 5.2.1.1); 0 without.
+// Returns the age of "Cache-Control: max-age=1" (RFC 9111, 5.2.1.1); 0 without this field.
 std::int64_t age_max_ns(const HttpHeader& header) {
   constexpr std::string_view name = "max-age=";
   std::string_view field = field_of(header, http::field::cache_control);
@@ -189,12 +190,13 @@ std::int64_t age_max_ns(const HttpHeader& header) {
   return std::int64_t(seconds) * 1'000'000'000;
 }
 
-// Viewers ask every second, each with the tag of what it has, and take what is a second old: so a
-// leaderboard is made once a second, however many there are.
+// Viewers send a request every second, each with the tag of the leaderboard that it has, and accept
+// one that is a second old. So the server makes a leaderboard once a second, for any number of
+// viewers.
 HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool with_ids) {
   BoardQuestion asked = read_board_question(at, header);
   if (asked.refusal) return std::move(*asked.refusal);
-  constexpr std::size_t kept_max = 16;  // each of a path with its parameters
+  constexpr std::size_t kept_max = 16;  // one for each path with its parameters
   const std::int64_t now_ns = monotonic_ns(), age_ns = age_max_ns(header);
   const std::string newest = "W/\"" + at.run + '-' + std::to_string(at.view->board_batch()) + '"',
                     target(header.target());
@@ -205,7 +207,7 @@ HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool w
   HttpResponse response;
   if (has_tag(header, tag)) {
     response = respond(header, http::status::not_modified, json_type, "");
-    response.erase(http::field::content_type);  // of the content that the client has
+    response.erase(http::field::content_type);  // the client has it, with the content
   } else if (is_young) {
     response = kept->second.response;
     response.version(header.version());
@@ -231,7 +233,7 @@ Answer metrics(HttpRoutes& at, HttpRequest& request, Peer peer) {
                     std::move(text));
 }
 
-// Ids of accounts that have a name are the operator's to see.
+// Only the operator may see the ids of accounts that have a name.
 Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string_view ids = parameter(request, "ids");
   const bool with_ids = ids == "true";
@@ -252,7 +254,8 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
 Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto id = parse_account_id(last_segment(request));
   if (!id) co_return malformed_account(request);
-  // First: a server that shows nothing hashes nothing. What is read later is as new at least.
+  // This check is first, so that a server that shows nothing hashes no keys. The state that is read
+  // later is at least as new.
   const std::string reason = co_await at.not_current();
   if (!reason.empty()) co_return ask_again(request, reason);
   const std::optional<bool> allowed = co_await at.may_see(request, *id, peer);
@@ -279,8 +282,8 @@ Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
   co_return json(request, account_json(*at.view, *id, *found, page));
 }
 
-// Closes the store as a day, or says what has become of that: the client asks again until it is
-// closed.
+// Requests to close the store as a day, or returns the state of that: the client repeats the
+// request until the day is closed.
 Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!at.core.has_keys())
     co_return http_error(request, http::status::forbidden,
@@ -329,20 +332,20 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
 constexpr std::string_view reading = "GET, HEAD", posting = "POST", deleting = "DELETE",
                            patching = "PATCH";
 
-// Where a request goes. A path that ends with a slash is followed by one more segment; if that is
-// empty, the route refuses it as any other invalid name. One of the functions, or `json`, is set.
-// A path has a row for each group of methods.
+// A row of the table of paths. After a path that ends with a slash follows one more segment; if
+// that is empty, the route refuses it like any other invalid name. Exactly one of the functions and
+// `json` is set. A path has a row for each group of methods.
 struct Route {
   std::string_view path;
   std::string_view methods = reading;
   HttpResponse (*at_once)(HttpRoutes&, const HttpHeader&) = nullptr;
-  // From a view that is up to date, by a caller who has the turn. Pure.
+  // Makes the response from a view that is up to date; the caller has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
   Answer (*answer)(HttpRoutes&, HttpRequest&, Peer) = nullptr;
   std::optional<CommandKind> json = {};
   std::string_view parameters = {};  // of the query, with a space between them
-  std::string_view rest = {};        // of the path, behind that segment
-  std::string_view member = {};      // of `json`: what that segment is
+  std::string_view rest = {};        // of the path, after that segment
+  std::string_view member = {};      // of `json`: the member that the segment gives
   bool takes_body() const { return methods == posting || methods == patching; }
   CommandPath command() const { return {*json, member, takes_body()}; }
 };
@@ -433,7 +436,7 @@ const Route* find_route(const HttpHeader& header) {
   return is_page ? &page_route : nullptr;
 }
 
-// "GET, HEAD, POST": of the path, by any method. Empty: there is no such path.
+// Returns all methods of the path, such as "GET, HEAD, POST"; empty if the path does not exist.
 std::string methods_of(const HttpHeader& header) {
   std::string methods;
   for (const Route& route : routes)
@@ -492,8 +495,8 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
   return {};
 }
 
-// A misspelled parameter must not ask for more than was meant, such as to cancel all orders. Paths
-// outside of /api change nothing, and health checks and browsers may add parameters of their own.
+// A misspelled parameter must not do more than the client intended, such as cancel all orders.
+// Paths outside /api change nothing, and health checks and browsers may add their own parameters.
 std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& request) const {
   const Route& route = *find_route(request);
   if (!path_of(request).starts_with("/api/")) return {};
@@ -515,7 +518,7 @@ std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& reques
   return {};
 }
 
-// A client that opened an order must find it, whatever its next request asks for.
+// A client that opened an order must find it with any request that follows.
 asio::awaitable<std::string> HttpRoutes::not_current() {
   std::string reason = co_await stale();
   if (reason.empty() &&
@@ -527,7 +530,7 @@ asio::awaitable<std::string> HttpRoutes::not_current() {
 asio::awaitable<HttpRoutes::ReadShare> HttpRoutes::begin_reading(Peer peer) {
   ReadShare share = std::make_shared<const AddressQuota::Share>(order_reads.take(peer));
   if (!*share) {
-    // in turn, as an answer would come: a client that asks again at once gets no faster
+    // wait for a turn, as for an answer: a client that repeats its request gains no time
     const AddressTurns::Turn turn = co_await turns.take(peer);
   }
   co_return share;
@@ -552,7 +555,7 @@ std::optional<HttpResponse> HttpRoutes::answer_at_once(const HttpHeader& header)
 }
 
 bool HttpRoutes::executes_at_once(const HttpRequest& request) const {
-  constexpr std::size_t small_bytes_max = 16'384;  // some 0.1 ms to parse
+  constexpr std::size_t small_bytes_max = 16'384;  // takes about 0.1 ms to parse
   return find_route(request)->json && request.body().size() <= small_bytes_max;
 }
 
@@ -579,7 +582,7 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, Peer peer)
     response = route.of_market(*this, request);
   };
   co_await make();
-  // A symbol may have been created just now. Those that ask for what there is never wait.
+  // The symbol may have been created just now. Requests for existing symbols never wait.
   if (response->result() == not_found) {
     if (!co_await core.catch_up(view, changes, std::chrono::milliseconds(limits.stale_ms)))
       co_return ask_again(request, behind);

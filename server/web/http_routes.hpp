@@ -1,7 +1,7 @@
 #pragma once
-// HttpRoutes makes the response to each request: at once on the thread of connections where state
-// alone decides it, or the core does, else on the thread of answers. The table of paths is in
-// http_routes.cpp. Owner: HttpServer.
+// HttpRoutes makes the response to each request: immediately on the thread of connections if the
+// response depends only on state or only on the core, otherwise on the thread of answers. The table
+// of paths is in http_routes.cpp. Owner: HttpServer.
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
@@ -30,7 +30,7 @@ namespace exchange {
 struct HttpRoutes {
   const HttpLimits& limits;
   const ProtocolLimits& protocol;
-  const std::optional<MarketView>& view;  // none: the server has none yet
+  const std::optional<MarketView>& view;  // empty: the server has no view yet
   CoreClient& core;                       // of the thread of answers
   CoreClient& entry;                      // of the thread of connections
   Readiness& readiness;
@@ -40,12 +40,13 @@ struct HttpRoutes {
   const CloseDay close_day;
   Replayer& replayer;
   boost::asio::io_context& context;  // of the thread of answers, as `view` and `core` are
-  AddressTurns turns{context, 1};    // work for one address goes on one piece at a time
+  AddressTurns turns{context, 1};    // one piece of work at a time for each address
   ViewChanges changes{context};
   Bursts bursts{};  // of making responses
-  // The burst and rest of making one: a large one takes some 5 ms of CPU time, over 20 ms.
+  // The time over which the work for a response is spread: a large one takes about 5 ms of CPU
+  // time, over 20 ms.
   static constexpr std::chrono::milliseconds spread{20};
-  const std::string run = std::to_string(std::random_device{}());  // no other run has its tags
+  const std::string run = std::to_string(std::random_device{}());  // makes tags of a run unique
   struct Kept {
     std::string tag;
     std::int64_t made_ns = 0;
@@ -54,39 +55,42 @@ struct HttpRoutes {
   std::unordered_map<std::string, Kept> leaderboards{};  // by target; thread of answers
   AddressQuota order_reads{limits.order_reads_max, per_address_max(0, limits.order_reads_max)};
 
-  // The error response to a request whose header is not acceptable; nothing if its body may be
-  // read. Any thread.
+  // Returns the error response if the header of a request is not acceptable; nothing if its body
+  // may be read. Any thread.
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
-  // Likewise of a request with its body, before it is answered.
+  // Returns the error response if a request with its body is not acceptable; nothing if it may be
+  // answered. Any thread.
   std::optional<HttpResponse> refuse_content(const HttpRequest& request) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
-  // The response to a request that refuse() accepted, if it needs no more than state: health, and
-  // the files of the dashboard. It never waits. Any thread.
+  // Returns the response to a request that refuse() accepted, if it depends only on state: health,
+  // and the files of the dashboard. Never waits. Any thread.
   std::optional<HttpResponse> answer_at_once(const HttpHeader& header);
-  // Whether the core alone makes the response to another request, so that it need not go to the
-  // thread of answers: small orders in JSON. Any thread.
+  // Whether the core alone makes the response to a request that answer_at_once() does not answer,
+  // so that it need not go to the thread of answers: small orders in JSON. Any thread.
   bool executes_at_once(const HttpRequest& request) const;
-  // To such a request, from `peer`. Thread of connections.
+  // Returns the response to such a request from `peer`. Thread of connections.
   boost::asio::awaitable<HttpResponse> execute_at_once(HttpRequest request, Peer peer);
-  // The response to any other. Thread of answers.
+  // Returns the response to any other request. Thread of answers.
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer);
-  // As why_stale(). Thread of answers.
+  // Returns why_stale(). Thread of answers.
   boost::asio::awaitable<std::string> stale() { return why_stale(readiness, core, limits); }
 
-  // Likewise; or why it may lack what was committed when this was called, after a wait.
+  // Returns the reason if stale(), or if after a wait the view may still lack changes that were
+  // committed when this was called; otherwise an empty string.
   boost::asio::awaitable<std::string> not_current();
   static constexpr std::string_view behind = "the tables are far behind; ask again later";
-  // For a read of orders or executions from the tables, which keeps it; an empty share, after a
-  // turn, if too many are under way.
+  // Returns a share for a read of orders or executions from the tables, which keeps it until it
+  // ends. If too many reads are under way, returns an empty share, after a turn.
   using ReadShare = std::shared_ptr<const AddressQuota::Share>;
   boost::asio::awaitable<ReadShare> begin_reading(Peer peer);
-  // If accounts have keys, the request must carry that of `account`, or an operator's. A refusal
-  // always takes one hash, so that its time reveals nothing. Nothing: it was not checked.
+  // Whether the request may see this account. If accounts have keys, the request must contain the
+  // key of `account` or of an operator. A refusal always takes one hash, so that its time reveals
+  // nothing. Empty: the key was not checked.
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
                                                       const AccountId& account, Peer peer);
 
-  // Of each row of the table. A path that ends with a slash is followed by one more segment, and
-  // that by `rest`; those of the dashboard are not among them.
+  // One row of the table. After a path that ends with a slash follow one more segment and `rest`.
+  // The paths of the dashboard are not in the table.
   struct Path {
     std::string_view path;
     std::string_view methods;  // "GET, HEAD"
@@ -95,7 +99,7 @@ struct HttpRoutes {
   };
   static std::vector<Path> paths();
 
-  // The segment behind a path that ends with a slash.
+  // Returns the segment after a path that ends with a slash.
   static std::string_view segment(const HttpHeader& header);
   static bool is_websocket(const HttpHeader& header);
   // Whether a request may change something.
@@ -103,7 +107,7 @@ struct HttpRoutes {
   static bool is_market_data(const HttpHeader& header);
 };
 
-// Responses that rows of the table have in files of their own. Thread: that of answers.
+// Responses of the table that are in separate files. Thread: that of answers.
 // Closed days (docs/http-api.md, "Replays of closed days"): day_routes.cpp.
 boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer);
 boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer);

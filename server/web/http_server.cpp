@@ -43,20 +43,21 @@ using asio::ip::tcp;
 
 namespace {
 
-// Of one read; a longer body moves on into the request.
+// The limit of one read; a longer body is read in several parts.
 constexpr std::size_t read_bytes_max = 65'536;
 
 std::string_view text_of(const beast::flat_buffer& received) {
   return {static_cast<const char*>(received.data().data()), received.size()};
 }
 
-// HTTP begins with the name of a method; a request to the XML port with its length, or with XML.
+// An HTTP request begins with the name of a method; a request for the XML port begins with its
+// length, or with XML.
 bool looks_like_xml(std::string_view received) {
   return !received.empty() && (received[0] == '<' || (received[0] >= '0' && received[0] <= '9'));
 }
 
 HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
-  HttpHeader header;  // Beast does not parse it: the path says how errors are written
+  HttpHeader header;  // Beast does not parse it; the path determines the format of the error
   header.version(11);
   header.target({head.target.data(), head.target.size()});
   if (looks_like_xml(received))
@@ -68,7 +69,7 @@ HttpResponse refusal_of(const RequestHead& head, std::string_view received) {
                     (malformed ? "not an HTTP request: " : "") + std::string(head.problem));
 }
 
-// A target in absolute form goes before Host (RFC 9112 3.2.2).
+// A target in absolute form takes precedence over Host (RFC 9112 3.2.2).
 void split_absolute_target(HttpHeader& header) {
   const std::string target(header.target().data(), header.target().size());
   const auto absolute = parse_absolute(target);
@@ -87,7 +88,7 @@ std::string http_date() {
   return text;
 }
 
-// RFC 6455 4.2.1: one field, the base64 of 16 bytes.
+// Checks RFC 6455 4.2.1: one field, with the base64 of 16 bytes.
 bool has_websocket_key(const HttpHeader& header) {
   constexpr std::size_t digits = 22;
   const auto keys = header.equal_range(http::field::sec_websocket_key);
@@ -100,7 +101,7 @@ bool has_websocket_key(const HttpHeader& header) {
          });
 }
 
-// A parser's error as a status and a sentence; nothing if the connection just ended.
+// Returns the status and a sentence for an error of the parser; nothing if the connection ended.
 std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
                                                             std::size_t body_bytes_max) {
   if (error == http::error::body_limit)
@@ -168,7 +169,7 @@ class HttpServer::State {
     handshakes_.close();
     routes_.turns.close();
     accounts_.close();
-    channel_.forget_all();  // connections end before their context
+    channel_.forget_all();  // connections must end before their context
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   void show(MarketView view, std::shared_ptr<const Health> standby) {
@@ -200,7 +201,7 @@ class HttpServer::State {
   }
 
  private:
-  // Returns once it is done.
+  // Runs `work` on the thread of the context, and returns once it is done.
   static void on_thread_of(asio::io_context& context, std::function<void()> work) {
     std::promise<void> done;
     asio::post(context, [&] {
@@ -213,19 +214,19 @@ class HttpServer::State {
     while (!context.stopped()) {
       try {
         context.run();
-      } catch (const std::exception& error) {  // of one connection; the others go on
+      } catch (const std::exception& error) {  // of one connection; the others continue
         log_error("HTTP: {}", error.what());
       }
     }
   }
 
-  // Updates the view with what was projected since. Called before each response too, so that many
-  // readers cannot delay the view, and with it the projector.
+  // Updates the view with the rows projected since the last call. answer() also calls it before
+  // each response, so that many readers cannot delay the view, and thereby the projector.
   void apply() try {
     if (!view_) return;
     std::vector<MarketFeed::Projected> unread = feed_.take();
     if (unread.empty()) return;
-    // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
+    // Requests over HTTP wait at most four times this long, so that the XML port need not wait.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     for (const MarketFeed::Projected& projected : unread) {
       accounts_.take(projected.rows);
@@ -244,8 +245,8 @@ class HttpServer::State {
     });
   }
 
-  // A subscriber of a server that was replaced would wait for updates that never come; so would a
-  // follower of an account that has another key now.
+  // Closes the subscribers if this server may have been replaced: they would wait for updates that
+  // never come. Also ends the subscriptions of accounts whose key has changed.
   asio::awaitable<void> check_subscribers() {
     asio::steady_timer timer(context_);
     while (true) {
@@ -264,7 +265,7 @@ class HttpServer::State {
     AddressQuota::Share share = connections_.take(peer_address(socket));
     if (!share) {
       Metrics::add(metrics_.http_refused[HttpLimit::peer]);
-      return;  // closes it
+      return;  // closes the socket
     }
     asio::co_spawn(context_, serve(std::move(socket), std::move(share)),
                    [](const std::exception_ptr& problem) {  // to run(), which logs it
@@ -276,7 +277,7 @@ class HttpServer::State {
     const PeerAddress& peer = connection.address();
     const bool secure = certificate_ != nullptr;
     const auto context = secure ? certificate_->admit(Certificate::Port::http, peer) : nullptr;
-    if (secure && context == nullptr) co_return;  // closes it
+    if (secure && context == nullptr) co_return;  // closes the socket
     AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
     Logins logins;
@@ -286,7 +287,7 @@ class HttpServer::State {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(read_bytes_max));  // check_request_head() has the limit
-      parser.body_limit(boost::none);                      // until the header says which path it is
+      parser.body_limit(boost::none);                      // until the header names the path
       MemoryBudget::Share held(memory_, peer);             // the body, then the response
       auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
@@ -320,7 +321,8 @@ class HttpServer::State {
       response->keep_alive(keep_alive);
       response->set(http::field::date, http_date());
       if (stream.is_secure()) response->set(http::field::strict_transport_security, hsts);
-      // A response without content has no length that is not that of the content (RFC 9110 8.6).
+      // A 304 response has no length, because it would have to be that of the content (RFC 9110
+      // 8.6).
       if (response->result() != http::status::not_modified)
         response->content_length(response->body().size());
       if (is_head) response->body().clear();
@@ -329,8 +331,8 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  // Waits for the client's first bytes, and then for a turn: the clients of one address do not keep
-  // this thread busy for those of others.
+  // Waits for the client's first bytes, and then for a turn, so that the clients of one address do
+  // not occupy this thread while clients of other addresses wait.
   asio::awaitable<bool> tls_handshake(AnyStream& stream, PeerAddress peer) {
     const bool readable =
         co_await is_readable(stream.socket(), std::chrono::milliseconds(limits_.idle_ms));
@@ -343,7 +345,7 @@ class HttpServer::State {
     co_return !error;
   }
 
-  // Whether something arrives within `time`.
+  // Returns whether any byte arrives within `time`.
   static asio::awaitable<bool> is_readable(tcp::socket& socket, std::chrono::milliseconds time) {
     asio::steady_timer timer(socket.get_executor(), time);
     const auto is_waiting = std::make_shared<bool>(true);
@@ -356,7 +358,7 @@ class HttpServer::State {
     co_return !error;
   }
 
-  // Nothing if it may subscribe.
+  // Returns nothing if the client may subscribe.
   std::optional<HttpResponse> refuse_subscriber(const HttpHeader& header,
                                                 const AddressQuota::Share& room) {
     if (!has_websocket_key(header))
@@ -372,7 +374,8 @@ class HttpServer::State {
     return http_error(header, http::status::service_unavailable, sentence);
   }
 
-  // Closing with unread bytes would reset the connection, and the last response would be lost.
+  // Discards the bytes that the client still sends: closing with unread bytes would reset the
+  // connection, and the last response would be lost.
   static asio::awaitable<void> linger(AnyStream& stream) {
     boost::system::error_code error;
     stream.expires_after(std::chrono::seconds(1));
@@ -434,7 +437,7 @@ class HttpServer::State {
     co_return Reading{false, http_error(header, problem->first, problem->second)};
   }
 
-  // Until the buffer begins with the whole head of a request, which was checked.
+  // Reads until the buffer begins with the whole head of a request, and checks it.
   asio::awaitable<Reading> read_head(AnyStream& stream, beast::flat_buffer& buffer) {
     while (true) {
       const RequestHead head = check_request_head(text_of(buffer), limits_.header_bytes_max);
@@ -460,8 +463,8 @@ class HttpServer::State {
     co_await asio::async_write(stream, asio::buffer(proceed), use_tuple);
   }
 
-  // Piece by piece: others on this thread, and threads that clients of the XML port wait for, come
-  // between two of them. Returns whether it failed.
+  // Sends the response in pieces. Between two of them, other connections of this thread can run,
+  // and the threads that clients of the XML port wait for. Returns whether it failed.
   static asio::awaitable<bool> send(AnyStream& stream, HttpResponse& response) {
     constexpr std::size_t piece_bytes = 16'384;
     http::response_serializer<http::string_body> serializer(response);
@@ -483,7 +486,7 @@ class HttpServer::State {
     co_return co_await routes_.answer(std::move(request), peer);
   }
 
-  // Browsers that came by TLS come by TLS for a year (RFC 6797 6.1).
+  // Browsers that used TLS once use only TLS for a year (RFC 6797 6.1).
   static constexpr const char* hsts = "max-age=31536000";
   static constexpr std::size_t body_cost = 8;  // memory per byte: commands and outcomes
 
@@ -508,14 +511,14 @@ class HttpServer::State {
   HttpRoutes routes_;
   AccountEvents accounts_;
   MarketChannel channel_;
-  // Of connections, and of answers. Their destructors end the coroutines, which release their
-  // shares and turns: of what is declared above.
+  // The contexts of connections and of answers. Their destructors end the coroutines, which release
+  // their shares and turns of the members above.
   asio::io_context context_{1}, answers_{1};
   tcp::acceptor acceptor_;
   std::atomic<bool> view_lost_ = false;
   using WorkGuard = asio::executor_work_guard<asio::io_context::executor_type>;
   WorkGuard working_{context_.get_executor()}, answers_working_{answers_.get_executor()};
-  const OnFatal on_fatal_;  // run() logs and goes on
+  const OnFatal on_fatal_;  // empty: run() logs errors and continues
   Thread thread_, answering_;
 };
 

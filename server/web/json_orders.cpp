@@ -11,7 +11,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// Into the member, unless the parameter is absent. If there are both, they must be the same.
+// Stores the parameter in the member, unless it is absent. If the body also has the member, both
+// must be equal.
 Problem take_parameter(const HttpHeader& header, std::string_view name, const char* member,
                        JsonInput& members) {
   const std::string_view text = parameter(header, name);
@@ -98,7 +99,7 @@ asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHead
   }
   HttpResponse response = json_response(header, asked.request.response(pending.outcomes));
   pending.session.forget_outcomes();
-  pending.session.replied();  // but for the socket
+  pending.session.replied();  // without the time of the socket
   co_return response;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Accounts, symbols, orders and what the operator does, in JSON over HTTP (docs/http-api.md): a
-// request with its method, path and parameters as one of json_requests.hpp, and its response. No
-// state; threads: as noted.
+// Handles accounts, symbols, orders and actions of the operator in JSON over HTTP
+// (docs/http-api.md): reads a request with its method, path and parameters as a request of
+// json_requests.hpp, and makes its response. No state; threads: as noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <vector>
@@ -18,20 +18,21 @@ struct HttpJsonRequest {
   std::vector<Credential> credentials;  // only if accounts have keys
 };
 
-// How a path asks for a command.
+// The command of a path, and how the request states its members.
 struct CommandPath {
   CommandKind kind;
-  std::string_view member = {};  // which the last segment is
+  std::string_view member = {};  // the member that the last segment gives
   bool has_body = false;
 };
-// The members of the body, of the path (`order`), and of the parameters `account` and `sym`. The
-// account may be that of the field Authorization, which has its key. Pure. Any thread.
+// Reads the members of the body, of the path (`order`), and of the parameters `account` and `sym`.
+// The account may come from the field Authorization, which has its key. Pure. Any thread.
 HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
                                const ProtocolLimits& limits);
-// Executes it and makes the response. Thread: that of `core`.
+// Executes the request and makes the response. Thread: that of `core`.
 boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHeader& header,
                                                        Peer peer, HttpJsonRequest asked);
-// Of `Authorization`: the operator's key (Bearer), or an account that is an operator (Basic).
+// Returns the login of `Authorization`: the operator's key (Bearer), or an account that is an
+// operator (Basic).
 Credential operator_login(const HttpHeader& header);
 HttpResponse json_response(const HttpHeader& header, const JsonResponse& response);
 

@@ -1,4 +1,4 @@
-// The responses about one order, and to requests in XML.
+// Makes the responses about one order, and to requests in XML.
 
 #include <memory>
 
@@ -18,18 +18,19 @@ namespace {
 constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
                unavailable = http::status::service_unavailable;
 
-// The number of the order that the account calls so; 0 with the response that refuses it.
+// Returns the number of the order that has this reference of the account; or 0 and the response
+// that refuses the request.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
     HttpRoutes& at, const HttpRequest& request, Peer peer) {
   HttpJsonRequest asked = read_http_json(request, {command_kind<QueryOrder>, "order"}, at.protocol);
-  if (!asked.request.problem)  // only its number is wanted
+  if (!asked.request.problem)  // only the number of the order is needed
     std::get<QueryOrder>(asked.commands[0]).from = listed_executions_max;
   HttpResponse response = co_await execute_http_json(at.core, request, peer, std::move(asked));
   if (response.result() != http::status::ok) co_return std::pair(0, std::move(response));
   co_return std::pair(Json::parse(response.body())["order"].get<OrderId>(), std::nullopt);
 }
 
-// Whether the view has all that the order refers to.
+// Whether the view has the account and the symbol of the order.
 bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
   return order && at.view && order->row.account < at.view->accounts() &&
          order->row.symbol < at.view->symbols().size();
@@ -37,9 +38,9 @@ bool is_known(const HttpRoutes& at, const std::optional<StoredOrder>& order) {
 
 }  // namespace
 
-// The key is checked after the order's row is read, which names the account, but before its
-// executions are. The tables are ahead of the view by a moment: what is not in both is not shown
-// yet, but an order that was opened before the request is in both.
+// Checks the key after it has read the row of the order, which names the account, but before it
+// reads the executions. The tables are slightly ahead of the view: an order is shown only if both
+// have its data, but an order that was opened before the request is in both.
 asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto refuse = [&](std::string_view sentence) {
     return http_error(request, unavailable, sentence);
@@ -51,8 +52,8 @@ asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer p
   if (read_order_name(last_segment(request), name))
     co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
                          code_of(ErrorCode::malformed_id));
-  // First: a server that may have been replaced does not know which orders there are. What is read
-  // later is as new at least.
+  // This check is first: a server that may have been replaced does not know which orders exist. The
+  // state that is read later is at least as new.
   const std::string reason = co_await at.stale();
   if (!reason.empty()) co_return refuse(reason);
   if (name.reference) {
@@ -83,7 +84,7 @@ asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer p
   if (at.core.has_keys()) {
     found = co_await read({.count = 0});
     if (!found.problem.empty()) co_return refuse(found.problem);
-    AccountId owner("");  // no account: no key is right
+    AccountId owner("");  // not an account, so no key is right
     if (is_known(at, found.order)) owner = at.view->account_id(found.order->row.account);
     const std::optional<bool> allowed = co_await at.may_see(request, owner, peer);
     if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
@@ -111,7 +112,7 @@ asio::awaitable<HttpResponse> execute(HttpRoutes& at, HttpRequest& request, Peer
         request, bad_request,
         "the body is empty; it must be the XML of a request, without the length line");
   }
-  body.push_back('\0');  // parsing needs a byte behind the document
+  body.push_back('\0');  // parsing needs a byte after the document
   XmlDocument document;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
@@ -130,7 +131,7 @@ asio::awaitable<HttpResponse> execute(HttpRoutes& at, HttpRequest& request, Peer
   HttpResponse response = respond(request, status, xml_type, "");
   append_results(response.body(), parsed, elements, pending.outcomes, false);
   session.forget_outcomes();
-  session.replied();  // but for the socket
+  session.replied();  // without the time of the socket
   co_return response;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// All metrics as the text of /metrics (docs/http-api.md, "Metrics"). No state; threads: as noted.
+// Writes all metrics as the text of /metrics (docs/http-api.md, "Metrics"). No state; threads: as
+// noted.
 
 #include <string>
 
@@ -21,9 +22,9 @@ struct ServerInfo {
 // Sets the metrics of these facts. Called before another thread uses them.
 void show_server(Metrics& metrics, const ServerInfo& info);
 
-// Sets the metrics of what is known elsewhere, and writes all. Thread: one at a time.
-// `certificate_expiry_s`: when the TLS certificate expires, since the Unix epoch; 0: no TLS.
-// `active`: whether this server serves, and knows that no other one does.
+// Sets the metrics whose values other parts have, and writes all metrics. Thread: one at a time.
+// `certificate_expiry_s` is when the TLS certificate expires, since the Unix epoch; 0: no TLS.
+// `active`: this server serves, and knows that no other server does.
 std::string prometheus_text(Metrics& metrics, const Health& health, const StoreStatus& store,
                             std::int64_t certificate_expiry_s, bool active);
 

@@ -28,7 +28,7 @@ bool is_token(std::string_view text) {
 }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// The text up to `end`, which is removed with it; all if there is no `end`.
+// Removes the text up to `end`, and `end`, from `text`; returns it. Takes all if `end` is missing.
 std::string_view take_until(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   const std::string_view taken = text.substr(0, at);
@@ -42,7 +42,7 @@ std::string_view trimmed(std::string_view text) {  // RFC 9110 5.6.3: OWS
   return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-// Of bytes that may still be incomplete: nothing that follows can mend these.
+// Checks bytes that may still be incomplete. Later bytes cannot correct the errors that it finds.
 Refusal check_bytes(std::string_view bytes) {
   if (!bytes.empty() && !is_token_character(bytes[0]))
     return {HttpStatus::bad_request, "the request line does not begin with a method"};
@@ -79,7 +79,7 @@ Refusal check_request_line(std::string_view line, std::string_view& target, unsi
   return {};
 }
 
-// The fields that decide where a request ends and which host it is for.
+// The fields that determine where a request ends and which host it is for.
 struct Framing {
   struct Field {
     unsigned count = 0;
@@ -159,7 +159,7 @@ RequestHead check_request_head(std::string_view received, std::size_t bytes_max)
   RequestHead head;
   while (received.substr(head.skipped).starts_with("\r\n")) head.skipped += 2;
   received.remove_prefix(head.skipped);
-  if (received == "\r") return head;  // of one more empty line
+  if (received == "\r") return head;  // the beginning of another empty line
   const std::size_t end = received.find("\r\n\r\n");
   head.complete = end != received.npos;
   const std::size_t bytes = head.complete ? end + 4 : received.size();
