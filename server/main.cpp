@@ -1,4 +1,4 @@
-// The life of the process: options, signals, one Server. Start reading here; then server.hpp,
+// Runs the process: options, signals, one Server at a time. Start reading here; then server.hpp,
 // engine/exchange.hpp, core/core.hpp, protocol/session.hpp.
 
 #include <openssl/crypto.h>
@@ -37,7 +37,7 @@ using namespace exchange;
 namespace {
 
 constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
-// As long as exchange-cli waits: no supervisor does.
+// The time that exchange-cli waits; no supervisor limits it.
 constexpr auto close_day_time_max = std::chrono::milliseconds(30'000);
 
 [[noreturn]] void die(const std::string& why) {
@@ -46,7 +46,8 @@ constexpr auto close_day_time_max = std::chrono::milliseconds(30'000);
   ::_exit(1);
 }
 
-// SIGXCPU and SIGPWR announce an end; SIGUSR2 leaves projection to a standby server.
+// SIGXCPU and SIGPWR announce that the process will be ended; SIGUSR2 also leaves projection to a
+// standby server.
 constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGUSR2, SIGXCPU, SIGPWR};
 
 bool is_stop(int signal) {
@@ -54,12 +55,12 @@ bool is_stop(int signal) {
          std::end(stop_signals);
 }
 
-// From this process: NewDay has been asked. From outside it has no effect.
+// This process sends it to itself when NewDay has a request. From outside it has no effect.
 int new_day_signal() { return SIGRTMIN; }
 
-// Of all signals that end a process by default, the server waits for those that ask it to stop,
-// and for SIGHUP, and ignores those that can only be sent in error. What remains are errors of the
-// program, SIGKILL, and SIGQUIT, which asks for a core dump.
+// Of all signals that end a process by default, the server waits for those that request a stop, and
+// for SIGHUP, and ignores those that can only be sent in error. The remaining signals are errors of
+// the program, SIGKILL, and SIGQUIT, which requests a core dump.
 sigset_t take_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -80,7 +81,7 @@ void set_stop_timer(std::chrono::milliseconds time) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-// By a timer: there may be no memory for a thread.
+// Uses a timer, because the process may have no memory for a thread.
 void end_if_stop_takes_longer_than(std::chrono::milliseconds time) {
   std::signal(SIGALRM, [](int) {
     constexpr std::string_view why =
@@ -107,8 +108,8 @@ void arm_fail_points_of_environment() {
                text);
 }
 
-// Returns false if another server is active, and this one is to be its standby. A server that has
-// served before, and has closed a day, waits as long as it takes.
+// Returns false if another server is active, and this one becomes its standby. Waits store_wait_s
+// for the store; a process that has served before, and has closed a day, waits without limit.
 bool open_store(Store& store, const Options& options, bool is_first) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = is_first ? Clock::now() + std::chrono::seconds(options.core.store_wait_s)
@@ -142,7 +143,7 @@ void read_again(const char* what, File* file) try {
   log_error("the {} was not read again: {}", what, error.what());
 }
 
-// On SIGHUP: files that were changed; with what cannot be used the server goes on as it was.
+// Reads changed files again on SIGHUP. If a file cannot be used, the server keeps the old one.
 void reload(Server& server) {
   if (server.certificate() == nullptr && server.scheduler() == nullptr)
     log_warning(
@@ -174,8 +175,8 @@ OperatorKey read_operator_key(const AuthLimits& limits) {
   return key;
 }
 
-// For a server that listens only once it takes over. Throws if it never could; the port may be that
-// of the active server on this machine.
+// Checks the port of a server that listens only once it takes over. Throws if it could never listen
+// there; the active server on this machine may use the same port.
 void check_port(const NetOptions& options) try {
   boost::asio::io_context context;
   listen(context, listening(options, options.port));
@@ -184,9 +185,9 @@ void check_port(const NetOptions& options) try {
   log_warning("{}; this server needs it when it takes over", error.what());
 }
 
-// Keeps its ports from programs that ask for any free one as long as the process lives, also
-// between two days, when nothing listens there. Where an option says 0, it becomes the port that is
-// reserved.
+// Reserves its ports for the life of the process, so that programs that request any free port do
+// not get them, even between two days, when nothing listens there. Replaces port 0 in an option by
+// the reserved port.
 class ReservedPorts {
  public:
   void reserve_http(Options& options) {
@@ -204,7 +205,7 @@ class ReservedPorts {
   std::optional<tcp::acceptor> http_, xml_;
 };
 
-// Returns whether this server is the active one now; false: a signal stopped it.
+// Returns true if this server is the active one now, false if a signal stopped it.
 bool follow_until_active(Server& server, const sigset_t& signals) {
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
   OutageReasons reasons;
@@ -228,7 +229,7 @@ bool follow_until_active(Server& server, const sigset_t& signals) {
   }
 }
 
-// Instead of stopping. The store is then closed as this day, or what it was.
+// Stops the server and closes the store as this day. If that fails, the store stays as it was.
 void close_day(Server& server, NewDay& new_day, const std::string& day) {
   log_info("closing the store as the day {}", day);
   end_if_stop_takes_longer_than(close_day_time_max);
@@ -244,13 +245,13 @@ void close_day(Server& server, NewDay& new_day, const std::string& day) {
   set_stop_timer({});
 }
 
-// A server on the store, until a signal stops it; true: until the store was closed as a day, and
-// the next server is to follow on the same ports.
+// Runs a server on the store until a signal stops it; then returns false. If the store was closed
+// as a day, or could not be closed, returns true: the next server follows on the same ports.
 bool serve(Options& options, const sigset_t& signals,
            const std::optional<OperatorKey>& operator_key, NewDay& new_day, ReservedPorts& ports,
            bool is_first) {
   const auto print = [&](const std::string& line) {
-    if (!is_first) return;  // the reader may be gone since; the ports are the same
+    if (!is_first) return;  // the reader may have ended since; the ports are the same
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
@@ -260,7 +261,7 @@ bool serve(Options& options, const sigset_t& signals,
     keys.known().add(operator_key->proof, true);
   }
 
-  // 2. The HTTP port, which shows that the server lives while it waits for its store.
+  // 2. Open the HTTP port, which shows that the server is alive while it waits for its store.
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
   if (options.standby && !store->allows_standby())
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
@@ -272,7 +273,7 @@ bool serve(Options& options, const sigset_t& signals,
   const std::string http_port =
       options.http_port ? " http-port=" + std::to_string(server.http_port()) : "";
 
-  // 3. The store, and from it the exchange; while another server is active, follow that one.
+  // 3. Open the store and load the exchange from it. While another server is active, follow it.
   const bool active = open_store(*store, options, is_first);
   if (store_kind(options.store) == StoreKind::memory)
     log_warning("memory store: everything is lost when this process ends");
@@ -285,8 +286,8 @@ bool serve(Options& options, const sigset_t& signals,
     if (!follow_until_active(server, signals)) return false;
   }
 
-  // 4. Clients, until a stop signal; then what was accepted is answered, and the journal projected,
-  // unless a standby server does that.
+  // 4. Serve clients until a stop signal. Then answer the accepted requests, and project the
+  // journal, unless a standby server does that.
   ports.reserve_xml(options.net);
   server.serve();
   fail_point("start.before_ready");
@@ -308,7 +309,7 @@ bool serve(Options& options, const sigset_t& signals,
 }
 
 int run(Options options) {
-  // 1. The process: logs to stderr, signals for this thread only, its share of the machine.
+  // 1. Prepare the process: logs to stderr, signals for this thread only, its share of the machine.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   const sigset_t signals = take_signals();

@@ -20,13 +20,13 @@ std::string check_ip_address(const std::string& text) {
   return error ? "'" + text + "' is not an IP address" : "";
 }
 
-// EXCHANGE_HTTP_PORT of --http-port.
+// Returns EXCHANGE_HTTP_PORT for --http-port.
 std::string variable_of(std::string flag) {
   for (char& c : flag) c = c == '-' ? '_' : char(std::toupper(static_cast<unsigned char>(c)));
   return "EXCHANGE" + flag.substr(1);
 }
 
-// Makes an option of CLI11 of each declaration (base/option.hpp).
+// Makes a CLI11 option from each declaration (base/option.hpp).
 class AddOption {
  public:
   explicit AddOption(CLI::App& app) : app_(app) {}
@@ -51,7 +51,7 @@ class AddOption {
     if (range.least > 0 || range.most < Range().most)
       option->check(CLI::Range(range.least, range.most));
   }
-  // A number, or none.
+  // Adds an option that is a number, or off.
   void operator()(const std::string& flag, std::optional<std::uint16_t>& value, const char* help,
                   const Range& range) const {
     const auto set = [&value](const std::string& text) {
@@ -101,7 +101,7 @@ class AddOption {
 Options parse_options(int argc, char** argv) {
   Options options;
   options.net.limits.buffered_bytes_max = options.net.limits.connections_max =
-      0;  // resource_plan.hpp
+      0;  // plan_memory() sets them (resource_plan.hpp)
   CLI::App app(
       "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
       "Each option can also be given as the environment variable in brackets.",

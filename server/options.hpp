@@ -1,6 +1,6 @@
 #pragma once
 // The settings of a server, from the command line or EXCHANGE_* variables. Each module owns its
-// limits, with default, unit and reason; here they are only put together.
+// limits, with default, unit and reason; this file only combines them.
 
 #include <cstdint>
 #include <optional>
@@ -20,13 +20,13 @@ namespace exchange {
 
 struct Options {
   std::string store = "sqlite:exchange.db";
-  std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
+  std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; empty: no HTTP
   std::string http_bind;                          // IP address; the same as net.bind by default
   std::string log_level = "info";
   StoreLimits store_limits;
   bool standby = false;   // wait while another server is active
   std::string timetable;  // path of its file; empty: none
-  // 0: as memory allows (resource_plan.hpp)
+  // 0: plan_memory() sets the limit (resource_plan.hpp)
   StateLimits state{.accounts_max = 0,
                     .symbols_max = 0,
                     .positions_max = 0,
@@ -41,7 +41,7 @@ struct Options {
   HttpLimits http;
   AuthLimits auth;
   TlsFiles tls;
-  OptionVariables variables;  // where values came from, for messages about them
+  OptionVariables variables;  // the variables that values came from, for error messages
 };
 
 template <class Add>
@@ -72,8 +72,8 @@ void add_options(Options& options, Add add) {
   add_options(options.core, add);
 }
 
-// The options of this command line and environment. On --help or an error prints and exits (0 or
-// 2).
+// Returns the options of this command line and environment. Prints and exits on --help (0) or an
+// error (2).
 Options parse_options(int argc, char** argv);
 
 }  // namespace exchange

@@ -9,18 +9,19 @@
 namespace exchange {
 namespace {
 
-// Bytes of one, in the engine, the replica for HTTP, and at a start, when rows of the tables are in
-// memory too. Measured, and rounded up: an order alone at its price, an account with an id of 20
-// digits, a symbol with an order and five levels without orders on each side.
+// The bytes of one object in the engine, in the replica for HTTP, and at a start, when rows of the
+// tables are also in memory. They are measured and rounded up: an order alone at its price, an
+// account with an id of 20 digits, a symbol with an order and five levels without orders on each
+// side.
 constexpr std::uint64_t order_bytes = 768, account_bytes = 1'024, symbol_bytes = 2'048,
                         position_bytes = 256, reference_bytes = 400, execution_bytes = 160,
                         trade_bytes = 64;
-// A changed row, in the engine, in the projector, and on its way to HTTP.
+// The bytes of a changed row: in the engine and the projector, and on its way to HTTP.
 constexpr std::uint64_t unprojected_row_bytes = 256, unread_row_bytes = 128;
 constexpr std::uint64_t held_execution_bytes = 24;
 constexpr std::uint64_t connection_bytes = 16 * 1'024;  // with its sockets in the kernel
 constexpr std::size_t http_connections_max = 2'048;
-// So that few large requests never take all.
+// The minimum of each limit, so that a few large requests never use it up.
 constexpr std::size_t least = 1'000;
 
 void lower(std::size_t& limit, std::uint64_t bytes, std::uint64_t bytes_of_one) {
@@ -52,7 +53,7 @@ void plan_memory(Options& options, std::uint64_t memory) {
     lower(options.net.limits.connections_max, memory / 16, connection_bytes);
   }
   lower(options.http.buffered_bytes_max, memory / 16, 1);
-  // Half of them are subscribers, each of which may be so far behind.
+  // Half of the connections are subscribers, each of which may have a full backlog.
   const std::uint64_t http_connections = memory / 8 / options.http.websocket_backlog_bytes_max * 2;
   if (http_connections > options.http.connections_max)
     options.http.connections_max = std::min<std::uint64_t>(http_connections, http_connections_max);
@@ -71,7 +72,8 @@ void plan_descriptors(Options& options) {
   for_http = options.http_port ? std::min(for_http, all / 8) : 0;
   std::size_t& closing = options.net.limits.closing_max;
   closing = std::min(closing, std::max<std::size_t>(all / 16, 1));
-  // Files, databases and the reserve; the event queue and the listener of each loop.
+  // The process needs descriptors for files, databases and the reserve; each loop needs them for
+  // its event queue and its listener.
   constexpr std::size_t of_process = 40, of_loop = 4, clients_min = 8;
   const std::size_t loops = options.net.policy == Policy::loop ? options.net.threads : 0;
   const std::size_t own = of_process + of_loop * loops + for_http + closing;

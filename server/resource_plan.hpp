@@ -1,9 +1,9 @@
 #pragma once
-// How the resources of the machine, or of the control group, are divided. Descriptors: among HTTP,
-// connections that are closing, and clients. Memory: among the state of the
-// exchange, clients, and rows on their way to the tables: each limit that is not set on the command
-// line follows from it. All of them together leave room for the program, the caches of the store
-// and the kernel's sockets. From some 8 GiB on, only the limits of the state grow.
+// Divides the resources of the machine, or of the control group. Descriptors are divided among
+// HTTP, closing connections, and clients. Memory is divided among the state of the exchange,
+// clients, and rows on their way to the tables: each limit that is not set on the command line
+// follows from it. All limits together leave room for the program, the caches of the store and the
+// kernel's sockets. From about 8 GiB on, only the limits of the state grow.
 
 #include <cstdint>
 
@@ -11,11 +11,12 @@
 
 namespace exchange {
 
-// `memory`: in bytes (usable_memory()). Lowers what would not fit, and fills in the limits of the
-// state that are 0. Limits that are not 0 stay.
+// `memory` is in bytes (usable_memory()). Sets the limits of the state, of connections and of
+// buffered bytes that are 0; those that are not 0 stay. Lowers the other limits to what fits, and
+// raises the HTTP connections if there is room.
 void plan_memory(Options& options, std::uint64_t memory);
-// Takes as many descriptors as the process may have, and lowers the limits of connections to them.
-// Throws std::invalid_argument if they are too few.
+// Raises the descriptor limit as far as the process may, and lowers the limits of connections to
+// it. Throws std::invalid_argument if the limit is too low.
 void plan_descriptors(Options& options);
 
 }  // namespace exchange

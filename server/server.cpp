@@ -12,7 +12,7 @@
 namespace exchange {
 namespace {
 
-// At full load the engine needs five a second.
+// At full load the engine needs five pages a second.
 constexpr std::size_t spare_pages_kept = 4;
 
 ServerInfo server_info(const Options& options) {
@@ -74,7 +74,8 @@ void Server::load() {
                                          options_.http.trades_in_all_max, std::random_device()());
     std::vector<ExecutionRow> trades =
         store_.tables().newest_executions(options_.http.trades_loaded_max);
-    // An active server may have projected more since the tables were loaded: they come as changes.
+    // An active server may have projected more executions since the tables were loaded. They come
+    // as changes later.
     std::erase_if(trades, [&](const ExecutionRow& row) {
       return row.id > recovered.tables.totals.executions;
     });
@@ -151,7 +152,7 @@ bool Server::end() {
   if (http_) http_->stop();
   if (transport_) transport_->stop();
   const bool served = core_ != nullptr;
-  core_.reset();  // all outlive it: it may be inside of one of their sinks
+  core_.reset();  // the other parts outlive it: it may be inside one of their sinks
   log_info("stopped");
   return served;
 }

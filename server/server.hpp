@@ -1,11 +1,12 @@
 #pragma once
-// Server owns the parts of a running server, wires them, and stops them in one order. main() calls
-// it in steps, since it waits for the store and for signals between them; tests run it in their own
-// process:
+// Server owns the parts of a running server, connects them, and stops them in a fixed order. main()
+// calls it in steps, because it waits for the store and for signals between them; tests run it in
+// their own process:
 //   Server server(options, {store, system_clock(), metrics, keys}, die);  // HTTP: not ready
 //   server.load();                                                        // the store is open
 //   server.serve();                                                       // clients are served
-// Thread: the caller's; the parts have their own. Errors: each step throws what its parts throw.
+// Thread: that of the caller; the parts have their own threads. Errors: each step throws the
+// exceptions of its parts.
 
 #include <memory>
 
@@ -28,38 +29,39 @@ namespace exchange {
 
 class Server {
  public:
-  // What it works with, and what outlives it.
+  // The objects that the server uses and that must outlive it.
   struct Surroundings {
     Store& store;
     Clock& clock;
     Metrics& metrics;
-    KeyRing& keys;              // with the operator's; those of accounts are added
+    KeyRing& keys;              // has the operator's key; the server adds those of accounts
     NewDay* new_day = nullptr;  // null: the store is not closed as a day
   };
-  // Reads the certificate and the timetable, and opens the HTTP port. `options` outlives it;
-  // `on_fatal` is that of its threads.
+  // Reads the certificate and the timetable, and opens the HTTP port. `options` must outlive the
+  // server; its threads call `on_fatal`.
   Server(const Options& options, const Surroundings& surroundings, OnFatal on_fatal);
   ~Server() { stop(); }
   Server(const Server&) = delete;
 
-  // Loads the exchange, as it was promised to clients, from the store, which is open, or attached.
+  // Loads the acknowledged state of the exchange from the store, which must be open or attached.
   void load();
-  // Instead of serve(), while another server is active: shows what that one has committed.
+  // Call it instead of serve() while another server is active: shows the state that the other
+  // server has committed.
   void begin_standby();
   // Reads what the active server has committed since. Returns whether this server is the active one
-  // now, and may serve(). Throws StoreUnavailable: call it again later.
+  // now, and may serve(). If it throws StoreUnavailable, call it again later.
   bool follow();
-  // Opens the XML port, and answers there and over HTTP.
+  // Opens the XML port, and answers requests there and over HTTP.
   void serve();
-  // Answers what was accepted, brings the tables up to date and ends all threads. Further calls do
-  // nothing.
+  // Answers the accepted requests, brings the tables up to date and ends all threads. Further calls
+  // do nothing.
   void stop();
-  // The same, and closes the store as this day. Throws as Store::close_day().
+  // Stops in the same way, and closes the store as this day. Throws like Store::close_day().
   void close_day(const std::string& day);
 
   std::uint16_t port() const { return transport_->port(); }                         // after serve()
   std::uint16_t http_port() const { return http_ == nullptr ? 0 : http_->port(); }  // 0: none
-  // After serve(): leaves projection to a standby server, if one may follow.
+  // Call it after serve(): leaves projection to a standby server, if the store allows one.
   void leave_projection() {
     if (store_.allows_standby()) core_->leave_projection();
   }
@@ -69,13 +71,13 @@ class Server {
   Scheduler* scheduler() { return scheduler_.get(); }        // null: no timetable
 
  private:
-  // Returns whether clients were served until now.
+  // Ends all parts. Returns whether the server has served clients until now.
   bool end();
   void change_logins(const std::vector<LoginChange>& changes) {
     for (const LoginChange& change : changes) keys_.change(change);
   }
 
-  // In the order of their lives: core threads may be inside of what stands before the core.
+  // The order of the members matters: core threads may be inside the members before the core.
   const Options& options_;
   Store& store_;
   Clock& clock_;
