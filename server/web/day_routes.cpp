@@ -103,7 +103,6 @@ asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, P
 }
 
 asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer peer) {
-  constexpr auto bad_request = http::status::bad_request;
   MomentQuestion asked;
   const std::string problem = read_question(request, at.limits, asked);
   if (!problem.empty()) co_return http_error(request, bad_request, problem);

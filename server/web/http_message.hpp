@@ -18,6 +18,9 @@ using HttpHeader = boost::beast::http::request_header<>;
 inline constexpr const char* json_type = "application/json";
 inline constexpr const char* text_type = "text/plain; charset=utf-8";
 inline constexpr const char* xml_type = "application/xml; charset=utf-8";
+inline constexpr auto bad_request = boost::beast::http::status::bad_request,
+                      not_found = boost::beast::http::status::not_found,
+                      unavailable = boost::beast::http::status::service_unavailable;
 
 std::string_view path_of(const HttpHeader& header);
 std::string_view last_segment(const HttpHeader& header);

@@ -51,9 +51,6 @@ HttpResponse json(const HttpHeader& header, std::string body) {
   return respond(header, http::status::ok, json_type, std::move(body));
 }
 
-constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
-               unavailable = http::status::service_unavailable;
-
 // --- at once ---
 
 HttpResponse liveness(HttpRoutes& at, const HttpHeader& header) {

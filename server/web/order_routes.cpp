@@ -15,9 +15,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr auto bad_request = http::status::bad_request, not_found = http::status::not_found,
-               unavailable = http::status::service_unavailable;
-
 // Returns the number of the order that has this reference of the account; or 0 and the response
 // that refuses the request.
 asio::awaitable<std::pair<OrderId, std::optional<HttpResponse>>> find_reference(
