@@ -8,7 +8,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def build(*targets, with_report=True):
-    """Installs what is missing, and builds these programs into build/bin. What the steps print goes to stderr."""
+    """Installs what is missing, and builds these programs into build/bin. What the steps print goes
+    to stderr."""
     needs = ["--test", "--report"] if with_report else ["--test"]
     configure = ["cmake", "--preset", "release", "-DEXCHANGE_TESTS=ON"]
     make = ["cmake", "--build", "build", "--target", *targets]

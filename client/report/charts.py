@@ -1,4 +1,5 @@
-"""Charts of tests and studies, in one style, from a description that holds only texts, numbers and lists:
+"""Charts of tests and studies, in one style, from a description that holds only texts, numbers and
+lists:
 
   size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
   panels    rows of panels; share_y: the panels of a row share the y axis
@@ -10,10 +11,11 @@
   panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to draw;
             texts as [[x, y, text, colour], ...]
   line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none; hollow;
-            width; band: how dense the area from low to high is; with a mark, error bars show that range too
+            width; band: how dense the area from low to high is; with a mark, error bars show that
+            range too
 
-The colours are Okabe and Ito's, which colour-blind readers can distinguish. Every chart has its own background, so it is
-readable on light and dark pages.
+The colours are Okabe and Ito's, which colour-blind readers can distinguish. Every chart has its own
+background, so it is readable on light and dark pages.
 """
 
 import io
@@ -159,7 +161,8 @@ def draw_panel(axes, panel, chart, longest):
 
 
 def clipped(points, log):
-    """Zero as the lowest of positive values is drawn at the least other value: it would stretch a logarithmic axis."""
+    """Zero as the lowest of positive values is drawn at the least other value: it would stretch a
+    logarithmic axis."""
     positive = [value for point in points for value in point[1:] if value > 0]
     if not log or not positive or min(point[1] for point in points) <= 0:
         return sorted(points)
@@ -229,7 +232,8 @@ def annotate(axes, x, y, text, colour):
 
 
 def set_axis(axes, name, wanted, values):
-    """Linear and from zero, or logarithmic; zero on a logarithmic axis stands just before the least other value."""
+    """Linear and from zero, or logarithmic; zero on a logarithmic axis stands just before the least
+    other value."""
     axis = axes.xaxis if name == "x" else axes.yaxis
     set_scale, set_limits = getattr(axes, f"set_{name}scale"), getattr(axes, f"set_{name}lim")
     positive = [value for value in values if value > 0]

@@ -1,4 +1,5 @@
-"""Markdown pages that are written by hand, except what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`."""
+"""Markdown pages that are written by hand, except what stands between `<!-- begin NAME -->` and
+`<!-- end NAME -->`."""
 
 import re
 from importlib.util import find_spec
@@ -14,15 +15,18 @@ def names(text, owner=""):
 
 
 def fill(text, blocks, owner=""):
-    """Replaces every block by the text of its name. A name without text, and a block without end, are errors: they would grow old unnoticed. On a page that two
-    studies fill, the blocks of one have an `owner` before their names, as in `<!-- begin OWNER/NAME -->`; the other study does not see them.
+    """Replaces every block by the text of its name. A name without text, and a block without end,
+    are errors: they would grow old unnoticed. On a page that two studies fill, the blocks of one
+    have an `owner` before their names, as in `<!-- begin OWNER/NAME -->`; the other study does not
+    see them.
     """
     block = re.compile(rf"(<!-- begin {owner}([\w-]+) -->\n)(.*?)(<!-- end {owner}\2 -->)", re.S)
     unknown = set(names(text, owner)) - set(blocks)
     unclosed = set(names(text, owner)) - {match[2] for match in block.finditer(text)}
     if unknown or unclosed:
         raise SystemExit(
-            f"docs: unknown blocks: {', '.join(sorted(unknown)) or 'none'}; blocks without end: {', '.join(sorted(unclosed)) or 'none'}"
+            f"docs: unknown blocks: {', '.join(sorted(unknown)) or 'none'}; blocks without end:"
+            f" {', '.join(sorted(unclosed)) or 'none'}"
         )
     return block.sub(lambda match: f"{match[1]}{blocks[match[2]].rstrip()}\n{match[4]}", text)
 

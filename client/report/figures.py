@@ -1,4 +1,5 @@
-"""Writes measured figures as JSON: no more digits than they are worth, short values on one line; and counts in sentences."""
+"""Writes measured figures as JSON: no more digits than they are worth, short values on one line;
+and counts in sentences."""
 
 import json
 

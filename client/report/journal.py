@@ -1,4 +1,5 @@
-"""OUT/trials.jsonl: a head line, then one line for each finished trial, synced at once. A later run continues from it."""
+"""OUT/trials.jsonl: a head line, then one line for each finished trial, synced at once. A later run
+continues from it."""
 
 import json
 import os
@@ -42,8 +43,9 @@ class Journal:
             was, is_ = self.head.get(name), json.loads(json.dumps(head.get(name)))
             if was != is_:
                 raise Refused(
-                    f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
-                    "Figures of both do not belong in one table: --out FOLDER keeps the old ones, --fresh discards them."
+                    f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now "
+                    f" {text(is_)}\nFigures of both do not belong in one table: --out FOLDER keeps"
+                    " the old ones, --fresh discards them."
                 )
 
     def add(self, record):

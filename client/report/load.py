@@ -1,4 +1,5 @@
-"""The load generator against a server that runs already, and programs that are watched while they load one."""
+"""The load generator against a server that runs already, and programs that are watched while they
+load one."""
 
 import json
 import os
@@ -17,7 +18,8 @@ class LoadError(RuntimeError):
 
 
 def under_load(port, server_pid, options, during=lambda load_pid: None, after_s=0):
-    """The report of the load generator, and what during(its pid) returned, which is called after_s after its start."""
+    """The report of the load generator, and what during(its pid) returned, which is called after_s
+    after its start."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [LOADGEN, "--connect", f"127.0.0.1:{port}", "--server-pid", server_pid]
@@ -58,8 +60,9 @@ class Watch(threading.Thread):
 
 
 def run_session(command, log, limit_s, watch_of, environment=None):
-    """Runs the command in a session of its own (Ctrl-C reaches only this program, which then ends the session in order), its stderr in the file
-    `log`. Returns its exit code, None if it did not end in time, and the watch that watch_of(its pid) made.
+    """Runs the command in a session of its own (Ctrl-C reaches only this program, which then ends
+    the session in order), its stderr in the file `log`. Returns its exit code, None if it did not
+    end in time, and the watch that watch_of(its pid) made.
     """
     with open(log, "w") as file:
         process = subprocess.Popen(

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes a page of what the load generator wrote with --json: of a run, of `loadgen policies`, or of several runs side by side.
+"""Makes a page of what the load generator wrote with --json: of a run, of `loadgen policies`, or of
+several runs side by side.
 
-    build/bin/loadgen -c 50 -d 10s --json run.json && client/report/loadgen_page.py run.json > run.html
-    client/report/loadgen_page.py before.json after1.json,after2.json -o both.html
+    build/bin/loadgen -c 50 -d 10s --json run.json && client/report/loadgen_page.py run.json >
+    run.html client/report/loadgen_page.py before.json after1.json,after2.json -o both.html
 
 Files with commas between are runs of one side, as for `loadgen compare`."""
 
@@ -29,7 +30,10 @@ SHARES = [0.5, *(1 - 10 ** (-step / 40) for step in range(13, 201))]  # even on 
 SECONDS = {"name": "seconds from the start", "unit": "s"}
 MS = {"name": "ms", "unit": "ms", "scale": "log"}
 CPU = {"name": "%: server of one CPU, client of those it could use, stolen of all", "unit": "%"}
-LATENCIES = "response_max_ms grey, response_p99_ms orange, response_p50_ms blue, service_p99_ms green dashed"
+LATENCIES = (
+    "response_max_ms grey, response_p99_ms orange, response_p50_ms blue, service_p99_ms green"
+    " dashed"
+)
 # The title of a chart, its axis, and of each line the figure of a second and the look.
 OVER_TIME = (
     ("Rate", "requests/s", "requests_per_s blue, planned_per_s grey dashed"),
@@ -51,7 +55,10 @@ COLUMNS = ["throughput", "#requests/s", "#least", "#greatest", *MEDIANS, "#error
 BOTTLENECK = "The client was the bottleneck: the server could do more than this."
 STOLEN = "The hypervisor took CPU time from this machine: the latencies include its pauses."
 AUDIT_FAILED = "The audit failed: the server’s answers do not add up."
-RESPONSE = "Response counts from when a request was planned or its client free; service from the first byte sent."
+RESPONSE = (
+    "Response counts from when a request was planned or its client free; service from the first"
+    " byte sent."
+)
 
 
 def at(report, place):
@@ -153,7 +160,8 @@ def over_time(run):
 
 
 def percentiles(buckets):
-    """The milliseconds that each of SHARES of the requests took at most; None where less than one took longer."""
+    """The milliseconds that each of SHARES of the requests took at most; None where less than one
+    took longer."""
     ends = list(accumulate(count for _, count in buckets))
     total = ends[-1] if ends else 0
     known = [share for share in SHARES if (1 - share) * total > 1 - 1e-6]

@@ -90,7 +90,8 @@ def cpu_times():
 
 
 def sync_times(folder, count=300, in_place=False):
-    """Seconds of each of `count` writes of 1 KiB with their fdatasync: at the end of a file, or over what it holds, as in the journal's blocks."""
+    """Seconds of each of `count` writes of 1 KiB with their fdatasync: at the end of a file, or
+    over what it holds, as in the journal's blocks."""
     record, times = b"x" * 1024, []
     with open(Path(folder) / "probe", "wb", buffering=0) as file:
         if in_place:

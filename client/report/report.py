@@ -1,5 +1,5 @@
-"""Writes a report as a page: a page model, whose format stands at the top of the template, in the one template of all reports;
-and blocks of a model."""
+"""Writes a report as a page: a page model, whose format stands at the top of the template, in the
+one template of all reports; and blocks of a model."""
 
 import json
 import os

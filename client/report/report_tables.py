@@ -48,7 +48,8 @@ def plain(heads, rows, note=""):
 
 
 def rows_of(columns, items, lead=0, instead=lambda item: None):
-    """A row for each item. A text from `instead` takes the place of all columns after the first `lead`."""
+    """A row for each item. A text from `instead` takes the place of all columns after the first
+    `lead`."""
     rows = []
     for item in items:
         spanning = instead(item)

@@ -1,4 +1,5 @@
-"""A page model, whose format stands at the top of client/report/page.html, as plain HTML: for readers whose browser runs no script."""
+"""A page model, whose format stands at the top of client/report/page.html, as plain HTML: for
+readers whose browser runs no script."""
 
 import re
 from html import escape
@@ -56,7 +57,10 @@ def listed(items):
 
 def notice(one):
     more = listed(one["details"]) if one.get("details") else ""
-    return f'<div class="notice {escape(one["kind"])}"><div class="strong">{text(one["text"])}</div>{more}</div>'
+    return (
+        f'<div class="notice {escape(one["kind"])}"><div'
+        f' class="strong">{text(one["text"])}</div>{more}</div>'
+    )
 
 
 def card(one):

@@ -1,4 +1,5 @@
-"""What a run measured as blocks of text, of which course/docs/experiments.md shows some, and as charts."""
+"""What a run measured as blocks of text, of which course/docs/experiments.md shows some, and as
+charts."""
 
 import re
 
@@ -42,7 +43,8 @@ BUSY_CPUS = 1.5  # of two
 
 
 def number(cell):
-    """The first number of a cell, times in seconds: 1234 of `1,234 (1,000-2,000)`, 1.5e-3 of `1.50 ms`."""
+    """The first number of a cell, times in seconds: 1234 of `1,234 (1,000-2,000)`, 1.5e-3 of `1.50
+    ms`."""
     match = re.search(r"(\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", cell)
     return float(match[1].replace(",", "")) * SECONDS.get(match[2], 1)
 
@@ -68,7 +70,8 @@ def hardly_overlapped(collections):
 
 
 def remarks(experiment):
-    """What the reader of the page must know of its checks: those that failed, and what was not measured."""
+    """What the reader of the page must know of its checks: those that failed, and what was not
+    measured."""
     failed = [check for check in experiment["checks"] if not check["holds"]]
     lines = [f"**a check did not hold: {one['what']}**: {one['seen']}" for one in failed]
     lines += [f"not measured, or not as asked: {note}" for note in experiment["notes"]]
@@ -86,9 +89,11 @@ def machine(run):
     about = run["machine"]
     every = [check["holds"] for experiment in run["experiments"] for check in experiment["checks"]]
     return (
-        f"Measured on {about['cpu']}, {about['cpus']} CPUs, Linux {about['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},\n"
-        f"{run['repetitions']} repetitions of each measurement, in random order. {sum(every)} of {len(every)} checks made during the run hold (no lost update in\n"
-        "guarded variants, mutual exclusion, totals, data read back).\n"
+        f"Measured on {about['cpu']}, {about['cpus']} CPUs, Linux {about['kernel']},"
+        f" {run['started']}, commit {run['commit']}, seed"
+        f" {run['seed']},\n{run['repetitions']} repetitions of each measurement, in random order."
+        f" {sum(every)} of {len(every)} checks made during the run hold (no lost update in\nguarded"
+        " variants, mutual exclusion, totals, data read back).\n"
         + "**A run with `--quick`: its sizes test the programs and measure nothing.**\n"
         * run["quick"]
         + "\n".join(["", *sum(map(remarks, run["experiments"]), [])])
@@ -119,7 +124,8 @@ def charts_of(run):
 
 
 def filled(docs, run):
-    """The page with the blocks of this run. A program that was built without fibers leaves theirs as they are."""
+    """The page with the blocks of this run. A program that was built without fibers leaves theirs
+    as they are."""
     text, made = (docs / PAGE).read_text(), blocks(run)
     unknown = set(re.findall(r"<!-- begin (\w+)/", text)) - {"run", *experiments(docs)}
     shown = re.findall(r"\(experiments/(\w+)(-[\w-]+)\.svg\)", text)

@@ -1,4 +1,5 @@
-"""Work in a process of its own: it may give up the network, and its end is not that of the grader."""
+"""Work in a process of its own: it may give up the network, and its end is not that of the grader.
+"""
 
 import os
 import pickle

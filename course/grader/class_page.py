@@ -1,4 +1,5 @@
-"""What the class as a whole reached: statistics of the points, and the points that each rule cost."""
+"""What the class as a whole reached: statistics of the points, and the points that each rule cost.
+"""
 
 import statistics
 from collections import Counter
@@ -60,7 +61,13 @@ def rule_blocks(graded, weights):
     ]
     columns = ["rule", "level", "#broken", "#blocked", "#points lost", "#as root cause"]
     columns += ["what it says"]
-    note = "Servers that break the rule, or for which it could not be tested because another is broken; points lost, mean over the servers. As root cause: with the rules that it blocks."
+    note = (
+        "Servers that break the rule, or for which it could not be tested because another is"
+        " broken; points lost, mean over the servers. As root cause: with the rules that it blocks."
+    )
     if len(every) > RULES_MAX:
-        note += f" {figures.counted(len(every) - RULES_MAX, 'rule that costs less is', 'rules that cost less are')} left out."
+        note += (
+            f" {figures.counted(len(every) - RULES_MAX, 'rule that costs less is', 'rules that cost less are')} left"
+            " out."
+        )
     return [table(columns, shown, title="Points lost per rule", note=note)]

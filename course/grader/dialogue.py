@@ -1,4 +1,5 @@
-"""One request, one reply, with a server that frames them in its own way (`style` as the conformance test found it)."""
+"""One request, one reply, with a server that frames them in its own way (`style` as the conformance
+test found it)."""
 
 import random
 import re
@@ -57,7 +58,8 @@ def ask_for_an_account(dialogue):
 
 
 def find_style(port):
-    """For a server whose style the conformance test did not find. Raises NoReply if it answers in none; the first says why."""
+    """For a server whose style the conformance test did not find. Raises NoReply if it answers in
+    none; the first says why."""
     first = None
     for style in (Style(), Style(newline=True), Style(end=True)):
         with Dialogue(port, style, LATER_REPLY_S if first else FIRST_REPLY_S) as dialogue:
@@ -178,7 +180,8 @@ class ShallowTree(ET.TreeBuilder):
 
 
 def parsed(reply):
-    # Before "<" stand blanks, NUL bytes or a length line. A document type could define entities without end.
+    # Before "<" stand blanks, NUL bytes or a length line. A document type could define entities
+    # without end.
     text = reply[reply.find(b"<") :]
     if b"<!" in text:
         raise NoReply("the reply has a document type or a comment", reply)

@@ -1,7 +1,9 @@
-"""Durability: orders under load, kill -9 in the middle, and the count of acknowledged orders that are gone or changed.
+"""Durability: orders under load, kill -9 in the middle, and the count of acknowledged orders that
+are gone or changed.
 
-Each client has an account and one connection, with one order at a time, so it knows which orders were acknowledged. Every order has an
-amount of its own: an id that another order got after a restart is noticed."""
+Each client has an account and one connection, with one order at a time, so it knows which orders
+were acknowledged. Every order has an amount of its own: an id that another order got after a
+restart is noticed."""
 
 import random
 import string
@@ -64,7 +66,8 @@ class Client(threading.Thread):
                 try:
                     self.one(dialogue)
                 except NoReply:
-                    # The kill, or a request that the server lost: what the server did with it is unknown.
+                    # The kill, or a request that the server lost: what the server did with it is
+                    # unknown.
                     self.stop.wait(0.05)
 
     def one(self, dialogue):
@@ -144,7 +147,8 @@ def number_of(element, name="shares"):
 
 
 def fault_of(order, results):
-    """What is wrong with the state of an order that was acknowledged; empty if nothing. Remembers what is executed."""
+    """What is wrong with the state of an order that was acknowledged; empty if nothing. Remembers
+    what is executed."""
     status = results.find("status")
     if status is None or not any(child.tag in STATES for child in status):
         error = "".join(results.itertext()).strip()
@@ -162,7 +166,10 @@ def fault_of(order, results):
     if whole != wanted:
         return f"changed: it was of {wanted} shares, now {whole} are open, canceled or executed"
     if sums["canceled"]:
-        return f"changed: {sums['canceled']} of its shares are canceled, though no request asked for it"
+        return (
+            f"changed: {sums['canceled']} of its shares are canceled, though no request asked"
+            " for it"
+        )
     if sums["executed"] < order.executed:
         return f"changed: {order.executed} of its shares were executed, now {sums['executed']}"
     order.executed = sums["executed"]
@@ -170,7 +177,8 @@ def fault_of(order, results):
 
 
 def verify(books, wanted, setup, threads, deadline):
-    """Asks for each of these orders that has no fault yet. Returns how many could not be asked for."""
+    """Asks for each of these orders that has no fault yet. Returns how many could not be asked
+    for."""
     todo = [(number, books.orders[number]) for number in wanted if not books.orders[number].fault]
     lock, unknown = threading.Lock(), []
 
@@ -208,7 +216,8 @@ def quoted(text):
 
 
 def run(server, style, plan, deadline, say=lambda text: None):
-    """plan: clients, kills, load_s, seed, timeout_s. Returns the result of the part; what ends it early is its `problem`."""
+    """plan: clients, kills, load_s, seed, timeout_s. Returns the result of the part; what ends it
+    early is its `problem`."""
     books, rounds, problem = Books(), [], ""
     result = {"rounds": rounds, "keeps_data": server.submission.keeps_data}
     try:
@@ -263,7 +272,8 @@ def is_hopeless(rounds):
 
 
 def load(server, setup, books, seconds):
-    """Orders for so long, then the kill, while the clients go on. Returns whether the server ended before it."""
+    """Orders for so long, then the kill, while the clients go on. Returns whether the server ended
+    before it."""
     stop = threading.Event()
     clients = [Client(nth, setup, books, stop) for nth in range(len(setup.accounts))]
     for client in clients:

@@ -36,9 +36,10 @@ from server import Limits  # noqa: E402
 
 OK, NOT_GRADED, USAGE = 0, 1, 2
 DESCRIPTION = (
-    "Grades servers of the exchange protocol, of any number and in any language: the rules of the protocol, money and trades under "
-    "load, orders that survive kill -9, and throughput beside this project's own server. Writes a page for each, a table of all, "
-    "grades.json and grades.csv. Started again, it goes on from what it has found."
+    "Grades servers of the exchange protocol, of any number and in any language: the rules of the"
+    " protocol, money and trades under load, orders that survive kill -9, and throughput beside"
+    " this project's own server. Writes a page for each, a table of all, grades.json and"
+    " grades.csv. Started again, it goes on from what it has found."
 )
 EXAMPLES = """examples:
   ./grade.sh --server './server {port}'
@@ -145,7 +146,10 @@ def parser():
     add("--limit-cpus", type=count, default=0, metavar="N", help="CPUs of a server (all)")
     text = "whether servers and builds run in a sandbox of bubblewrap; auto: if that works (auto)"
     add("--sandbox", choices=("auto", "on", "off"), default="auto", help=text)
-    text = "compose projects among the submissions, which no sandbox holds (refuse; without a sandbox allow)"
+    text = (
+        "compose projects among the submissions, which no sandbox holds (refuse; without a sandbox"
+        " allow)"
+    )
     add("--compose-projects", choices=("refuse", "allow"), help=text)
     text = "all servers may read this file or folder in the sandbox"
     add("--sandbox-read", type=Path, action="append", default=[], metavar="PATH", help=text)
@@ -254,8 +258,8 @@ def is_chosen(one, only):
 
 
 def grade_at_once(queue, shared):
-    """So many submissions at once as shared.jobs says, but for the throughput: run() finds the results. Only in sandboxes, as each has
-    its own ports there."""
+    """So many submissions at once as shared.jobs says, but for the throughput: run() finds the
+    results. Only in sandboxes, as each has its own ports there."""
     wanted = tuple(part for part in shared.wanted if part != "throughput")
     queue = [one for one in queue if not one.is_compose and not is_reference(one)]
     jobs = min(shared.jobs, len(queue), len(os.sched_getaffinity(0)))
@@ -282,7 +286,8 @@ def grade_at_once(queue, shared):
 
 
 def run(every, shared, fresh, only=()):
-    """Grades of those that are chosen, and the reference's. Earlier grades of the others stay in the table."""
+    """Grades of those that are chosen, and the reference's. Earlier grades of the others stay in
+    the table."""
     queue = [one for one in every if is_chosen(one, only)]
     if "throughput" in shared.wanted:
         queue.insert(0, reference_submission(shared.bin))

@@ -1,4 +1,5 @@
-"""Grades submissions one after another: reuses what an earlier run has found, runs what is missing."""
+"""Grades submissions one after another: reuses what an earlier run has found, runs what is missing.
+"""
 
 import os
 import traceback
@@ -110,7 +111,8 @@ def grade_apart(submission, shared):
 
 
 def grade(submission, shared):
-    """Never raises but for an interruption: one submission must not keep the others from their grades."""
+    """Never raises but for an interruption: one submission must not keep the others from their
+    grades."""
     made = Grade(submission, problem=submission.problem)
     if made.problem:
         shared.progress.say(f"{submission.name}: not graded: {made.problem}")
@@ -231,7 +233,8 @@ def _has_kept_rules(made):
 
 
 def _not_ready(made, shared, results):
-    """Builds it, starts it once and asks for a first reply. Returns (why it cannot be graded, last lines of a log)."""
+    """Builds it, starts it once and asks for a first reply. Returns (why it cannot be graded, last
+    lines of a log)."""
     submission = made.submission
     if submission.is_compose and (why := compose.why_no_engine()):
         return why, ""

@@ -1,8 +1,10 @@
-"""Links from broken rules to moments of a day in which this project's own server got the same requests.
+"""Links from broken rules to moments of a day in which this project's own server got the same
+requests.
 
-The conformance test draws the numbers of a case from its seed. It runs once more, with one rule, against our server: that is
-the day. The conversation of a submission is only compared with the requests of the day, to find the moment: nothing that a
-submission sent reaches our server. A request that depends on a wrong reply has no match, and its rule has no link."""
+The conformance test draws the numbers of a case from its seed. It runs once more, with one rule,
+against our server: that is the day. The conversation of a submission is only compared with the
+requests of the day, to find the moment: nothing that a submission sent reaches our server. A
+request that depends on a wrong reply has no match, and its rule has no link."""
 
 import http.client
 import json
@@ -38,7 +40,8 @@ class NoDay(Exception):
 
 
 def find(grade, shared):
-    """Sets grade.moments, {rule: moment}. Never raises but for an interruption: a grade does not depend on it."""
+    """Sets grade.moments, {rule: moment}. Never raises but for an interruption: a grade does not
+    depend on it."""
     grade.moments = {}
     if (ROOT / "bundle.json").exists():  # a course platform keeps no folder of results
         return
@@ -68,7 +71,8 @@ def failed(result, weights):
 
 
 def moment_of(turns, day):
-    """Of the last of these requests. None if the day does not have them, or they name no symbol that it has by then."""
+    """Of the last of these requests. None if the day does not have them, or they name no symbol
+    that it has by then."""
     wanted, there = compared(turns), compared([sent for sent, _ in day["turns"]])
     size = len(wanted)
     for end in range(size, len(there) + 1):
@@ -86,7 +90,8 @@ def moment_of(turns, day):
 
 
 def compared(turns):
-    """[(request without ids and symbols, its index)]. Of queries in a row, the last: cases may repeat them until the reply changes."""
+    """[(request without ids and symbols, its index)]. Of queries in a row, the last: cases may
+    repeat them until the reply changes."""
     found = []
     for index, sent in enumerate(turns):
         form = NAME.sub(r'\1=""', re.sub(r"^\d+\n", "", sent)).strip()
@@ -97,7 +102,8 @@ def compared(turns):
 
 
 def day_of(rule, shared):
-    """Its name, its requests with the position behind each, and its symbols with the position of their creation. Made once."""
+    """Its name, its requests with the position behind each, and its symbols with the position of
+    their creation. Made once."""
     name = rule.lower()
     folder = shared.output / f"{STORE}.days" / name
     file, chosen = folder / "requests.json", shared.settings
@@ -138,7 +144,8 @@ def read_journal(path):
 
 
 def record(rule, store, shared):
-    """[(request, newest batch behind its reply)] of the cases of the rule with our server, which writes this store."""
+    """[(request, newest batch behind its reply)] of the cases of the rule with our server, which
+    writes this store."""
     command = [shared.bin / "server", "--bind", "127.0.0.1", "--port", "0", "--http-port", "0"]
     command += ["--keep-journal", "--log-level", "off", "--store", f"sqlite:{store}"]
     options = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
@@ -171,7 +178,8 @@ def keeps(rule, port, shared):
 
 
 class Recorder:
-    """Passes bytes between clients and our server, and keeps each request with the newest batch when its reply came."""
+    """Passes bytes between clients and our server, and keeps each request with the newest batch
+    when its reply came."""
 
     def __init__(self, server_port, http_port):
         self.server_port, self.turns, self.lock = server_port, [], threading.Lock()

@@ -1,4 +1,5 @@
-"""index.html with the table of all servers, a page for each, grades.json and grades.csv. The template is that of all reports."""
+"""index.html with the table of all servers, a page for each, grades.json and grades.csv. The
+template is that of all reports."""
 
 import time
 from dataclasses import replace
@@ -18,10 +19,18 @@ from throughput_page import reference_blocks
 
 HOW = {
     "conformance": "The rules of docs/protocol.md that the server keeps: must counts 3, should 1.",
-    "audit": "loadgen --audit with several numbers of clients: every reply is right, cash and shares are conserved, and trades are those "
-    "of price-time priority.",
-    "durability": "Orders under load, kill -9, the same command again: each order that was acknowledged must be there, unchanged.",
-    "throughput": "Requests per second, as a share of this project's own server on the same cores with its store on the disk.",
+    "audit": (
+        "loadgen --audit with several numbers of clients: every reply is right, cash and shares are"
+        " conserved, and trades are those of price-time priority."
+    ),
+    "durability": (
+        "Orders under load, kill -9, the same command again: each order that was acknowledged must"
+        " be there, unchanged."
+    ),
+    "throughput": (
+        "Requests per second, as a share of this project's own server on the same cores with its"
+        " store on the disk."
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""The parts of a grading. Each starts the server with empty data, does its work, and returns what it found as JSON."""
+"""The parts of a grading. Each starts the server with empty data, does its work, and returns what
+it found as JSON."""
 
 import json
 import os
@@ -136,8 +137,8 @@ def conformance(context):
 
 
 def _serve_restarts(command, listener, server, context):
-    """Runs the conformance test, and starts the server again when it asks for it. Out of time, the server is ended: the test then
-    finds nothing there and writes what it has."""
+    """Runs the conformance test, and starts the server again when it asks for it. Out of time, the
+    server is ended: the test then finds nothing there and writes what it has."""
     log, restarts, gone_since = context.folder / "conformance.log", 0, None
     with open(log, "wb") as output, processes.Tool(
         command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -271,7 +272,8 @@ def is_hopeless(done):
 
 
 def load(context, arguments, cpus=(), more=lambda report: {}):
-    """A run of the load generator against a fresh server: what was measured and more(report), or the problem."""
+    """A run of the load generator against a fresh server: what was measured and more(report), or
+    the problem."""
     try:
         with context.warm_server(cpus) as server:
             status, report, words = loadgen(context, server, arguments)
@@ -316,7 +318,8 @@ def durability(context):
 
 
 def throughput(context):
-    """Each trial on a fresh server; those of one round come after each other, then the next round."""
+    """Each trial on a fresh server; those of one round come after each other, then the next
+    round."""
     chosen, done = context.settings, []
     skipped = {cores: plan.why_not(cores, context.limits) for cores in chosen.cores}
     result = {"trials": done, "problem": ""}

@@ -43,7 +43,8 @@ def end_with_parent():
 
 
 class Tool:
-    """A program of the grader's own while the block lasts; it is killed at the end if it still runs."""
+    """A program of the grader's own while the block lasts; it is killed at the end if it still
+    runs."""
 
     def __init__(self, command, **options):
         self.command, self.options = command, options
@@ -82,7 +83,8 @@ def kill_group(pid, number=signal.SIGKILL):
 
 
 def _stat(pid):
-    """(state, parent, process group) or None if it is gone. Read without detours: the watch does it often, beside a measurement."""
+    """(state, parent, process group) or None if it is gone. Read without detours: the watch does it
+    often, beside a measurement."""
     try:
         file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError:
@@ -105,8 +107,8 @@ def _all():
 
 
 def servers_processes(first):
-    """Pids of the server whose first process is `first`: below it, in its process group, or orphans that the grader has adopted.
-    Zombies are left out. None: of any server."""
+    """Pids of the server whose first process is `first`: below it, in its process group, or orphans
+    that the grader has adopted. Zombies are left out. None: of any server."""
     table, own = _all(), os.getpid()
     children = {}
     for pid, (_, parent, _) in table.items():
@@ -132,7 +134,8 @@ def ask_to_end(pids):
 
 
 def kill_all(first, patience_s=5.0):
-    """SIGKILL to a whole server. Those that fork while they are killed are found in the next look. Returns what is left."""
+    """SIGKILL to a whole server. Those that fork while they are killed are found in the next look.
+    Returns what is left."""
     deadline = time.monotonic() + patience_s
     while True:
         if first:
@@ -312,8 +315,8 @@ def _rows(file):
 
 
 def folder_bytes(folder):
-    """What its files and folders occupy on the disk. A folder of any depth: none is entered that has no path, or that is
-    replaced by a link meanwhile."""
+    """What its files and folders occupy on the disk. A folder of any depth: none is entered that
+    has no path, or that is replaced by a link meanwhile."""
     top = os.path.realpath(folder)
     total, todo = 0, [top]
     while todo:
@@ -370,10 +373,12 @@ def _states(port):
 
 
 def is_listening(port):
-    """Without a connection: some servers take the first one for a client that says nothing, and wait for it."""
+    """Without a connection: some servers take the first one for a client that says nothing, and
+    wait for it."""
     return LISTENING in _states(port)
 
 
 def is_held(port):
-    """By the kernel, for connections that a server left: only with SO_REUSEADDR can another take it."""
+    """By the kernel, for connections that a server left: only with SO_REUSEADDR can another take
+    it."""
     return any(state != LISTENING for state in _states(port))

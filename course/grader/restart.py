@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Asks the grader to start its server again, and waits until it is there: restart.py SOCKET. The conformance test runs it."""
+"""Asks the grader to start its server again, and waits until it is there: restart.py SOCKET. The
+conformance test runs it."""
 
 import socket
 import sys

@@ -1,4 +1,5 @@
-"""What a grading has found so far, as JSON in its folder: OUTPUT/SLUG/PART.json. A later run goes on from it."""
+"""What a grading has found so far, as JSON in its folder: OUTPUT/SLUG/PART.json. A later run goes
+on from it."""
 
 import json
 import os
@@ -57,8 +58,8 @@ class Results:
         self.style = style
         write_atomically(self.folder / "style.json", json.dumps(style))
 
-    # A build and a run change the files of a submission. Each state that the grader itself has left is known; any other is new work
-    # of its author, and what was found before is of no use.
+    # A build and a run change the files of a submission. Each state that the grader itself has left
+    # is known; any other is new work of its author, and what was found before is of no use.
 
     def is_known(self, files):
         return files in self.known

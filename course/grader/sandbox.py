@@ -43,9 +43,9 @@ ENTRIES_MAX = 500  # of a folder that are shown one by one
 HIDDEN_MAX = 100  # files below one folder that are hidden one by one; beyond, all of the folder is
 UNREADABLE = "-type d ! -perm -005 -print0 -prune -o ! -type d ! -type l ! -perm -004 -print0"
 
-# bwrap ends when its command does. That of a server may start it in the background: then this waits until nothing else runs (the
-# first two processes are bwrap's and its own). It stays on SIGTERM, for as long as the server needs for its end, and does not
-# report what ended it.
+# bwrap ends when its command does. That of a server may start it in the background: then this waits
+# until nothing else runs (the first two processes are bwrap's and its own). It stays on SIGTERM,
+# for as long as the server needs for its end, and does not report what ended it.
 WAIT_FOR_ALL = """trap : TERM; exec 3>&2 2>/dev/null; /bin/sh -c "$1" 2>&3 3>&-; status=$?
 while set -- /proc/[0-9]*; [ $# -gt 2 ]; do sleep 0.1; done; exit $status"""
 
@@ -101,7 +101,8 @@ def _unshare(kind):
 
 
 def why_not():
-    """Why there can be no sandbox on this machine; empty if there can. It cuts the network: call it in a process of its own."""
+    """Why there can be no sandbox on this machine; empty if there can. It cuts the network: call it
+    in a process of its own."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
     if why := syscalls.why_not():
@@ -186,7 +187,8 @@ def lent(folder):
 
 
 def named_files(command, folder):
-    """Programs and files that a command of the grader's own command line names outside of its folder."""
+    """Programs and files that a command of the grader's own command line names outside of its
+    folder."""
     try:
         words = shlex.split(command)
     except ValueError:

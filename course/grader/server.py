@@ -63,7 +63,8 @@ def cpu_list(cpus):
 
 
 def environment(in_sandbox=False, has_network=False):
-    """Without the settings of this project's own server, and without what leads a `cd` of a script astray."""
+    """Without the settings of this project's own server, and without what leads a `cd` of a script
+    astray."""
     kept = sandbox.environment(os.environ, has_network) if in_sandbox else os.environ
     return {
         name: value
@@ -87,8 +88,9 @@ def core_limit():
 
 
 def protected(command, submission, work, limits, is_build=False, is_pinned=False):
-    """A shell command of a submission as a list of words: in a sandbox if there is one. It dies with the grader, leaves no core
-    files, and is the first to go if the machine is out of memory."""
+    """A shell command of a submission as a list of words: in a sandbox if there is one. It dies
+    with the grader, leaves no core files, and is the first to go if the machine is out of memory.
+    """
     file_limit = processes.limit("fsize", limits.disk_bytes + BYTES_OF_OTHERS)
     made = ["choom", "-n", "1000", "--", "prlimit", core_limit(), file_limit]
     made.append(f"--nofile={':'.join(map(str, processes.open_files()))}")
@@ -117,7 +119,8 @@ def protected(command, submission, work, limits, is_build=False, is_pinned=False
 
 
 def first_error(log):
-    """The first line of a log that reports an error, without the commands that the grader wrote there; empty if there is none."""
+    """The first line of a log that reports an error, without the commands that the grader wrote
+    there; empty if there is none."""
     try:
         with open(log, "rb") as file:
             text = file.read(LOG_BYTES_MAX).decode(errors="replace")
@@ -128,7 +131,8 @@ def first_error(log):
 
 
 class CommandServer:
-    """A command line in a process group of its own. Use as a block: nothing of it runs afterwards, and its data is gone."""
+    """A command line in a process group of its own. Use as a block: nothing of it runs afterwards,
+    and its data is gone."""
 
     def __init__(self, submission, limits, work, cpus=()):
         self.submission, self.limits, self.cpus = submission, limits, tuple(cpus)
@@ -162,7 +166,8 @@ class CommandServer:
     # What starts, ends and looks at it.
 
     def start(self, port=None, again=False):
-        """Until it listens. On a port that the kernel still holds for the server that was killed, it is tried until that is free."""
+        """Until it listens. On a port that the kernel still holds for the server that was killed,
+        it is tried until that is free."""
         began = time.monotonic()
         self.port = port or self.submission.fixed_port or free_port()
         if processes.is_listening(self.port):
@@ -279,7 +284,8 @@ class CommandServer:
             return False
 
     def start_again(self):
-        """After a kill, on a port of its own: not every server may take its old port at once. Raises NotStarted."""
+        """After a kill, on a port of its own: not every server may take its old port at once.
+        Raises NotStarted."""
         self.start(again=True)
 
     def tail(self):

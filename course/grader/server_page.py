@@ -1,4 +1,5 @@
-"""The page of one server: what was found, with the words of its replies. All of them become text nodes of the page, never markup."""
+"""The page of one server: what was found, with the words of its replies. All of them become text
+nodes of the page, never markup."""
 
 import figures
 import moments
@@ -107,7 +108,10 @@ def conformance_blocks(result, found, shared):
         blocks += first_broken(counting[0], found)
         blocks += [folded(rule, found) for rule in counting[1:QUOTED_RULES]]
     if others := [rule for rule in broken if rule not in counting]:
-        title = f"Decisions of this project that it does not share, without loss of points ({len(others)})"
+        title = (
+            "Decisions of this project that it does not share, without loss of points"
+            f" ({len(others)})"
+        )
         quotes = [folded(rule, found) for rule in others[:QUOTED_RULES]]
         blocks.append(details(title, *quotes))
     if result.get("form"):
@@ -224,12 +228,18 @@ def deviation(one):
 
 def durability_blocks(result):
     found = result.get("acknowledged", 0)
-    words = f"{figures.counted(found, 'order was', 'orders were')} acknowledged, {result.get('gone', 0):,} gone and "
+    words = (
+        f"{figures.counted(found, 'order was', 'orders were')} acknowledged,"
+        f" {result.get('gone', 0):,} gone and "
+    )
     words += f"{result.get('changed', 0):,} changed."
     if result.get("unknown"):
         words += f" The server did not say what became of {result['unknown']:,}."
     if not result.get("keeps_data"):
-        words += " The command has no {data}, and there is no restart command: unless the server keeps its orders in its own folder, a kill "
+        words += (
+            " The command has no {data}, and there is no restart command: unless the server keeps"
+            " its orders in its own folder, a kill "
+        )
         words += "loses all of them."
     rows = []
     for nth, one in enumerate(result.get("rounds", [])):

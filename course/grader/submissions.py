@@ -1,4 +1,5 @@
-"""What is graded: servers named on the command line, in a folder of submissions, or as a docker compose project."""
+"""What is graded: servers named on the command line, in a folder of submissions, or as a docker
+compose project."""
 
 import codecs
 import hashlib
@@ -124,7 +125,8 @@ def _archives_in(folder):
 
 
 def compose_folders(top):
-    """Folders with a compose file, at the top or below: first those that name the course's port, then those nearest to the top."""
+    """Folders with a compose file, at the top or below: first those that name the course's port,
+    then those nearest to the top."""
     files = {}
     is_entered = lambda name: not name.startswith(".")
     for depth, entry in student_files.walk(top, COMPOSE_DEPTH_MAX, is_entered):
@@ -192,7 +194,8 @@ def is_script(path, top):
 
 
 def windows_scripts(submission):
-    """A sentence that names scripts and makefiles that Windows editors made unusable; empty if there are none."""
+    """A sentence that names scripts and makefiles that Windows editors made unusable; empty if
+    there are none."""
     found = []
     top = submission.top
     for path in map(Path, files_of(top) if top else []):
@@ -273,7 +276,8 @@ def slugged(submissions, reserved=("index", "reference", "submissions")):
 
 
 def fingerprint(submission):
-    """Of the files that make the server, by their sizes and times: all of its folder, or those that its command names."""
+    """Of the files that make the server, by their sizes and times: all of its folder, or those that
+    its command names."""
     digest = hashlib.sha256()
     if submission.top:
         files = files_of(submission.top)

@@ -15,7 +15,8 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def scored(grades, reference, weights):
-    """[(grade, points by part, sum, best sum)], best first; those that were not graded come last, by name."""
+    """[(grade, points by part, sum, best sum)], best first; those that were not graded come last,
+    by name."""
     measured = reference.parts.get("throughput") if reference else None
     rows = []
     for grade in grades:

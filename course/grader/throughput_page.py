@@ -71,7 +71,10 @@ def scaling(result, measured, kind):
     own, other = weighing.scaling_factor(result, kind), weighing.scaling_factor(measured, kind)
     if not own:
         return ""
-    words = f"{kind}: on {figures.counted(own[0], 'core')} {own[1]:.2f} times the throughput of one core"
+    words = (
+        f"{kind}: on {figures.counted(own[0], 'core')} {own[1]:.2f} times the throughput of one"
+        " core"
+    )
     return words + (f"; the reference {other[1]:.2f} times." if other else ".")
 
 

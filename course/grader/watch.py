@@ -1,4 +1,5 @@
-"""Looks at a server, or at a build, while it runs: what it uses, and whether that exceeds a limit."""
+"""Looks at a server, or at a build, while it runs: what it uses, and whether that exceeds a limit.
+"""
 
 import os
 import select
@@ -97,7 +98,8 @@ class Watch(threading.Thread):
         self.start()
 
     def end(self):
-        """What starts afterwards below the grader, such as the removal of its data, is not killed as a part of the server."""
+        """What starts afterwards below the grader, such as the removal of its data, is not killed
+        as a part of the server."""
         self.over.set()
         self.join()
 

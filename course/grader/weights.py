@@ -94,8 +94,8 @@ def root_cause(rule):
 
 
 def rule_losses(result, weights):
-    """[(rule, points that it costs)] of the rules that are not kept. Each root cause stands before the rules that it blocks; the one
-    that costs most, with these, comes first."""
+    """[(rule, points that it costs)] of the rules that are not kept. Each root cause stands before
+    the rules that it blocks; the one that costs most, with these, comes first."""
     of = result.get("points_max") or 0
     lost = [rule for rule in result.get("rules", []) if rule.get("result") in ("broken", "blocked")]
     lost = [rule for rule in lost if of and rule.get("level") in RULE_WEIGHTS]
@@ -181,14 +181,15 @@ def rates(result):
 
 
 def ratios(result, reference):
-    """{(kind, cores): throughput as a share of the reference's}. What one of them did not measure is left out; what the server did
-    not reach is 0."""
+    """{(kind, cores): throughput as a share of the reference's}. What one of them did not measure
+    is left out; what the server did not reach is 0."""
     own, other = rates(result), rates(reference)
     return {key: own.get(key, 0.0) / rate for key, rate in other.items() if rate > 0}
 
 
 def throughput_share(result, reference, weights):
-    """The mean over the cores of each kind, then by the weights of the kinds. None without a reference."""
+    """The mean over the cores of each kind, then by the weights of the kinds. None without a
+    reference."""
     found = ratios(result, reference)
     total = got = 0.0
     for kind in KINDS:
@@ -207,7 +208,8 @@ def scaling_factor(result, kind):
 
 
 def points(parts, reference, weights):
-    """({part: (points, of how many)} of the parts that were run, sum, best sum). parts: {part: result}"""
+    """({part: (points, of how many)} of the parts that were run, sum, best sum). parts: {part:
+    result}"""
     given = {}
     for part in PARTS:
         if part not in parts:

@@ -15,7 +15,8 @@ def rate_of(record):
 
 
 def middle(records):
-    """{row: (the trial with the median throughput, lowest and highest throughput)}, in the order of ROWS."""
+    """{row: (the trial with the median throughput, lowest and highest throughput)}, in the order of
+    ROWS."""
     found = {}
     for row in ROWS:
         trials = sorted((record for record in records if record["row"] == row.key), key=rate_of)
@@ -69,7 +70,10 @@ def limit(record):
     if row.user and usage["locust_process"] >= BUSY:
         return f"Locust: its busiest process takes {usage['locust_process']:.0%} of a CPU"
     if usage["server_thread"] >= BUSY:
-        return f"the server: its thread `{usage['server_thread_name']}` takes {usage['server_thread']:.0%} of a CPU"
+        return (
+            f"the server: its thread `{usage['server_thread_name']}` takes"
+            f" {usage['server_thread']:.0%} of a CPU"
+        )
     if usage["machine"] >= 0.9:
         return "the machine has no CPU left"
     if usage["commits"] >= BUSY:
@@ -81,10 +85,13 @@ def set_up(head, records):
     trials = figures.counted(head["trials"], "trial")
     others = [record["usage"]["others"] for record in records]
     return (
-        f"Measured on {head['processor']}, {head['cpus']} CPUs, {head['memory_gib']:.0f} GiB, kernel {head['kernel']}, {head['date']}, commit {head['commit']}:\n"
-        f"Python {head['python']}, Locust {head['locust']}, server `{head['server']}`; {head['seconds']:g} s a row after the users were there,\n"
-        f"{trials} of each row, interleaved. The load average of the machine was {head['load_average']:.1f} before the first row; during the\n"
-        f"rows other processes used {min(others):.2f} to {max(others):.2f} CPUs.\n"
+        f"Measured on {head['processor']}, {head['cpus']} CPUs, {head['memory_gib']:.0f} GiB,"
+        f" kernel {head['kernel']}, {head['date']}, commit {head['commit']}:\nPython"
+        f" {head['python']}, Locust {head['locust']}, server `{head['server']}`;"
+        f" {head['seconds']:g} s a row after the users were there,\n{trials} of each row,"
+        f" interleaved. The load average of the machine was {head['load_average']:.1f} before the"
+        f" first row; during the\nrows other processes used {min(others):.2f} to"
+        f" {max(others):.2f} CPUs.\n"
     )
 
 

@@ -1,4 +1,5 @@
-"""Users of the exchange for Locust. The runner (`run`) picks one class a row; by hand, with a state file of the runner:
+"""Users of the exchange for Locust. The runner (`run`) picks one class a row; by hand, with a state
+file of the runner:
 
   locust -f course/locust/locustfile.py XmlUser --host 127.0.0.1:12345
   locust -f course/locust/locustfile.py HttpReader --host http://127.0.0.1:8080

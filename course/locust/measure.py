@@ -1,6 +1,8 @@
-"""CPU time of the server, of Locust and of the machine, sampled while a row runs; and the files that Locust writes.
+"""CPU time of the server, of Locust and of the machine, sampled while a row runs; and the files
+that Locust writes.
 
-A thread of the runner samples /proc. Users mark in a file when the load is complete and when it ends, so that start-up does not count."""
+A thread of the runner samples /proc. Users mark in a file when the load is complete and when it
+ends, so that start-up does not count."""
 
 import csv
 import os
@@ -66,7 +68,8 @@ def usage_between(samples, began, ended):
     if len(inside) < 2:
         at = [sample.at for sample in samples] or [0.0]
         raise NotMeasured(
-            f"too short to be measured: from {began:.1f} to {ended:.1f}, {len(samples)} samples from {at[0]:.1f} to {at[-1]:.1f}"
+            f"too short to be measured: from {began:.1f} to {ended:.1f}, {len(samples)} samples"
+            f" from {at[0]:.1f} to {at[-1]:.1f}"
         )
     first, last = inside[0], inside[-1]
     seconds = last.at - first.at
@@ -88,7 +91,8 @@ def usage_between(samples, began, ended):
 
 
 def read_marks(path):
-    """{event: time}: when all users had started, and when they were stopped after that. (A master also stops workers that it takes for lost.)"""
+    """{event: time}: when all users had started, and when they were stopped after that. (A master
+    also stops workers that it takes for lost.)"""
     marks = {}
     for line in Path(path).read_text().splitlines():
         event, at = line.split()
@@ -114,7 +118,8 @@ NUMBERS = {
 
 
 def read_statistics(path):
-    """{request name: {figure: number, or None if there is none}} of Locust's _stats.csv; the whole is `Aggregated`."""
+    """{request name: {figure: number, or None if there is none}} of Locust's _stats.csv; the whole
+    is `Aggregated`."""
     with open(path, newline="") as file:
         return {
             row["Name"]: {
@@ -126,7 +131,8 @@ def read_statistics(path):
 
 
 def read_history(path):
-    """[{second, rate, average, size}]: the differences of the totals that Locust writes each second, since their last reset."""
+    """[{second, rate, average, size}]: the differences of the totals that Locust writes each
+    second, since their last reset."""
     columns = ["Timestamp", *(f"Total {name}" for name in TOTALS)]
     with open(path, newline="") as file:
         lines = [

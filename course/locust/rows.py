@@ -1,4 +1,5 @@
-"""The rows of the table: which program plays the users, over what, with how many load workers and how long they wait."""
+"""The rows of the table: which program plays the users, over what, with how many load workers and
+how long they wait."""
 
 from dataclasses import dataclass
 

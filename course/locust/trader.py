@@ -1,4 +1,5 @@
-"""The requests of one user, over any port: three reads to a write, orders around a price so that about half of them trade."""
+"""The requests of one user, over any port: three reads to a write, orders around a price so that
+about half of them trade."""
 
 import collections
 import random
@@ -17,7 +18,10 @@ class Trader:
 
     def order_document(self):
         amount = random.choice(("1", "-1"))
-        return f'<transactions id="{self.account}"><order sym="{SYMBOL}" amount="{amount}" limit="{random.randint(95, 105)}"/></transactions>'
+        return (
+            f'<transactions id="{self.account}"><order sym="{SYMBOL}" amount="{amount}"'
+            f' limit="{random.randint(95, 105)}"/></transactions>'
+        )
 
     def placed(self, reply):
         self.orders.append((time.monotonic(), order_id(reply)))
@@ -31,7 +35,8 @@ class Trader:
         return self.orders[-1][1] if self.orders else self.prepared
 
     def readable_order(self):
-        """The newest of its orders that has had time to reach the tables. Not for use with `newest_order`: it forgets older ones."""
+        """The newest of its orders that has had time to reach the tables. Not for use with
+        `newest_order`: it forgets older ones."""
         last_time = time.monotonic() - READABLE_AFTER_S
         while self.orders and self.orders[0][0] <= last_time:
             self.prepared = self.orders.popleft()[1]
@@ -39,7 +44,8 @@ class Trader:
 
 
 class Growing:
-    """One order that trades with every write and that all users read: its reply grows. `control` reads one that does not grow."""
+    """One order that trades with every write and that all users read: its reply grows. `control`
+    reads one that does not grow."""
 
     def __init__(self, state, control=False):
         growing = state["growing"]
@@ -47,7 +53,10 @@ class Growing:
         self.seller = random.choice(growing["sellers"])
 
     def order_document(self):
-        return f'<transactions id="{self.seller}"><order sym="GROW" amount="-1" limit="1"/></transactions>'
+        return (
+            f'<transactions id="{self.seller}"><order sym="GROW" amount="-1"'
+            ' limit="1"/></transactions>'
+        )
 
     def query_document(self):
         return f'<transactions id="{self.buyer}"><query id="{self.order}"/></transactions>'

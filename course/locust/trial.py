@@ -18,7 +18,8 @@ GRACE_S = 60  # beyond the time wanted; then a trial counts as hung
 
 
 def prepare(server):
-    """Accounts with cash and shares, an order of each, and the order that grows; what users need to know of them."""
+    """Accounts with cash and shares, an order of each, and the order that grows; what users need to
+    know of them."""
     accounts = [str(number) for number in range(1, 201)]
     shares = "".join(f'<account id="{account}">1000000</account>' for account in accounts)
     server.request(
@@ -34,7 +35,8 @@ def prepare(server):
     prepared = {account: order(account, 'sym="LOAD" amount="1" limit="1"') for account in accounts}
     quiet = order("1", 'sym="GROW" amount="2" limit="2"')
     order("2", 'sym="GROW" amount="-1" limit="2"')
-    # The quiet order keeps one share open below everything that trades from now on: its reply stays as it is.
+    # The quiet order keeps one share open below everything that trades from now on: its reply stays
+    # as it is.
     growing = order("1", 'sym="GROW" amount="100000000" limit="3"')
     last = growing
 
@@ -100,8 +102,9 @@ def run_locust(row, seconds, python, server, folder):
 
 def run_loadgen(row, seconds, server, folder):
     command = loadgen_command(
-        f"-c {USERS} --ramp-up {SPAWN_RATE} --warmup {RAMP_S:g}s -d {seconds:g}s --workload reads --workers {row.workers} "
-        f"--connect 127.0.0.1:{server.port} --server-pid {server.pid} --json {folder / 'report.json'}"
+        f"-c {USERS} --ramp-up {SPAWN_RATE} --warmup {RAMP_S:g}s -d {seconds:g}s --workload reads"
+        f" --workers {row.workers} --connect 127.0.0.1:{server.port} --server-pid"
+        f" {server.pid} --json {folder / 'report.json'}"
     )
     watch, _ = run_watched(command, server, folder, seconds)
     report = json.loads((folder / "report.json").read_text())["result"]

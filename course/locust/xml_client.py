@@ -1,6 +1,8 @@
-"""Requests to the exchange's XML port, reported to Locust's statistics: one connection kept open, by the Python client.
+"""Requests to the exchange's XML port, reported to Locust's statistics: one connection kept open,
+by the Python client.
 
-Imports nothing of Locust: a user passes the function that reports (`environment.events.request.fire`).
+Imports nothing of Locust: a user passes the function that reports
+(`environment.events.request.fire`).
 One client belongs to one user and runs in its greenlet."""
 
 import re
@@ -13,7 +15,8 @@ from exchange_client import BadReply, Connection, Refused  # noqa: E402
 
 
 def judge(reply, expected):
-    """Raises Refused if an <error> is in the reply, BadReply if its first element is not `expected`."""
+    """Raises Refused if an <error> is in the reply, BadReply if its first element is not
+    `expected`."""
     error = re.search(rb"<error[^>]*>([^<]*)<", reply)
     if error:
         raise Refused(error[1].decode(errors="replace"))
@@ -27,7 +30,8 @@ class TimedClient:
         self.make_connection, self.connection = connection, None
 
     def ask(self, name, document, expected):
-        """One request under `name` in the statistics; the reply, or None if it failed. Connects if necessary; that time counts."""
+        """One request under `name` in the statistics; the reply, or None if it failed. Connects if
+        necessary; that time counts."""
         reply, failure = b"", None
         began = time.perf_counter()
         try:

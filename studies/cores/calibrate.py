@@ -1,4 +1,5 @@
-"""Costs of the model from what was measured: CPU times of each kind of thread in the cells of fit_cells(), and waits for the disk."""
+"""Costs of the model from what was measured: CPU times of each kind of thread in the cells of
+fit_cells(), and waits for the disk."""
 
 import json
 from statistics import mean, median
@@ -31,7 +32,8 @@ class CalibrationError(ValueError):
 
 
 def medians(trials):
-    """{cell: medians of its trials}. Disturbed trials are left out if calm ones remain: see STOLEN_MAX."""
+    """{cell: medians of its trials}. Disturbed trials are left out if calm ones remain: see
+    STOLEN_MAX."""
     cells, found = {}, {}
     for trial in trials:
         figures = {name: one for name, one in trial.items() if name not in ("cell", "trial")}
@@ -112,7 +114,8 @@ def split_transport(costs, per_request, write_us):
 
 
 def simulated(cell, costs, disk, wake_us):
-    """Means of some runs: few clients may keep step for a whole run, and then the server sleeps more often, or never."""
+    """Means of some runs: few clients may keep step for a whole run, and then the server sleeps
+    more often, or never."""
     seeds = range(1, 2 if cell.clients > FEW_CLIENTS else 5)
     runs = [Exchange(cell, costs, disk, wake_us, seed).run(*TRIAL_S) for seed in seeds]
     return {
@@ -122,7 +125,8 @@ def simulated(cell, costs, disk, wake_us):
 
 
 def on_several(cell, costs, measured, disk, wake_us):
-    """What the same work costs when its threads run on two CPUs: the ratio of each kind of thread, measured in one cell."""
+    """What the same work costs when its threads run on two CPUs: the ratio of each kind of thread,
+    measured in one cell."""
     fact = measured[cell.key]
     seen = Exchange(cell, costs, disk, wake_us).run(*TRIAL_S)["cpu_us"]
     seen["core"] = costs["apply"] + costs["complete"] + costs["batch"] / fact["requests_per_batch"]
@@ -138,7 +142,8 @@ def on_several(cell, costs, measured, disk, wake_us):
 
 
 def set_core(costs, least, most, requests_per_batch):
-    """Moves cost between requests and batches on the core thread, so that a request costs `least` to `most`. What both cost together was measured."""
+    """Moves cost between requests and batches on the core thread, so that a request costs `least`
+    to `most`. What both cost together was measured."""
     request = costs["apply"] + costs["complete"]
     moved = min(max(request, least), most) - request
     costs["complete"] += moved
@@ -151,8 +156,9 @@ def calibrate(trials, about):
     measured = medians(trials)
     disk, wake_us = disk_of(measured)
     costs = {p: {s: fit_policy(p, s, measured, disk, wake_us) for s in STORES} for p in POLICIES}
-    # If batches are small in all trials, these cannot tell the cost of a request on the core thread from that of a batch. But loops hand over the most requests
-    # at once, so no other policy costs less per request; and the store makes no difference to a request, only to a batch.
+    # If batches are small in all trials, these cannot tell the cost of a request on the core thread
+    # from that of a batch. But loops hand over the most requests at once, so no other policy costs
+    # less per request; and the store makes no difference to a request, only to a batch.
     for policy in POLICIES:
         for store in ("sqlite", "memory"):
             for cores, which in enumerate(("one", "several"), 1):
@@ -171,8 +177,9 @@ def calibrate(trials, about):
 
 
 def disk_of(measured):
-    """Waits of commits, alone and beside a projection that waits for the disk too, and of projections. Seen on two cores, where a thread that is
-    ready does not wait for a CPU for long; the fixed part of a projection under light load."""
+    """Waits of commits, alone and beside a projection that waits for the disk too, and of
+    projections. Seen on two cores, where a thread that is ready does not wait for a CPU for long;
+    the fixed part of a projection under light load."""
     try:
         light = measured["disk loop sqlite cores=1 clients=200 rate=2000"]
         full = measured["disk loop sqlite cores=2 clients=200 closed"]

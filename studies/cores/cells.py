@@ -33,7 +33,8 @@ def on(cores, **settings):
 
 
 def fit_cells():
-    """Costs come from these alone: full load, a light one and small batches on one core; full load on two."""
+    """Costs come from these alone: full load, a light one and small batches on one core; full load
+    on two."""
     cells = []
     for policy in POLICIES:
         for store in STORES:

@@ -1,4 +1,5 @@
-"""Measures a server under load without a profiler: throughput, reply times, and the CPU time of each kind of thread."""
+"""Measures a server under load without a profiler: throughput, reply times, and the CPU time of
+each kind of thread."""
 
 import os
 import socket
@@ -15,7 +16,8 @@ from studies.profile.waits import disk_waits, read_stays
 import load
 
 SETTLE_S = 0.5  # of load, before anything is measured
-# Of the machine's CPU time, by the hypervisor and by other processes; trials with more are discarded.
+# Of the machine's CPU time, by the hypervisor and by other processes; trials with more are
+# discarded.
 STOLEN_MAX, OTHERS_MAX = 0.01, 0.1
 TRANSPORT = ("loop", "pool", "client")
 QUANTILES = (0, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9)
@@ -45,7 +47,8 @@ def placement(cell):
 
 
 def under_load(cell, seconds, during):
-    """The report of the load generator, and what during(server, its pid) returned, called SETTLE_S after its start."""
+    """The report of the load generator, and what during(server, its pid) returned, called SETTLE_S
+    after its start."""
     server_cpus, client_cpus = placement(cell)
     store = "sqlite:{folder}/x.db" if cell.store == "sqlite" else "memory:"
     options = ["-c", cell.clients, "-d", f"{int((seconds + SETTLE_S) * 1000)}ms"]
@@ -114,7 +117,8 @@ def quantiles(values):
 
 
 def hand_over_us(cpus, rounds=4000):
-    """Microseconds from a write into a socket until the thread that waits for it, on another CPU of `cpus` if there is one, runs: half a round trip."""
+    """Microseconds from a write into a socket until the thread that waits for it, on another CPU of
+    `cpus` if there is one, runs: half a round trip."""
     left, right = socket.socketpair()
 
     def echo():
@@ -151,7 +155,8 @@ def probes(folder):
 
 
 def observed_disk_waits(cell, seconds=3):
-    """How long core and projector wait for the disk, from scheduler events (needs perf): quantiles, and the time of a projection."""
+    """How long core and projector wait for the disk, from scheduler events (needs perf): quantiles,
+    and the time of a projection."""
     with tempfile.TemporaryDirectory() as folder:
         data = f"{folder}/perf.data"
         command = ["perf", "sched", "record", "-q", "-a", "-o", data, "--", "sleep", str(seconds)]
@@ -183,7 +188,8 @@ def observed_disk_waits(cell, seconds=3):
 
 
 def split(waits, others):
-    """The lengths in us of the waits that began outside of all `others`, and of those that began in one. Both are sorted."""
+    """The lengths in us of the waits that began outside of all `others`, and of those that began in
+    one. Both are sorted."""
     lengths, at = ([], []), 0
     for begin, end in waits:
         while at < len(others) and others[at][1] < begin:

@@ -1,4 +1,5 @@
-"""The exchange as threads of the simulator: clients, transport of each policy, core with group commit, projector.
+"""The exchange as threads of the simulator: clients, transport of each policy, core with group
+commit, projector.
 
 Costs are CPU times in microseconds; see calibrate.py, which measures them."""
 
@@ -11,9 +12,12 @@ from simulator import WAIT, YIELD, Cpus, Simulator, Sleep
 
 EVENTS_MAX = 128  # that a loop takes from epoll at once
 CLIENT_EVENTS_MAX = 256
-VARIES = 0.2  # a cost differs by up to this part of it from time to time; without that, few clients would run in lockstep
+# a cost differs by up to this part of it from time to time; without that, few clients would run in
+# lockstep
+VARIES = 0.2
 YIELDS = 4  # of a client's thread, before it sleeps until its commit
-# Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so that its work takes SPREAD_US.
+# Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so
+# that its work takes SPREAD_US.
 PROJECTION_INTERVAL_US, SPREAD_US = 200_000, 500_000
 BURST_US, REST_US_MAX = 50, 500
 RESTS_END_US = 4 * SPREAD_US
@@ -33,7 +37,8 @@ def sampler(quantiles, random):
 
 
 class Exchange:
-    """`costs`: of the policy and the store; `disk`: waits of commits and projections; `wake_us`: until a thread runs on an idle CPU."""
+    """`costs`: of the policy and the store; `disk`: waits of commits and projections; `wake_us`:
+    until a thread runs on an idle CPU."""
 
     def __init__(self, cell, costs, disk, wake_us, seed=1):
         self.cell, self.costs, self.random = cell, costs, Random(seed)
@@ -117,7 +122,8 @@ class Exchange:
     def _wake(thread):
         thread.group.wake(thread)
 
-    # Transport: arrived(connection) is called when a request is in the socket, completed(batch) when its commit is done.
+    # Transport: arrived(connection) is called when a request is in the socket, completed(batch)
+    # when its commit is done.
 
     def _start_loop(self):
         cell = self.cell

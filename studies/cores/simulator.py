@@ -1,13 +1,17 @@
 """A discrete-event simulator of threads on CPUs. Time is in microseconds.
 
-A thread is a generator. It yields what it does next: a number, to use that much CPU time; WAIT, to sleep until wake(); YIELD, to let others run;
-Sleep(us), to be off the CPU for that long, as in a system call that waits for the disk.
+A thread is a generator. It yields what it does next: a number, to use that much CPU time; WAIT, to
+sleep until wake(); YIELD, to let others run; Sleep(us), to be off the CPU for that long, as in a
+system call that waits for the disk.
 
-The scheduler is a simple model of Linux's EEVDF. Each CPU has a queue. A thread's virtual time is the CPU time that it has used. Its lag is by how much it is
-behind the mean of the ready and running threads of its CPU; it keeps its lag while it sleeps. Of the threads that are not ahead of the mean, the one with the
-earliest deadline runs next: a slice after the virtual time at which it was woken. A woken thread returns to its CPU, unless that is busy and another one idle.
-There it preempts a thread that is ahead of the mean or past its deadline, so mostly unless it ran itself just before. At a tick, a thread past its deadline leaves too. A CPU without work
-takes a thread of another queue if its cache is cold: if it has not run for a while; at a tick, any."""
+The scheduler is a simple model of Linux's EEVDF. Each CPU has a queue. A thread's virtual time is
+the CPU time that it has used. Its lag is by how much it is behind the mean of the ready and running
+threads of its CPU; it keeps its lag while it sleeps. Of the threads that are not ahead of the mean,
+the one with the earliest deadline runs next: a slice after the virtual time at which it was woken.
+A woken thread returns to its CPU, unless that is busy and another one idle. There it preempts a
+thread that is ahead of the mean or past its deadline, so mostly unless it ran itself just before.
+At a tick, a thread past its deadline leaves too. A CPU without work takes a thread of another queue
+if its cache is cold: if it has not run for a while; at a tick, any."""
 
 from heapq import heappop, heappush
 from itertools import count
@@ -78,8 +82,8 @@ class Simulator:
 
 
 class Cpus:
-    """A group of CPUs. `machine_cpus`: on which the kernel's time slice depends; `wake_us`: until a thread runs on an idle CPU; `vary`: draws the
-    factor that multiplies the CPU time of a step."""
+    """A group of CPUs. `machine_cpus`: on which the kernel's time slice depends; `wake_us`: until a
+    thread runs on an idle CPU; `vary`: draws the factor that multiplies the CPU time of a step."""
 
     def __init__(self, simulator, number, machine_cpus=1, wake_us=0.0, vary=lambda: 1.0):
         self.simulator, self.wake_us, self.vary = simulator, wake_us, vary
@@ -126,7 +130,8 @@ class Cpus:
         heappush(cpu.ready, (thread.deadline, next(self.numbers), thread))
 
     def _pick(self, cpu):
-        """The ready thread with the earliest deadline of those that are not ahead of the mean; None if none is ready."""
+        """The ready thread with the earliest deadline of those that are not ahead of the mean; None
+        if none is ready."""
         ready = cpu.ready
         if not ready:
             return self._take_from_others(cpu, COLD_US)

@@ -1,4 +1,5 @@
-"""Tables, of which docs/scaling.md shows some: what was measured on one and two cores, how well that is predicted, and what more cores would bring."""
+"""Tables, of which docs/scaling.md shows some: what was measured on one and two cores, how well
+that is predicted, and what more cores would bring."""
 
 from statistics import median
 
@@ -59,7 +60,10 @@ def validation_table(found):
 def within(errors):
     good = sum(abs(error) <= GOOD for error in errors)
     middle = median(map(abs, errors)) if errors else 0
-    return f"{good} of {len(errors)} (median error {middle:.0%}, largest {max(map(abs, errors), default=0):.0%})"
+    return (
+        f"{good} of {len(errors)} (median error {middle:.0%}, largest"
+        f" {max(map(abs, errors), default=0):.0%})"
+    )
 
 
 def validation_summary(found):
@@ -103,7 +107,10 @@ def cost_table(found):
         for cores in (1, 2)
     ]
     rows = [(c, found["measured"][c.key]) for c in cells if c.key in found["measured"]]
-    note = "200 clients, closed loop. CPU time of one request by kind of thread, from /proc; the client's counts apart."
+    note = (
+        "200 clients, closed loop. CPU time of one request by kind of thread, from /proc; the"
+        " client's counts apart."
+    )
     return Table("cost", "", columns, rows_of(columns, rows), note)
 
 
@@ -117,7 +124,10 @@ def limit_of(cell, predicted):
         return f"CPUs of the client ({percent(busy['client'] / cell.workers)})"
     if core >= FULL:
         return f"core thread ({percent(busy['core'])} CPU, {percent(busy['commit'])} commit)"
-    return f"no resource is full (core thread {percent(core)}, CPUs of the server {percent(busy['server'] / cell.cores)})"
+    return (
+        f"no resource is full (core thread {percent(core)}, CPUs of the server"
+        f" {percent(busy['server'] / cell.cores)})"
+    )
 
 
 def simulated_table(found):
@@ -140,7 +150,10 @@ def simulated_table(found):
         columns.append(
             text(f"at {cores}", lambda row, n=cores: limit_of(*row[1][n]), "limited by,")
         )
-    note = "Simulated, in all columns: closed loop; the client has CPUs of its own, as many as the server."
+    note = (
+        "Simulated, in all columns: closed loop; the client has CPUs of its own, as many as the"
+        " server."
+    )
     return Table("simulated", "", columns, rows_of(columns, rows.items()), note)
 
 
@@ -148,9 +161,11 @@ def disk_text(found):
     disk, probes = found["disk"], found["measured"]["probes"]
     middle = len(disk["alone"]) // 2
     return (
-        f"A commit waits for the disk {disk['waits_per_commit']:.1f} times, {disk['alone'][middle]:.0f} us each at the median, and {disk['beside'][middle]:.0f} us while "
-        f"a projection waits for it too. A write of 1 KiB with its fdatasync alone takes {probes['sync_us'][middle]:.0f} us. Waking a thread "
-        f"on another CPU takes {found['wake_us']:.1f} us longer than on the same."
+        f"A commit waits for the disk {disk['waits_per_commit']:.1f} times,"
+        f" {disk['alone'][middle]:.0f} us each at the median, and {disk['beside'][middle]:.0f} us"
+        " while a projection waits for it too. A write of 1 KiB with its fdatasync alone takes"
+        f" {probes['sync_us'][middle]:.0f} us. Waking a thread on another CPU takes"
+        f" {found['wake_us']:.1f} us longer than on the same."
     )
 
 
@@ -161,9 +176,11 @@ def about_text(found):
     ]
     discarded = sum(one.get("discarded", 0) for one in measured.values())
     return (
-        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}, {found['measured_on']}, commit {found['commit']}:\n"
-        f"{counted(len(trials), 'cell')}, {counted(sum(trials), 'trial')} used; "
-        f"{discarded} were discarded, because the hypervisor took more than 1 % of the CPU time, or other processes more than 10 %."
+        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel"
+        f" {machine['kernel']}, {found['measured_on']}, commit"
+        f" {found['commit']}:\n{counted(len(trials), 'cell')},"
+        f" {counted(sum(trials), 'trial')} used; {discarded} were discarded, because the hypervisor"
+        " took more than 1 % of the CPU time, or other processes more than 10 %."
     )
 
 

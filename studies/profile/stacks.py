@@ -1,11 +1,12 @@
-"""Where the CPU time of a request goes: call stacks sampled by perf, as a budget of stages and as a flame graph."""
+"""Where the CPU time of a request goes: call stacks sampled by perf, as a budget of stages and as a
+flame graph."""
 
 import re
 from collections import Counter
 from html import escape
 
-# Stage of a function, by its name. Of a stack, the innermost function that a pattern knows decides, so that malloc, memmove and the like count
-# for their caller unless listed.
+# Stage of a function, by its name. Of a stack, the innermost function that a pattern knows decides,
+# so that malloc, memmove and the like count for their caller unless listed.
 STAGES = (
     ("kernel: sockets", r"^(tcp_|sock_|__sock|inet_|ip_|__ip_|skb_|__skb|sk_|__sys_(send|recv)|__x64_sys_(send|recv)|__libc_(send|recv)|__send|__recv|net_rx|loopback|process_backlog)"),
     ("kernel: epoll", r"^(ep_|eventpoll|do_epoll|__x64_sys_epoll|epoll_)"),
@@ -32,7 +33,8 @@ THREADS = {
 
 
 def read_samples(script):
-    """Counter of (thread, functions from the outermost), from the output of `perf script -F comm,ip,sym`."""
+    """Counter of (thread, functions from the outermost), from the output of `perf script -F
+    comm,ip,sym`."""
     samples = Counter()
     for block in script.strip().split("\n\n"):
         lines = block.splitlines()
@@ -104,16 +106,22 @@ def flame_graph(samples, title):
     colors = ("#f2a65a", "#8fb8de", "#a3c9a8", "#d6a2c0", "#d9c77e", "#b6b6d8")
     threads = sorted(root["children"])
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="11">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/><text x="6" y="13">{escape(title)}</text>',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}"'
+            ' font-family="sans-serif" font-size="11">'
+        ),
+        (
+            f'<rect width="{WIDTH}" height="{height}" fill="white"/><text x="6"'
+            f' y="13">{escape(title)}</text>'
+        ),
     ]
     for name, left, share, depth, thread in boxes:
         x, y, width = left * WIDTH, height - (depth + 1) * ROW, share * WIDTH
         color = colors[threads.index(thread) % len(colors)] if thread else "#dddddd"
         label = name if len(name) * 6 < width else name[: max(0, int(width / 6) - 1)]
         out.append(
-            f'<g><title>{escape(name)}: {100 * share:.1f} %</title><rect x="{x:.1f}" y="{y}" width="{max(width - 0.3, 0.2):.1f}"'
-            f' height="{ROW - 1}" fill="{color}"/>'
+            f'<g><title>{escape(name)}: {100 * share:.1f} %</title><rect x="{x:.1f}" y="{y}"'
+            f' width="{max(width - 0.3, 0.2):.1f}" height="{ROW - 1}" fill="{color}"/>'
             + (f'<text x="{x + 2:.1f}" y="{y + 12}">{escape(label)}</text>' if width > 30 else "")
             + "</g>"
         )

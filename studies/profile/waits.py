@@ -1,10 +1,12 @@
-"""Why requests wait: scheduler events of one CPU, from the output of `perf sched timehist --state`."""
+"""Why requests wait: scheduler events of one CPU, from the output of `perf sched timehist --state`.
+"""
 
 import re
 from collections import Counter, namedtuple
 
-# A stay of a thread on the CPU, until `end_s`. Before it the thread slept and was ready for `wait_ms`, of which it was ready for `delay_ms`.
-# `state`: in which it left the CPU: D waits for the disk, S sleeps, R was made to leave.
+# A stay of a thread on the CPU, until `end_s`. Before it the thread slept and was ready for
+# `wait_ms`, of which it was ready for `delay_ms`. `state`: in which it left the CPU: D waits for
+# the disk, S sleeps, R was made to leave.
 Stay = namedtuple("Stay", "end_s thread wait_ms delay_ms run_ms state")
 LINE = re.compile(
     r"\s*([\d.]+) \[\d+\]\s+(\S.*?)\[[\d/]+\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*(\S*)"
@@ -41,7 +43,8 @@ def disk_waits(stays, thread):
 
 
 def pauses(stays):
-    """(begin, end) of each time of more than PAUSE_MS in which no transport thread ran, but the first and the last."""
+    """(begin, end) of each time of more than PAUSE_MS in which no transport thread ran, but the
+    first and the last."""
     found, last = [], None
     for stay in stays:
         if stay.thread in TRANSPORT:
@@ -52,7 +55,8 @@ def pauses(stays):
 
 
 def meanwhile(stays, windows):
-    """Milliseconds that each thread ran in these windows, and that the core waited for the disk: {what: ms}."""
+    """Milliseconds that each thread ran in these windows, and that the core waited for the disk:
+    {what: ms}."""
     spent = Counter()
     doings = [(f"{stay.thread} ran", began_s(stay), stay.end_s) for stay in stays]
     doings += [("core waited for the disk", *wait) for wait in disk_waits(stays, "core")]

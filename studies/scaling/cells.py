@@ -1,4 +1,5 @@
-"""The cells of the study: which exist, on which CPUs their processes run, in which order they are tried.
+"""The cells of the study: which exist, on which CPUs their processes run, in which order they are
+tried.
 
 A cell is one setting of every factor; a trial is one run of the load generator in a cell.
 """
@@ -29,7 +30,8 @@ LOADS = ((20, 0), (150, 0), (200, 0), (800, 0), (2000, 0), (200, 10_000))
 @dataclass(frozen=True)
 class Cell:
     part: str  # a, b: the tables of those names; sweep
-    load: str  # burst: one request per client, then the end; sustained: for some seconds after a warm-up
+    # burst: one request per client, then the end; sustained: for some seconds after a warm-up
+    load: str
     policy: str
     kind: str
     clients: int
@@ -144,7 +146,8 @@ def choose(settings):
     return [cell for cell in cells if in_quick_look(cell)] if settings.quick else cells
 
 
-IDLE_WARMUP_S = 1.5  # more, with idle connections: one thread per client first has to start ten thousand of them
+# more, with idle connections: one thread per client first has to start ten thousand of them
+IDLE_WARMUP_S = 1.5
 
 
 def warmup_of(cell, settings):
@@ -168,8 +171,9 @@ def why_not(cell, cpus):
 
 
 def place(cell, cpus):
-    """The server on the first CPUs, the client on the last one, the database on those between. If one CPU remains beside
-    the server, client and database share it; if none remains, all share all."""
+    """The server on the first CPUs, the client on the last one, the database on those between. If
+    one CPU remains beside the server, client and database share it; if none remains, all share all.
+    """
     cpus = tuple(sorted(cpus))
     database = cell.store == "postgresql"
     both = "client and database" if database else "client"
@@ -200,7 +204,8 @@ def cpu_list(cpus):
 
 
 def schedule(cells, settings):
-    """(trial, cell) in the order to run: trial 1 of all cells, then trial 2; each round shuffled with the seed,
+    """(trial, cell) in the order to run: trial 1 of all cells, then trial 2; each round shuffled
+    with the seed,
     so that a slow minute of the machine does not fall on one cell."""
     most = max((trials_of(cell, settings) for cell in cells), default=0)
     for trial in range(1, most + 1):

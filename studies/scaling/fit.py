@@ -2,8 +2,10 @@
 
     X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))
 
-N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so the least squares need no iteration: each residual is
-taken relative to the measurement, and the parameters are kept at or above zero by trying every set of them that is zero.
+N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so the least squares need no iteration:
+each residual is
+taken relative to the measurement, and the parameters are kept at or above zero by trying every set
+of them that is zero.
 """
 
 from itertools import chain, combinations
@@ -22,7 +24,8 @@ def fit_law(points):
     points = [(n, x) for n, x in points if n > 0 and x > 0]
     if len({n for n, _ in points}) < 3:
         return None
-    # Relative to the measured N/X, all points have the same weight: the errors are shares of the measurement.
+    # Relative to the measured N/X, all points have the same weight: the errors are shares of the
+    # measurement.
     rows, targets = [[1.0, n - 1.0, n * (n - 1.0)] for n, _ in points], [n / x for n, x in points]
     found = non_negative(rows, targets, [1.0] * len(points), first=1)
     if found is None:
@@ -32,8 +35,8 @@ def fit_law(points):
 
 
 def non_negative(rows, targets, weights, first=0):
-    """Least squares of the relative errors, with no parameter below zero: by trying every set of parameters that is zero, but
-    those before `first`. None if nothing fits."""
+    """Least squares of the relative errors, with no parameter below zero: by trying every set of
+    parameters that is zero, but those before `first`. None if nothing fits."""
     size, best = len(rows[0]), None
     for zero in chain(*(combinations(range(first, size), zeros) for zeros in range(size))):
         used = [i for i in range(size) if i not in zero]
@@ -77,8 +80,8 @@ def least_squares(rows, targets):
 
 
 def fit_with_interval(samples, seed=1, rounds=200):
-    """samples: {N: [X of each trial]}. Fits the medians; the intervals hold 95 % of the fits to trials drawn again with
-    replacement. Returns a dictionary, or None."""
+    """samples: {N: [X of each trial]}. Fits the medians; the intervals hold 95 % of the fits to
+    trials drawn again with replacement. Returns a dictionary, or None."""
     samples = {n: list(values) for n, values in sorted(samples.items()) if values}
     measured = {n: median(values) for n, values in samples.items()}
     fitted = fit_law(measured.items())
@@ -115,7 +118,8 @@ def why_no_fit(fit):
 
 
 def peak(fit, measured):
-    """N of the peak, if it lies among the N that were measured and the trials leave no doubt that there is one; else None."""
+    """N of the peak, if it lies among the N that were measured and the trials leave no doubt that
+    there is one; else None."""
     least, most = min(measured), max(measured)
     if not fit["peak_n"] or not least <= fit["peak_n"] <= most:
         return None

@@ -21,7 +21,8 @@ def point(x, figures):
 
 
 def by_clients(summary, cores, name, label, log=False):
-    """A panel for each kind and store, a line for each policy; cells with idle connections are not joined to it."""
+    """A panel for each kind and store, a line for each policy; cells with idle connections are not
+    joined to it."""
     cells = list(filter(has, pick(summary, part="sweep", cores=cores)))
     stores, kinds = present(STORES, cells, "store"), present(KINDS, cells, "kind")
     loads = [load for load in LOADS if any((c["clients"], c["idle"]) == load for c in cells)]

@@ -1,4 +1,5 @@
-"""From trials to figures: medians and spreads of each cell, what limits it, and the fits over cells."""
+"""From trials to figures: medians and spreads of each cell, what limits it, and the fits over
+cells."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -34,7 +35,8 @@ def switches(report):
 
 
 def figures_of(records):
-    """What the trials of one cell measured. Everything else about the cell follows from it: see describe."""
+    """What the trials of one cell measured. Everything else about the cell follows from it: see
+    describe."""
     if all("refused" in record for record in records):
         return {"trials": len(records), "refused": records[0]["refused"]}
     reports = [record["report"] for record in records if record.get("report")]
@@ -215,7 +217,10 @@ def verdict(numbers, used, at):
     if (numbers["others"] or 0) >= 0.3:
         return f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
     if numbers.get("commit_part", 0) >= 0.3:
-        return f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median reply)"
+        return (
+            f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median"
+            " reply)"
+        )
     if numbers.get("lock_waits", 0) >= 0.3:
         return f"lock waits in the database ({numbers['lock_waits']:.0%} of its active time)"
     return f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"

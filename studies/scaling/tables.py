@@ -45,7 +45,10 @@ def medians(figures):
 def errors_text(cell):
     if not cell["errors"]:
         return "none"
-    return f"{error_counts(cell)} (in {cell['trials_with_errors']} of {counted(cell['trials'], 'trial')})"
+    return (
+        f"{error_counts(cell)} (in {cell['trials_with_errors']} of"
+        f" {counted(cell['trials'], 'trial')})"
+    )
 
 
 def error_counts(one):
@@ -100,7 +103,8 @@ DETAILS = [
 
 
 def burst_table(name, title, columns, cells, theirs, note):
-    """The original's columns and ours. `columns`: head of the first one, then (group, head) of each; `theirs`: the original's rows."""
+    """The original's columns and ours. `columns`: head of the first one, then (group, head) of
+    each; `theirs`: the original's rows."""
     first, *heads = columns
     columns = [text(first)] + [
         Column(head, group=f"{source}: {group}")
@@ -133,8 +137,11 @@ def table_a(summary):
         ["concurrent clients", *((names[policy], str(clients)) for policy, clients in TABLE_A)],
         [find(summary, part="a", load="burst", policy=p, clients=n) for p, n in TABLE_A],
         THEIRS_A,
-        "Each client connects, sends one request and gets its reply; nothing is pinned. The originals come from another machine. "
-        "Average delay per request: average total time / clients.",
+        (
+            "Each client connects, sends one request and gets its reply; nothing is pinned. The"
+            " originals come from another machine. Average delay per request: average total time /"
+            " clients."
+        ),
     )
 
 
@@ -143,7 +150,10 @@ def table_b(summary, policy):
     cells = [find(summary, **burst, kind=kind, cores=cores) for kind, cores in TABLE_B]
     return burst_table(
         f"table-b-{policy}",
-        f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL",
+        (
+            f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one"
+            " each), PostgreSQL"
+        ),
         ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
         cells,
         THEIRS_B,
@@ -154,8 +164,9 @@ def table_b(summary, policy):
 def sustained_tables(summary):
     settings = summary["settings"]
     note = (
-        f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up, {counted(settings['table_trials'], 'interleaved trial')}. "
-        "Requests per second, percentiles: median over the trials (lowest – highest)."
+        f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up,"
+        f" {counted(settings['table_trials'], 'interleaved trial')}. Requests per second,"
+        " percentiles: median over the trials (lowest – highest)."
     )
     for part, clients, lead in (
         ("a", "the same clients", [POLICY, CLIENTS]),
@@ -164,7 +175,10 @@ def sustained_tables(summary):
         columns, cells = lead + DETAILS, pick(summary, part=part, load="sustained")
         yield Table(
             f"table-{part}-sustained",
-            f"Table {part.upper()}, sustained: {clients} for some seconds, a new connection for each request",
+            (
+                f"Table {part.upper()}, sustained: {clients} for some seconds, a new connection for"
+                " each request"
+            ),
             columns,
             rows_of(columns, cells, len(lead), not_measured),
             note,
@@ -185,9 +199,11 @@ def throughput(summary):
         row = [column.cell(next(iter(cells.values()))) for column in lead]
         if any(map(has, cells.values())):
             row += [
-                NONE
-                if cell is None
-                else not_measured(cell) or marked(between(cell["requests_per_s"]), cell)
+                (
+                    NONE
+                    if cell is None
+                    else not_measured(cell) or marked(between(cell["requests_per_s"]), cell)
+                )
                 for cell in map(cells.get, POLICIES)
             ]
         else:
@@ -199,7 +215,8 @@ def throughput(summary):
         "Requests per second of every cell",
         lead + [Column(policy, group=MEDIAN_AND_RANGE) for policy in POLICIES],
         rows,
-        f"Persistent connections, one request in flight each, {counted(settings['trials'], 'interleaved trial')} of {settings['seconds']:g} s."
+        "Persistent connections, one request in flight each,"
+        f" {counted(settings['trials'], 'interleaved trial')} of {settings['seconds']:g} s."
         + (" * clients saw errors, listed below." if any(c["errors"] for c in sweep) else ""),
     )
 
@@ -261,16 +278,20 @@ def verdicts_table(summary):
             name = cell["limit"]["verdict"].split(" (")[0].split(":")[0]
             clients.setdefault(name, []).append(cell["clients_text"])
         counts = [
-            f"{name}, {own[0]} clients ({len(own)})"
-            if len(own) > len({*own}) == 1
-            else f"{name} ({len(own)})"
+            (
+                f"{name}, {own[0]} clients ({len(own)})"
+                if len(own) > len({*own}) == 1
+                else f"{name} ({len(own)})"
+            )
             for name, own in sorted(clients.items(), key=lambda item: -len(item[1]))
         ]
         rows.append([store, str(cores), policy, "; ".join(counts)])
     columns = [STORE, SERVER_CORES, POLICY, text("limited by (cells)")]
     note = (
-        "The busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else other work that took 30 % of the machine or more; "
-        "else the commit, if it is 30 % of a median reply or more; else lock waits from 30 % of the database's active time on; else waiting."
+        "The busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else"
+        " other work that took 30 % of the machine or more; else the commit, if it is 30 % of a"
+        " median reply or more; else lock waits from 30 % of the database's active time on; else"
+        " waiting."
     )
     return Table("verdicts", "What limits, in how many cells", columns, rows, note)
 
@@ -302,8 +323,11 @@ def waits_table(summary):
         "What the database's sessions wait for",
         columns,
         rows_of(columns, cells),
-        "pg_stat_activity about ten times a second while the load lasted; sessions idle for want of work are left out. "
-        "The exchange commits with one session and projects with another.",
+        (
+            "pg_stat_activity about ten times a second while the load lasted; sessions idle for"
+            " want of work are left out. The exchange commits with one session and projects with"
+            " another."
+        ),
     )
 
 
@@ -330,12 +354,16 @@ def policies_table(summary):
         rows.append([*map(str, key), *found])
     columns = [text("store"), text("kind"), Column("cores")]
     columns += [text(f"{count:,}", group="clients:") for count in clients]
-    note = "The policy with the most requests per second at the median first; then those whose highest trial reaches the lowest of the first."
+    note = (
+        "The policy with the most requests per second at the median first; then those whose highest"
+        " trial reaches the lowest of the first."
+    )
     return Table("policies", "The fastest policy", columns, rows, note)
 
 
 def leaders(cells, clients):
-    """Of the cells with so many clients: the fastest, then those that the spread of the trials does not tell from it."""
+    """Of the cells with so many clients: the fastest, then those that the spread of the trials does
+    not tell from it."""
     cells = [cell for cell in cells if cell["clients"] == clients]
     cells.sort(key=lambda cell: -cell["requests_per_s"]["median"])
     least = cells[0]["requests_per_s"]["low"] if cells else 0
@@ -360,9 +388,12 @@ def fits_clients_table(summary):
         "Scaling over clients: the universal scalability law",
         columns,
         rows_of(columns, summary["fits_over_clients"], 4, why_no_fit),
-        f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the rate of one client alone, is an extrapolation. A large "
-        "sigma here means saturation: more clients than the server needs to be busy. A peak is shown if it lies among the clients measured, and kappa "
-        "is above zero in 95 % of the fits to trials drawn again.",
+        (
+            f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the"
+            " rate of one client alone, is an extrapolation. A large sigma here means saturation:"
+            " more clients than the server needs to be busy. A peak is shown if it lies among the"
+            " clients measured, and kappa is above zero in 95 % of the fits to trials drawn again."
+        ),
     )
 
 
@@ -412,13 +443,20 @@ def machine_table(summary):
         "PostgreSQL": summary.get("postgresql") or "not used",
         "commit": f"{summary['commit']} (programs {summary['binaries']})",
         "started": summary.get("started", NONE),
-        "trials": f"{summary['trials_finished']} of {summary['trials_wanted']}; order shuffled with seed {settings['seed']}",
-        "a trial": f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up; {counted(settings['trials'], 'trial')} a cell, "
-        f"{settings['table_trials']} in tables A and B"
-        + (f"; only {' or '.join(settings['only'])}" if settings["only"] else ""),
-        "CPU time stolen from this machine": f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
-        if stolen
-        else NONE,
+        "trials": (
+            f"{summary['trials_finished']} of {summary['trials_wanted']}; order shuffled with seed"
+            f" {settings['seed']}"
+        ),
+        "a trial": (
+            f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up;"
+            f" {counted(settings['trials'], 'trial')} a cell, {settings['table_trials']} in tables"
+            " A and B" + (f"; only {' or '.join(settings['only'])}" if settings["only"] else "")
+        ),
+        "CPU time stolen from this machine": (
+            f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
+            if stolen
+            else NONE
+        ),
         "measuring took": duration(summary["measuring_s"]) if summary["measuring_s"] else NONE,
     }
     columns = [text("what"), text("here")]
@@ -430,12 +468,14 @@ def headline(summary):
     sentences, errors = [], summary["errors"]
     if summary["settings"]["quick"]:
         sentences.append(
-            "This is a quick look: few cells, one or two short trials each. It shows that everything works, not how fast it is."
+            "This is a quick look: few cells, one or two short trials each. It shows that"
+            " everything works, not how fast it is."
         )
     missing = summary["trials_wanted"] - summary["trials_finished"]
     if missing > 0:
         sentences.append(
-            f"Unfinished: {counted(missing, 'trial is', 'trials are')} missing of {summary['trials_wanted']}."
+            f"Unfinished: {counted(missing, 'trial is', 'trials are')} missing of"
+            f" {summary['trials_wanted']}."
         )
     if errors:
         cells = counted(len(errors), "cell")
@@ -446,7 +486,8 @@ def headline(summary):
     disturbed = sum(verdict.startswith("other work") for verdict in verdicts)
     if disturbed:
         sentences.append(
-            f"In {counted(disturbed, 'cell')} other work took much of the machine's CPU time: measure again when it is quiet."
+            f"In {counted(disturbed, 'cell')} other work took much of the machine's CPU time:"
+            " measure again when it is quiet."
         )
     reasons = [cell["reason"] for cell in summary["cells"] if cell["status"] == "not run"]
     if reasons:
@@ -485,8 +526,9 @@ def markdown_page(summary, tables):
 def measured(summary):
     machine = summary["machine"]
     return (
-        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel {machine['kernel']}, "
-        f"{summary.get('started', NONE)}, commit {summary['commit']}:\n{summary['trials_finished']} interleaved trials. "
+        f"Measured on {machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}, kernel"
+        f" {machine['kernel']}, {summary.get('started', NONE)}, commit"
+        f" {summary['commit']}:\n{summary['trials_finished']} interleaved trials. "
         + " ".join(headline(summary))
     )
 

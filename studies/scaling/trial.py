@@ -17,7 +17,8 @@ LEFT_OUT = ("response_histogram", "service_histogram")
 
 
 def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
-    """The record of the trial. A KeyboardInterrupt stops the load generator, and so its server, first."""
+    """The record of the trial. A KeyboardInterrupt stops the load generator, and so its server,
+    first."""
     record = {"cell": cell.key, "trial": trial}
     database = url = sampler = None
     busy, stolen, everything = cpu_times()
@@ -66,7 +67,8 @@ def read_report(file):
         return None
     if report.get("format") != "exchange-loadgen/1":
         raise SystemExit(
-            f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it again"
+            f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1:"
+            " build it again"
         )
     for name in LEFT_OUT:
         report["result"].pop(name, None)
@@ -80,7 +82,8 @@ def last_line(text):
 
 
 class ServerWatch(Watch):
-    """The CPU time of the private server and of its core thread, the one serial stage, 20 times a second."""
+    """The CPU time of the private server and of its core thread, the one serial stage, 20 times a
+    second."""
 
     def __init__(self, loadgen_pid):
         super().__init__(0.05)
@@ -106,7 +109,8 @@ class ServerWatch(Watch):
         return self.core_file is not None
 
     def _loaded(self):
-        """The samples while the server used the middle 70 % of its CPU time: start, warm-up and end are left out."""
+        """The samples while the server used the middle 70 % of its CPU time: start, warm-up and end
+        are left out."""
         if not self.samples:
             return []
         all_of_it = self.samples[-1][1]

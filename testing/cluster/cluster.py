@@ -1,7 +1,9 @@
-"""Three nodes of etcd and PostgreSQL under Patroni, two exchange servers, and haproxy, on loopback addresses of this machine.
+"""Three nodes of etcd and PostgreSQL under Patroni, two exchange servers, and haproxy, on loopback
+addresses of this machine.
 
-For development and tests: everyone on this machine may connect, without passwords. The settings are those of docker-compose.ha.yml, from
-ops/cluster. Each process runs in the background, in a session of its own, with its messages in the cluster's folder; state.json there names them."""
+For development and tests: everyone on this machine may connect, without passwords. The settings are
+those of docker-compose.ha.yml, from ops/cluster. Each process runs in the background, in a session
+of its own, with its messages in the cluster's folder; state.json there names them."""
 
 import contextlib
 import json
@@ -41,8 +43,8 @@ class ClusterError(RuntimeError):
 def require_server():
     if not os.access(BIN / "server", os.X_OK):
         raise ClusterError(
-            f"there is no server at {BIN}: build it (cmake --build build --target server loadgen exchange-cli),"
-            " or name its folder as EXCHANGE_BIN"
+            f"there is no server at {BIN}: build it (cmake --build build --target server loadgen"
+            " exchange-cli), or name its folder as EXCHANGE_BIN"
         )
 
 
@@ -52,7 +54,8 @@ def database_user():
 
 
 def programs():
-    """{name: path} of what a cluster needs. Raises ClusterError with a sentence that names what is missing."""
+    """{name: path} of what a cluster needs. Raises ClusterError with a sentence that names what is
+    missing."""
     found = {name: shutil.which(name) for name in ("etcd", "haproxy", "patroni")}
     found["patroni"] = os.environ.get("PATRONI") or found["patroni"]
     found["patroni"] = found["patroni"] and os.path.abspath(found["patroni"])
@@ -120,8 +123,8 @@ def get(url, timeout_s=1.0):
 
 class Cluster:
     def __init__(self, folder, net="127.71", network=None, settings=()):
-        """`network`: where each address is a host of its own (network.py); without it they are loopback addresses.
-        `settings`: of Patroni, in place of those in ops/cluster."""
+        """`network`: where each address is a host of its own (network.py); without it they are
+        loopback addresses. `settings`: of Patroni, in place of those in ops/cluster."""
         self.folder, self.net, self.network = Path(folder).resolve(), net, network
         self.settings = dict(settings)
         self.state_file = self.folder / "state.json"
@@ -154,7 +157,8 @@ class Cluster:
     # --- the life of the cluster ---
 
     def up(self, say=print, seconds=90):
-        """Starts everything, and returns once the exchange is ready behind haproxy. If that fails, nothing runs; the messages stay."""
+        """Starts everything, and returns once the exchange is ready behind haproxy. If that fails,
+        nothing runs; the messages stay."""
         require_server()
         paths = programs()
         if any(self.alive(name) for name in self.pids):
@@ -286,7 +290,8 @@ class Cluster:
         self._wait(gone, f"the end of {name}", seconds)
 
     def switch_over(self):
-        """Hands over from the active server to the standby, as an operator does. Returns what ops/cluster/switchover says."""
+        """Hands over from the active server to the standby, as an operator does. Returns what
+        ops/cluster/switchover says."""
         active, standbys = self.active(), self.standbys()
         if active is None or not standbys:
             raise ClusterError("a switchover needs an active server and a standby: see status")
@@ -343,7 +348,8 @@ class Cluster:
                         one.bind((address, port))
                     except OSError as error:
                         raise ClusterError(
-                            f"{address}:{port} is in use ({error.strerror}); --net chooses other addresses"
+                            f"{address}:{port} is in use ({error.strerror}); --net chooses other"
+                            " addresses"
                         ) from None
 
     def start_etcd(self, number):
@@ -399,7 +405,8 @@ class Cluster:
 
 
 def patroni_settings(cluster, paths, number, home):
-    """Those of docker-compose.ha.yml, with addresses and files of this cluster, and without passwords."""
+    """Those of docker-compose.ha.yml, with addresses and files of this cluster, and without
+    passwords."""
     address = cluster.node(number)
     settings = yaml.safe_load((OPS / "patroni.yml").read_text())
     settings["name"] = f"n{number}"

@@ -1,7 +1,9 @@
-"""A network of hosts on this machine whose links can be cut: a network namespace for each host, and a bridge between them.
+"""A network of hosts on this machine whose links can be cut: a network namespace for each host, and
+a bridge between them.
 
-Only within private(): the bridge lies in a network namespace of this process, and everything ends with it. A cut needs no packet filter:
-the host that shall not be heard gets a wrong hardware address of the other one, so its packets arrive nowhere."""
+Only within private(): the bridge lies in a network namespace of this process, and everything ends
+with it. A cut needs no packet filter: the host that shall not be heard gets a wrong hardware
+address of the other one, so its packets arrive nowhere."""
 
 import os
 import pwd
@@ -15,7 +17,8 @@ NOWHERE = "02:00:00:00:00:ff"  # a hardware address that no interface has
 
 
 def private():
-    """Starts this program again in a network and mount namespace of its own. Returns only inside, or with the reason why it cannot."""
+    """Starts this program again in a network and mount namespace of its own. Returns only inside,
+    or with the reason why it cannot."""
     if os.environ.get(PRIVATE):
         return None
     if os.geteuid() != 0:
@@ -23,7 +26,10 @@ def private():
     missing = [name for name in ("unshare", "nsenter", "ip") if not shutil.which(name)]
     if missing:
         return f"no {' and no '.join(missing)} here (Debian: util-linux, iproute2)"
-    trial = "ip link add trial0 type bridge && ip link add trial1 type veth peer name trial2 && mount -t tmpfs t /mnt"
+    trial = (
+        "ip link add trial0 type bridge && ip link add trial1 type veth peer name trial2 && mount"
+        " -t tmpfs t /mnt"
+    )
     done = subprocess.run(
         ["unshare", "--net", "--mount", "sh", "-c", trial], capture_output=True, text=True
     )
@@ -44,7 +50,8 @@ def run(*words):
 
 
 class Network:
-    """`hosts`: addresses in `net`.0.0/16. `net`.0.254 is this process, and so is each address of `here`."""
+    """`hosts`: addresses in `net`.0.0/16. `net`.0.254 is this process, and so is each address of
+    `here`."""
 
     def __init__(self, net, hosts, here=()):
         self.holders = {}

@@ -1,4 +1,5 @@
-"""The stores, replies and metrics that versions leave behind: how they are made, and how a server is asked for them."""
+"""The stores, replies and metrics that versions leave behind: how they are made, and how a server
+is asked for them."""
 
 import re
 import sys
@@ -28,7 +29,8 @@ def requests():
 
 
 def converse(server, documents):
-    """(request, reply) of each document, on one connection, whose orders are canceled when it returns."""
+    """(request, reply) of each document, on one connection, whose orders are canceled when it
+    returns."""
     with Connection(server.port) as connection:
         pairs = [(each, connection.ask(each)) for each in documents]
     canceled = 'exchange_canceled_orders_total{reason="disconnect"}'
@@ -55,7 +57,8 @@ def read_conversation(path):
 
 
 def series(server):
-    """The names on /metrics with their labels, but for values that belong to a machine or a build."""
+    """The names on /metrics with their labels, but for values that belong to a machine or a
+    build."""
     names = set()
     for name in read_metrics(server.http_port):
         name = re.sub(r',?le=".*?"', "", name).replace("{}", "")

@@ -1,7 +1,9 @@
-"""Random clients that share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
+"""Random clients that share a few poor accounts, and write a history of what they did
+(docs/load-generator.md, "Histories").
 
-The load generator's accounts are rich and its orders its own; here money and shares run out, accounts exist already, orders are other people's,
-requests mix several commands, and numbers have decimals: what docs/protocol.md says of refusals happens often.
+The load generator's accounts are rich and its orders its own; here money and shares run out,
+accounts exist already, orders are other people's, requests mix several commands, and numbers have
+decimals: what docs/protocol.md says of refusals happens often.
 """
 
 import json
@@ -22,7 +24,8 @@ PRICES = [
     "9.999999999",
     "10.000000001",
 ]  # some are rounded
-# What the operator, one of the clients, changes now and then; symbols and accounts are those of a market.
+# What the operator, one of the clients, changes now and then; symbols and accounts are those of a
+# market.
 CHANGES = [
     '<instrument sym="{symbol}" trading="auction"/>',
     '<instrument sym="{symbol}" trading="auction"/>',
@@ -119,7 +122,8 @@ class Client:
 
 
 class Market:
-    """What the clients know of each other: accounts, symbols, and the ids of orders with their accounts."""
+    """What the clients know of each other: accounts, symbols, and the ids of orders with their
+    accounts."""
 
     def __init__(self, accounts=("1", "2", "3"), symbols=("S1",)):
         self.accounts, self.symbols = accounts, symbols
@@ -144,8 +148,12 @@ class Market:
         if choice < 0.04:
             new = str(random_.randint(100, 104))  # two clients may ask for the same
             return (
-                f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>'
-                f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>',
+                (
+                    f'<create><account id="{new}"'
+                    f' balance="{random_.choice(["0", "12.5", "-1"])}"/><symbol'
+                    f' sym="{random_.choice(self.symbols)}"><account'
+                    f' id="{random_.choice([account, new])}">3</account></symbol></create>'
+                ),
                 account,
             )
         if choice < 0.06:
@@ -177,7 +185,10 @@ class Market:
                 else f"N{random_.randint(1, 3)}"
             )
             sign = random_.choice(["", "-"])
-            return f'<order sym="{symbol}" amount="{sign}{random_.choice(AMOUNTS)}" limit="{random_.choice(PRICES)}"/>'
+            return (
+                f'<order sym="{symbol}" amount="{sign}{random_.choice(AMOUNTS)}"'
+                f' limit="{random_.choice(PRICES)}"/>'
+            )
         own = [order for owner, order in latest if owner == account]
         order = random_.choice(own) if own and random_.random() < 0.9 else random_.choice(latest)[1]
         return f'<{"query" if choice < 0.85 else "cancel"} id="{order}"/>'
@@ -195,7 +206,8 @@ def set_up_market(history, market, port):
 
 
 def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=True):
-    """Each client asks so many requests one after another, or until its connection ends; returns the history."""
+    """Each client asks so many requests one after another, or until its connection ends; returns
+    the history."""
     history, market = history or History(), market or Market()
     if set_up:
         set_up_market(history, market, port)

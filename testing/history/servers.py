@@ -1,4 +1,5 @@
-"""What the tests of histories and `run` start: a server that keeps its journal, on loopback, and the judge."""
+"""What the tests of histories and `run` start: a server that keeps its journal, on loopback, and
+the judge."""
 
 import subprocess
 

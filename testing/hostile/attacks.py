@@ -1,8 +1,10 @@
-"""Hostile peers, each kind a class. As a program: one kind, in a process of its own so that its CPU can be measured.
+"""Hostile peers, each kind a class. As a program: one kind, in a process of its own so that its CPU
+can be measured.
 
   attacks.py KIND PORT COUNT ADDRESSES [ORDER]
 
-connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` when all have begun, goes on
+connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` when all have
+begun, goes on
 until its standard input ends, then prints as JSON how they ended and what they received."""
 
 import collections
@@ -172,7 +174,8 @@ class Idle(Attack):
 
 
 class Blanks(Attack):
-    """Send white space without end, which is allowed between requests: never a request, never an error."""
+    """Send white space without end, which is allowed between requests: never a request, never an
+    error."""
 
     period_s = 0.5
 
@@ -274,7 +277,8 @@ class SlowHttp(SlowSenders):
 
 
 class GreedyHttp(Attack):
-    """Ask for the largest answers over HTTP, as fast as they are read (PORT is that of HTTP). ORDER has many executions."""
+    """Ask for the largest answers over HTTP, as fast as they are read (PORT is that of HTTP). ORDER
+    has many executions."""
 
     def first_bytes(self, number):
         target = "/api/symbols" if number % 2 else f"/api/orders/{self.order}"
@@ -286,7 +290,8 @@ class GreedyHttp(Attack):
     def handle(self, epoll, descriptor, events):
         peer = self.peers[descriptor]
         ended = super().handle(epoll, descriptor, events)
-        # A piece of an answer arrived: another request, unless the server leaves the last one in its queue.
+        # A piece of an answer arrived: another request, unless the server leaves the last one in
+        # its queue.
         if not ended and peer.open and not peer.unsent and events & select.EPOLLIN:
             peer.send(self.first_bytes(peer.number))
             peer.unsent = b""

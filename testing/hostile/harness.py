@@ -1,4 +1,5 @@
-"""A server among hostile peers: starts attacks, drives good clients through loadgen, reads the state of the server.
+"""A server among hostile peers: starts attacks, drives good clients through loadgen, reads the
+state of the server.
 
 Used by tests/ (short) and by run (full)."""
 
@@ -67,7 +68,8 @@ def seconds_until_answered(port):
 
 
 def make_long_order(server, executions):
-    """The id of an open order of account 1 with so many executions; while it is open, the server answers from memory."""
+    """The id of an open order of account 1 with so many executions; while it is open, the server
+    answers from memory."""
     accounts = '<account id="1" balance="100000000"/><account id="2" balance="0"/>'
     shares = f'<symbol sym="HOSTILE"><account id="2">{executions}</account></symbol>'
     order = f'<order sym="HOSTILE" amount="{executions + 1}" limit="1"/>'
@@ -89,8 +91,8 @@ def make_symbols(server, count):
 
 
 class HealthChecks:
-    """/healthz and /readyz, each on a connection of its own, again and again inside the block; then worst_s has the longest time that one
-    took, and failures how many were not 200."""
+    """/healthz and /readyz, each on a connection of its own, again and again inside the block; then
+    worst_s has the longest time that one took, and failures how many were not 200."""
 
     def __init__(self, port, pause_s=0.02):
         self.port, self.pause_s = port, pause_s
@@ -154,7 +156,8 @@ class Attack:
 
 
 def run_good_clients(server, options, clients=50, cpu=None):
-    """loadgen against a running server, every reply checked: (whether all was well, its figures, its output)."""
+    """loadgen against a running server, every reply checked: (whether all was well, its figures,
+    its output)."""
     pin = f"--client-cpus {cpu}" if cpu is not None else ""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         code, said = run_loadgen(

@@ -1,8 +1,10 @@
-"""The server cases of the Autobahn test suite, as kosoku runs them, before /ws: autobahn_cases.py URL
+"""The server cases of the Autobahn test suite, as kosoku runs them, before /ws: autobahn_cases.py
+URL
 
-They expect a server that echoes. This one answers {"unsubscribe": {"account": TEXT}} with {"type": "unsubscribed", "account": TEXT}, whatever
-the text: so each text of a case is sent as the one, and read from the other. Frames, their order and their faults stay those of the case.
-Prints a line for each case that fails, and a last line that counts."""
+They expect a server that echoes. This one answers {"unsubscribe": {"account": TEXT}} with {"type":
+"unsubscribed", "account": TEXT}, whatever the text: so each text of a case is sent as the one, and
+read from the other. Frames, their order and their faults stay those of the case. Prints a line for
+each case that fails, and a last line that counts."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""The descriptions that a server has, for examples.py and random_messages.py: ADDRESS is their first argument."""
+"""The descriptions that a server has, for examples.py and random_messages.py: ADDRESS is their
+first argument."""
 
 import json
 import sys

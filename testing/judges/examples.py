@@ -1,7 +1,8 @@
 """The examples of the descriptions, sent to a server: examples.py ADDRESS [--keys]
 
-Takes openapi.json and asyncapi.json from the server itself, and validates them, each response to an example, and each message of the WebSocket
-that comes. The server is new: accounts and symbols come from the examples."""
+Takes openapi.json and asyncapi.json from the server itself, and validates them, each response to an
+example, and each message of the WebSocket that comes. The server is new: accounts and symbols come
+from the examples."""
 
 import sys
 import time
@@ -16,12 +17,15 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 WITH_KEYS = "--keys" in sys.argv
 # In an order in which each finds what it needs.
 OPERATIONS = (
-    "createAccount createSymbol setInstrument setInstruments setAccount adjustCash adjustShares setKey beginRound placeOrders getSymbols getBook getTrades"
-    " getDays getLeaderboard getAccount getFills getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
+    "createAccount createSymbol setInstrument setInstruments setAccount adjustCash adjustShares"
+    " setKey beginRound placeOrders getSymbols getBook getTrades getDays getLeaderboard getAccount"
+    " getFills getOrder replaceOrder cancelOrder cancelOrders getOpenApi getAsyncApi"
 ).split()
-# No JSON; and the end of the day, which a store in memory refuses, and closed days, of which it has none.
+# No JSON; and the end of the day, which a store in memory refuses, and closed days, of which it has
+# none.
 OTHERS = set(
-    "openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics getLeaderboardCsv closeDay getDay getMoments".split()
+    "openWebSocket executeXml getDashboard getLiveness getReadiness getMetrics getLeaderboardCsv"
+    " closeDay getDay getMoments".split()
 )
 
 

@@ -1,4 +1,5 @@
-"""Calls a server by the client that openapi-python-client made of its description: generated_client.py ADDRESS
+"""Calls a server by the client that openapi-python-client made of its description:
+generated_client.py ADDRESS
 
 The package exchange_over_http_client is on PYTHONPATH. The server is new and without keys."""
 

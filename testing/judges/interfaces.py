@@ -1,4 +1,5 @@
-"""What the judges of HTTP and the WebSocket share: a server with a market in it, and how each judge is called.
+"""What the judges of HTTP and the WebSocket share: a server with a market in it, and how each judge
+is called.
 
 Those that are Python packages (requirements.txt) run in an environment of their own."""
 

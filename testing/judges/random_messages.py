@@ -1,6 +1,8 @@
-"""Random messages to /ws, which schemathesis makes of asyncapi.json: random_messages.py ADDRESS SEED COUNT
+"""Random messages to /ws, which schemathesis makes of asyncapi.json: random_messages.py ADDRESS
+SEED COUNT
 
-One that fits the description is not refused as malformed; one that does not is refused; each answer fits it. COUNT: of each kind."""
+One that fits the description is not refused as malformed; one that does not is refused; each answer
+fits it. COUNT: of each kind."""
 
 import json
 import sys

@@ -1,4 +1,5 @@
-"""Hooks of schemathesis: what a schema cannot say. EXCHANGE_KEYS, if set: accounts have the keys of interfaces.py."""
+"""Hooks of schemathesis: what a schema cannot say. EXCHANGE_KEYS, if set: accounts have the keys of
+interfaces.py."""
 
 import os
 import re

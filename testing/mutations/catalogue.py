@@ -13,7 +13,8 @@ class ListError(Exception):
 
 @dataclass(frozen=True)
 class Test:
-    """A program of build/bin, with the name of a test case where only one is to run; or a test of ctest."""
+    """A program of build/bin, with the name of a test case where only one is to run; or a test of
+    ctest."""
 
     program: str
     case: str = ""
@@ -123,7 +124,8 @@ def _mutation(file, entry):
 
 
 def choose(mutations, wanted):
-    """Those whose name or area is among `wanted`; all where it is empty. Raises ListError for what is neither."""
+    """Those whose name or area is among `wanted`; all where it is empty. Raises ListError for what
+    is neither."""
     known = {mutation.name for mutation in mutations} | {mutation.area for mutation in mutations}
     for word in wanted:
         if word not in known:

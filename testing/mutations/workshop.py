@@ -1,6 +1,7 @@
 """A copy of the tree in which bugs are planted, built and tried; the tree itself is never touched.
 
-Owned by ./run, one at a time. What tests leave running is ended with them: this process takes in their orphans.
+Owned by ./run, one at a time. What tests leave running is ended with them: this process takes in
+their orphans.
 """
 
 import contextlib
@@ -36,7 +37,10 @@ class Attempt:
 
     def cases_run(self):
         """Test cases that Catch2 or ctest say to have passed."""
-        passed = r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)"
+        passed = (
+            r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of"
+            r" (\d+)"
+        )
         match = re.search(passed, self.output)
         return int(match[1] or match[2]) if match else 0
 
@@ -46,7 +50,8 @@ class Attempt:
 
 
 def files_of(root):
-    """Paths of what belongs to the tree: what git would commit, or all but builds where this is no repository."""
+    """Paths of what belongs to the tree: what git would commit, or all but builds where this is no
+    repository."""
     command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
         listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -78,7 +83,8 @@ class Workshop:
         }
 
     def prepare(self):
-        """Brings the copy to the state of the tree, and configures it. Only what differs is written, so that a kept folder builds little."""
+        """Brings the copy to the state of the tree, and configures it. Only what differs is
+        written, so that a kept folder builds little."""
         self.tree.mkdir(parents=True, exist_ok=True)
         self.lock = open(self.folder / "lock", "w")
         try:

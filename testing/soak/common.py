@@ -1,4 +1,5 @@
-"""What `run` and `size` share: a store that outlives its server, the server, and the load generator."""
+"""What `run` and `size` share: a store that outlives its server, the server, and the load
+generator."""
 
 import argparse
 import contextlib
@@ -78,7 +79,8 @@ class Server(ExchangeServer):
 
 
 def loadgen(target, arguments, each=lambda: None, every_s=5):
-    """The report of a run on a server, or on a private one with a store as `target`. Meanwhile calls each() every `every_s` seconds."""
+    """The report of a run on a server, or on a private one with a store as `target`. Meanwhile
+    calls each() every `every_s` seconds."""
     if isinstance(target, Server):
         target = f"--connect 127.0.0.1:{target.port}"
     else:

@@ -1,7 +1,8 @@
 """Servers of tests and studies, on loopback and free ports, and connections to them.
 
-ExchangeServer is a server process, with its store in a temporary folder, in a place of the caller's, or in memory. Connection talks the XML
-protocol, plain or under TLS. read_metrics and the functions for a pid look at a server from outside."""
+ExchangeServer is a server process, with its store in a temporary folder, in a place of the
+caller's, or in memory. Connection talks the XML protocol, plain or under TLS. read_metrics and the
+functions for a pid look at a server from outside."""
 
 import os
 import re
@@ -37,8 +38,9 @@ _reserved = []
 
 
 def free_ports(count):
-    """Ports for servers that are started later. Sockets that are bound and do not listen keep them from clients of other tests, as the ports that
-    these connect from, until this process ends; a server that sets SO_REUSEADDR, as most do, can listen there.
+    """Ports for servers that are started later. Sockets that are bound and do not listen keep them
+    from clients of other tests, as the ports that these connect from, until this process ends; a
+    server that sets SO_REUSEADDR, as most do, can listen there.
     """
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
@@ -109,7 +111,8 @@ def run_loadgen(options, binary=LOADGEN, timeout_s=600):
 
 
 class Connection:
-    """One connection to the XML port; with `ca` under TLS, and checking the server's certificate."""
+    """One connection to the XML port; with `ca` under TLS, and checking the server's
+    certificate."""
 
     def __init__(self, port, ca=None, timeout_s=PATIENCE_S, source="127.0.0.1"):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout_s, (source, 0))
@@ -135,7 +138,8 @@ class Connection:
         self.socket.sendall(b"%d\n%s" % (len(body), body))
 
     def receive(self):
-        """The next reply as it came, with the end of its line; less if the connection ended before."""
+        """The next reply as it came, with the end of its line; less if the connection ended
+        before."""
         return self.file.readline()
 
     def reply(self):
@@ -147,11 +151,14 @@ class Connection:
 
 
 class ExchangeServer:
-    """A server process, from start() or entering the block until stop(), kill() or leaving the block.
+    """A server process, from start() or entering the block until stop(), kill() or leaving the
+    block.
 
-    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for what it writes to
-    stderr; MESSAGES: a temporary one, which messages() reads; without it that goes where stderr of this program goes.
-    With "--auth" among the arguments the operator's key is OPERATOR_KEY, and stands in `operator_key_file`.
+    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`:
+    a file for what it writes to stderr; MESSAGES: a temporary one, which messages() reads; without
+    it that goes where stderr of this program goes.
+    With "--auth" among the arguments the operator's key is OPERATOR_KEY, and stands in
+    `operator_key_file`.
     `cpus`: the only ones that it runs on (default: any).
     """
 
@@ -204,7 +211,8 @@ class ExchangeServer:
         self.port, self.http_port = int(facts["port"]), int(facts.get("http-port", 0)) or None
 
     def stop(self):
-        """As an operator would; the seconds that it took. Raises ServerError if it does not end with status 0."""
+        """As an operator would; the seconds that it took. Raises ServerError if it does not end
+        with status 0."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:

@@ -1,4 +1,5 @@
-"""The journal file of a SQLite store (server/journal/journal_file.hpp): as much of its format as tests need."""
+"""The journal file of a SQLite store (server/journal/journal_file.hpp): as much of its format as
+tests need."""
 
 import struct
 from pathlib import Path
@@ -27,7 +28,8 @@ def bytes_of_records(path):
 
 
 def lose_newest_record(path):
-    """Zeros in place of the newest record, of a file with one block: as if its write never reached the disk."""
+    """Zeros in place of the newest record, of a file with one block: as if its write never reached
+    the disk."""
     offset, size = list(fragments(path))[-1]
     with open(path, "r+b") as file:
         file.seek(offset)

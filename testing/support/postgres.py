@@ -1,4 +1,5 @@
-"""A private PostgreSQL cluster with its default durability, reached by a socket in its folder only."""
+"""A private PostgreSQL cluster with its default durability, reached by a socket in its folder only.
+"""
 
 import os
 import shutil
@@ -16,13 +17,15 @@ def find_binaries():
     versions = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     if not versions:
         raise ClusterError(
-            "PostgreSQL is not installed: no initdb under /usr/lib/postgresql (Debian package postgresql)"
+            "PostgreSQL is not installed: no initdb under /usr/lib/postgresql (Debian package"
+            " postgresql)"
         )
     return max(versions, key=lambda path: float(path.parent.name))
 
 
 class Cluster:
-    """Runs from its construction to stop(). Without `folder` in a temporary one that stop() removes; a `folder` is kept, and found again."""
+    """Runs from its construction to stop(). Without `folder` in a temporary one that stop()
+    removes; a `folder` is kept, and found again."""
 
     def __init__(self, folder=None):
         self.binaries = find_binaries()
@@ -102,7 +105,8 @@ class Cluster:
         return self._run(*self.psql(database), "-v", "ON_ERROR_STOP=1", "-f", "-", text=sql)
 
     def dump(self, database):
-        """The database as SQL that query() runs, without what depends on the version of PostgreSQL."""
+        """The database as SQL that query() runs, without what depends on the version of
+        PostgreSQL."""
         options = "--no-owner --no-privileges -U exchange"
         sql = self._run("pg_dump", *options.split(), "-h", self.folder, "-d", database)
         return "".join(

@@ -1,4 +1,5 @@
-"""Programs in Python that others wrote, in a virtual environment of their own: installed once, in a cache folder, by the file that names them."""
+"""Programs in Python that others wrote, in a virtual environment of their own: installed once, in a
+cache folder, by the file that names them."""
 
 import hashlib
 import os

@@ -1,4 +1,5 @@
-"""Trades two symbols whose prices should keep their ratio: sells the one that has become dear, and buys the one that has become cheap."""
+"""Trades two symbols whose prices should keep their ratio: sells the one that has become dear, and
+buys the one that has become cheap."""
 
 import argparse
 import asyncio

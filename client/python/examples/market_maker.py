@@ -1,4 +1,5 @@
-"""Quotes a bid and an ask around the last price, and moves them with it. It earns the spread, and bears the risk."""
+"""Quotes a bid and an ask around the last price, and moves them with it. It earns the spread, and
+bears the risk."""
 
 import argparse
 import asyncio

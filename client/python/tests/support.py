@@ -52,7 +52,8 @@ class Served(unittest.TestCase):
 
 
 class FakeServer:
-    """Answers each request by `answer(request, number)`: bytes, or None to close the connection. Numbers count from 1, over all connections.
+    """Answers each request by `answer(request, number)`: bytes, or None to close the connection.
+    Numbers count from 1, over all connections.
 
     `ended()` is called at the end of each connection."""
 
@@ -90,8 +91,8 @@ class FakeServer:
 
 
 class FakeWebSocket:
-    """Answers the first message of connection n by the texts of scripts[n], and then closes it; the last one stays open. A number is a
-    pause in seconds.
+    """Answers the first message of connection n by the texts of scripts[n], and then closes it; the
+    last one stays open. A number is a pause in seconds.
 
     `requests`: those messages; `ended`: set at the end of the last connection by the client."""
 

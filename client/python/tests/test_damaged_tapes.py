@@ -1,4 +1,5 @@
-"""exchange-replay: a file of data is data. What is wrong in it is one sentence with the file and the line, and nothing of it becomes a request."""
+"""exchange-replay: a file of data is data. What is wrong in it is one sentence with the file and
+the line, and nothing of it becomes a request."""
 
 import gzip
 import io
@@ -34,7 +35,8 @@ class Played(InFolder):
         return path
 
     def play(self, form, *paths, more=()):
-        """Status, requests, errors of a dry run. Each request is one of orders, or creates the accounts."""
+        """Status, requests, errors of a dry run. Each request is one of orders, or creates the
+        accounts."""
         status, out, err = run(form, *paths, "--dry-run", "--accounts", 7, *more)
         documents = [ET.fromstring(line) for line in out.splitlines()]
         for document in documents:

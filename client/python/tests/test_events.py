@@ -65,7 +65,8 @@ def first_items(exchange, count, from_):
 @needs_websockets
 class WithoutServer(unittest.TestCase):
     def check(self, scripts, wanted, requests, from_=None, last=None):
-        """The numbers that come, and `from` of each subscription; `last`: then this error is raised."""
+        """The numbers that come, and `from` of each subscription; `last`: then this error is
+        raised."""
         for kind in (Exchange, AsyncExchange):
             with self.subTest(kind.__name__), FakeWebSocket(*scripts) as server:
                 exchange = kind("127.0.0.1:1", 1, http=server.address)

@@ -1,4 +1,5 @@
-"""A request that an exception or a fork interrupts: the next one gets its own reply or an error, never another's."""
+"""A request that an exception or a fork interrupts: the next one gets its own reply or an error,
+never another's."""
 
 import asyncio
 import os
@@ -59,7 +60,8 @@ class InterruptedSocket:
 
 class Synchronous(unittest.TestCase):
     def check(self, interrupted, calls_min):
-        """Interrupts a first use of a client before and after each of its calls of the socket, with each exception."""
+        """Interrupts a first use of a client before and after each of its calls of the socket, with
+        each exception."""
         for error in EXCEPTIONS:
             for at in count(1):
                 calls = 0
@@ -158,7 +160,8 @@ class Synchronous(unittest.TestCase):
 
 class Asynchronous(unittest.TestCase):
     def test_a_task_that_is_canceled(self):
-        """After any number of turns of the loop; the others on its connection get their own replies."""
+        """After any number of turns of the loop; the others on its connection get their own
+        replies."""
 
         async def run(address, turns):
             async with AsyncExchange(address, 1) as exchange:
@@ -198,7 +201,8 @@ class Asynchronous(unittest.TestCase):
             asyncio.run(run())
 
     def test_an_exception_inside_of_the_loop(self):
-        """Which ends run_until_complete(), as KeyboardInterrupt does: before and after each reading of a reply, and each sending."""
+        """Which ends run_until_complete(), as KeyboardInterrupt does: before and after each reading
+        of a reply, and each sending."""
         for error in (KeyboardInterrupt, RuntimeError):
             for where in (ReplyReader, asyncio.StreamWriter):
                 for at in (-4, -3, -2, -1, 1, 2, 3, 4):

@@ -513,7 +513,8 @@ class WithTls(unittest.TestCase):
             self.assert_undisturbed_by_a_child(address, certificate)
 
     def assert_undisturbed_by_a_child(self, address, certificate):
-        """A child of fork() that closes its copy says no farewell of TLS: the parent's orders, which end with its connection, stay."""
+        """A child of fork() that closes its copy says no farewell of TLS: the parent's orders,
+        which end with its connection, stay."""
         with Exchange(address, 1, tls=certificate, cancel_on_disconnect=True) as exchange:
             order = exchange.buy("SPY", 1, 1)
             child = os.fork()
@@ -533,7 +534,8 @@ class Examples(Served):
     """Each example trades with the demo bots for a few seconds."""
 
     def trade(self, *words, wanted, times=3, meanwhile=lambda: None):
-        """Until so many lines of its output are as wanted, and again once the server was killed; then meanwhile(), and the end by Ctrl-C."""
+        """Until so many lines of its output are as wanted, and again once the server was killed;
+        then meanwhile(), and the end by Ctrl-C."""
         bots = subprocess.Popen(
             [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"]
             + ["--retry"],
@@ -660,7 +662,8 @@ class Tutorial(Served):
         self.addCleanup(folder.cleanup)
 
         def run(trade, wanted, last):
-            """Until it has printed that, and written the last number; trade() follows the first line."""
+            """Until it has printed that, and written the last number; trade() follows the first
+            line."""
             with subprocess.Popen(
                 [sys.executable, "-c", program],
                 env={"PYTHONPATH": str(ROOT / "client/python/src")},

@@ -250,14 +250,22 @@ class DryRuns(InFolder):
                 "34200.4,3,99,40,1005000,1",
             ),
             [
-                '<create><account id="70001" balance="10000000000000"/><symbol sym="ABC">'
-                '<account id="70001">100000000</account></symbol></create>',
-                '<transactions id="70001"><order sym="ABC" amount="100" limit="100.5" ref="11"/>'
-                '<replace ref="11" amount="60" limit="100.5"/></transactions>',
-                '<create><account id="70002" balance="10000000000000"/><symbol sym="ABC">'
-                '<account id="70002">100000000</account></symbol></create>',
-                '<transactions id="70002"><order sym="ABC" amount="-20" limit="100.5" ref="t1" tif="ioc"/>'
-                '<query ref="t1"/></transactions>',
+                (
+                    '<create><account id="70001" balance="10000000000000"/><symbol sym="ABC">'
+                    '<account id="70001">100000000</account></symbol></create>'
+                ),
+                (
+                    '<transactions id="70001"><order sym="ABC" amount="100" limit="100.5"'
+                    ' ref="11"/><replace ref="11" amount="60" limit="100.5"/></transactions>'
+                ),
+                (
+                    '<create><account id="70002" balance="10000000000000"/><symbol sym="ABC">'
+                    '<account id="70002">100000000</account></symbol></create>'
+                ),
+                (
+                    '<transactions id="70002"><order sym="ABC" amount="-20" limit="100.5" ref="t1"'
+                    ' tif="ioc"/><query ref="t1"/></transactions>'
+                ),
                 '<transactions id="70001"><cancel ref="11"/></transactions>',
             ],
         )
@@ -271,7 +279,8 @@ class DryRuns(InFolder):
 
 class Replays(InFolder):
     def replay(self, *words, status=0):
-        """The report of a replay, and the executions in the server's tables as (symbol, price, shares)."""
+        """The report of a replay, and the executions in the server's tables as (symbol, price,
+        shares)."""
         store = f"sqlite:{self.folder}/exchange.db"
         with ExchangeServer("--keep-journal", store=store) as server:
             address = f"127.0.0.1:{server.port}"
@@ -286,7 +295,10 @@ class Replays(InFolder):
         with contextlib.closing(sqlite3.connect(self.folder / name)) as tables:
             (left,) = tables.execute("SELECT count(*) FROM orders WHERE open_e8 > 0").fetchone()
             self.assertTrue(may_be_open or left == 0)
-            query = "SELECT name, price_e8, shares_e8 FROM executions JOIN symbols ON number = symbol ORDER BY id"
+            query = (
+                "SELECT name, price_e8, shares_e8 FROM executions JOIN symbols ON number = symbol"
+                " ORDER BY id"
+            )
             return tables.execute(query).fetchall()
 
     def assert_all_trades(self, report, count):
@@ -467,14 +479,18 @@ class WithBots(InFolder):
         self.assertEqual(replay.returncode, 0, err)
         self.assertIn("trades: 2 of the tape, 0 the same, 1 partial, 1 missing\n", report)
         self.assertIn(
-            "  1 partial: other accounts had executed its resting order, such as\n"
-            "    09:30:00.700000 ABC 60 at 100: 30 executed\n",
+            (
+                "  1 partial: other accounts had executed its resting order, such as\n"
+                "    09:30:00.700000 ABC 60 at 100: 30 executed\n"
+            ),
             report,
         )
         self.assertIn("  1 missing: other accounts had executed its resting order", report)
         self.assertIn(
-            "other accounts: executed 70 shares of 1 orders of the tape, and traded 0 shares in 0 of its "
-            "executions; 1 orders ended\n",
+            (
+                "other accounts: executed 70 shares of 1 orders of the tape, and traded 0 shares in"
+                " 0 of its executions; 1 orders ended\n"
+            ),
             report,
         )
 
@@ -490,8 +506,10 @@ class WithBots(InFolder):
         self.assertEqual(replay.returncode, 0, err)
         self.assertIn("trades: 2 of the tape, 2 the same\n", report)
         self.assertIn(
-            "other accounts: executed 10 shares of 1 orders of the tape, and traded 10 shares in 1 of its "
-            "executions; 1 orders ended\n",
+            (
+                "other accounts: executed 10 shares of 1 orders of the tape, and traded 10 shares"
+                " in 1 of its executions; 1 orders ended\n"
+            ),
             report,
         )
         query = "SELECT sum(shares) FROM tape WHERE '1' IN (buy_account, sell_account)"

@@ -53,7 +53,8 @@ class Requests(unittest.TestCase):
             order = exchange.sell("S", Decimal("0.1"), "1e2")
             self.assertEqual(
                 [
-                    '<transactions id="1" codes="true"><order sym="S" amount="-0.1" limit="100"/></transactions>'
+                    '<transactions id="1" codes="true"><order sym="S" amount="-0.1"'
+                    ' limit="100"/></transactions>'
                 ],
                 server.requests,
             )
@@ -64,8 +65,11 @@ class Requests(unittest.TestCase):
             with Exchange(server.address, 1, cancel_on_disconnect=True) as exchange:
                 exchange.buy("S", 1, MARKET, "R", tif="ioc", post=True, stp="cancel-taking")
         self.assertEqual(
-            '<transactions id="1" cancel-on-disconnect="true" codes="true"><order sym="S" amount="1" type="market"'
-            ' ref="R" tif="ioc" post="true" stp="cancel-taking"/></transactions>',
+            (
+                '<transactions id="1" cancel-on-disconnect="true" codes="true"><order sym="S"'
+                ' amount="1" type="market" ref="R" tif="ioc" post="true"'
+                ' stp="cancel-taking"/></transactions>'
+            ),
             server.requests[0],
         )
 
@@ -176,7 +180,8 @@ class Requests(unittest.TestCase):
                 Exchange(servers)
 
     def test_a_number_is_exactly_what_the_caller_wrote(self):
-        """What Python would turn into another number, or guess, is refused before anything is sent."""
+        """What Python would turn into another number, or guess, is refused before anything is
+        sent."""
         for number in (True, False, 43.99, 1.0, None, [1], b"1", Fraction(1, 2)):
             with self.subTest(number), self.assertRaises(TypeError):
                 decimal(number, "n")

@@ -1,5 +1,5 @@
-"""The conformance test against a server with the habits of others, without a fault and with each one: a fault loses the rules
-concerned, and no other."""
+"""The conformance test against a server with the habits of others, without a fault and with each
+one: a fault loses the rules concerned, and no other."""
 
 import concurrent.futures
 import contextlib
@@ -19,7 +19,8 @@ from pathlib import Path
 BIN = Path(os.environ.get("EXCHANGE_BIN", "build/bin"))
 SERVER = BIN / "faulty_server"
 
-# One difference that a client can read over costs one rule that gives points, or none, in conformance, and nothing in the audit.
+# One difference that a client can read over costs one rule that gives points, or none, in
+# conformance, and nothing in the audit.
 IN_FORM = {
     "other-root": "R1",
     "text-ids": "",
@@ -34,7 +35,8 @@ IN_FORM = {
     "raw-errors": "R1",
     "no-quotes": "R1",
 }
-# Broken and blocked rules of the levels must and should. T17 is blocked as well if a run with many clients meets the fault.
+# Broken and blocked rules of the levels must and should. T17 is blocked as well if a run with many
+# clients meets the fault.
 FAULTS = {
     "takers-price": ({"M6"}, {"M7"}),
     "newest-first": ({"M4"}, set()),
@@ -76,7 +78,8 @@ FAULTS = {
     **{fault: ({rule} - {""}, set()) for fault, rule in IN_FORM.items()},
     "children-at-random": (set(), set()),
 }
-# What a server gives that no rule gives, a quarter of cash or one share: the rules that it breaks, those with points alone.
+# What a server gives that no rule gives, a quarter of cash or one share: the rules that it breaks,
+# those with points alone.
 GIFTS = {
     "cancel-pays": {"M10"},
     "partial-cancel-pays": {"M10"},
@@ -119,7 +122,8 @@ GIFTS = {
 MONEY = re.compile(r"^- \*\*([CTOEMADIN]\d+)\*\*", re.MULTILINE)
 PROTOCOL = Path(__file__).parents[3] / "docs/protocol.md"
 STYLES = ("bare", "length", "newline", "pretty", "narrow", "close")
-# Of the rules of this exchange alone: an answer to a length that is too long, and codes in errors of framing.
+# Of the rules of this exchange alone: an answer to a length that is too long, and codes in errors
+# of framing.
 NOT_KEPT = {"F18", "R15"}
 
 

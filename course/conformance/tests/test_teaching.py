@@ -1,5 +1,6 @@
-"""What course/sheets gives to students. The starter code: each server builds by its grade.toml, keeps the rules that its page names, and no
-others that give points. The exercise on writes without a sync: what a sync has reached stays, the rest is cut off."""
+"""What course/sheets gives to students. The starter code: each server builds by its grade.toml,
+keeps the rules that its page names, and no others that give points. The exercise on writes without
+a sync: what a sync has reached stays, the rest is cut off."""
 
 import contextlib
 import os

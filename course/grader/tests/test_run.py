@@ -1,4 +1,5 @@
-"""The program as a teacher runs it, with stand-ins for the conformance test, the load generator and the reference server."""
+"""The program as a teacher runs it, with stand-ins for the conformance test, the load generator and
+the reference server."""
 
 import csv
 import io

@@ -1,4 +1,5 @@
-"""Hostile submissions: each fails at what it tries, and the others get their grades all the same."""
+"""Hostile submissions: each fails at what it tries, and the others get their grades all the same.
+"""
 
 import json
 import os
@@ -18,7 +19,8 @@ import toys
 from watch import machine_memory
 
 ATTACK = Path(__file__).parent / "hostile/attack.py"
-# Few threads: a process of Python has some MB, and those of a fork must not exceed the limit of memory first.
+# Few threads: a process of Python has some MB, and those of a fork must not exceed the limit of
+# memory first.
 LIMITS = "--limit-threads 60 --limit-disk 20M --limit-start 60 --restart-from-scratch".split()
 HOME = "/home/of-the-grader"
 REAL = ("server", "loadgen", "conformance")
@@ -85,7 +87,8 @@ class Course(toys.TestCase):
 @unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
 @unittest.skipUnless(toys.SERVER.exists(), f"there is no {toys.SERVER}")
 class Attacks(unittest.TestCase):
-    """All of them in one run. Those that a machine survives are also run without a sandbox, where they must work."""
+    """All of them in one run. Those that a machine survives are also run without a sandbox, where
+    they must work."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,5 @@
-"""Starts, limits and ends of servers that behave badly, of which nothing may be left; their logs, and
+"""Starts, limits and ends of servers that behave badly, of which nothing may be left; their logs,
+and
 what they use. Also of a docker compose project, with a stand-in for docker that starts the toy."""
 
 import os
@@ -128,7 +129,8 @@ class Ends(toys.TestCase):
         )
         for end in ("time.sleep(99)", "os._exit(0)"):
             with self.subTest(end=end):
-                # It may end before its port is seen; what it left in the background must go all the same.
+                # It may end before its port is seen; what it left in the background must go all the
+                # same.
                 try:
                     with self.server(self.python(code + end), start_s=2):
                         self.assertTrue(toys.waits_for(lambda: toys.is_running(mark)))
@@ -171,7 +173,8 @@ class Ends(toys.TestCase):
         self.assertFalse(processes.servers_processes(None))
 
 
-# Up starts the toy on a port of its own, kill ends it, port tells where it is. It notes its arguments.
+# Up starts the toy on a port of its own, kill ends it, port tells where it is. It notes its
+# arguments.
 DOCKER = """#!/bin/sh
 state={state}
 echo "$@" >> "$state/calls"

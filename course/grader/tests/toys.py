@@ -1,4 +1,5 @@
-"""Servers and programs that stand in for real ones: build/bin/faulty_server, and Python programs in a temporary folder."""
+"""Servers and programs that stand in for real ones: build/bin/faulty_server, and Python programs in
+a temporary folder."""
 
 import os
 import shlex

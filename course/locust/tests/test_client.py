@@ -11,7 +11,8 @@ REFUSED = b"<results><error>no</error></results>\n"
 
 
 class Script:
-    """A server of given conversations, one a connection: a list of replies for each. Keeps what it was sent."""
+    """A server of given conversations, one a connection: a list of replies for each. Keeps what it
+    was sent."""
 
     def __init__(self, *conversations):
         self.listener = socket.create_server(("127.0.0.1", 0))

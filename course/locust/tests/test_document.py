@@ -11,7 +11,10 @@ import measure
 import document
 from measure import Sample, read_failures, read_history, read_marks, read_statistics, usage_between
 
-COLUMNS = "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,Total Request Count,Total Failure Count,Total Median Response Time,Total Average Response Time,Total Average Content Size\n"
+COLUMNS = (
+    "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,Total Request Count,Total Failure"
+    " Count,Total Median Response Time,Total Average Response Time,Total Average Content Size\n"
+)
 
 
 def record(row, rate, **usage):

@@ -1,4 +1,5 @@
-"""The runner as a whole, with real Locust: opt-in, since it may install Locust and takes CPU for a while."""
+"""The runner as a whole, with real Locust: opt-in, since it may install Locust and takes CPU for a
+while."""
 
 import importlib.util
 import json

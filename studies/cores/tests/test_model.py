@@ -60,7 +60,8 @@ class Model(unittest.TestCase):
         self.assertAlmostEqual(result["requests_per_s"], 1000, delta=20)
 
     def test_a_request_waits_for_the_commit_before_its_own_when_cpu_time_is_free(self):
-        """The first of n clients starts a commit alone; the others share the next: n requests in two commits."""
+        """The first of n clients starts a commit alone; the others share the next: n requests in
+        two commits."""
         result = simulate(replace(CELL, clients=20, cores=8), TINY, 1000)
         self.assertAlmostEqual(result["requests_per_s"], 20 / 2 * 1000, delta=200)
         self.assertAlmostEqual(result["requests_per_batch"], 10, delta=0.2)

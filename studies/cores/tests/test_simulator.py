@@ -7,7 +7,8 @@ from simulator import TICK_US, WAIT, YIELD, Cpus, Simulator, Sleep
 
 
 def one_server_queue(mean_service, draw_service, seed=1, arrivals=60_000, load=0.7):
-    """Mean time in the system of requests that arrive at random at one thread on one CPU, in units of the mean service time."""
+    """Mean time in the system of requests that arrive at random at one thread on one CPU, in units
+    of the mean service time."""
     simulator, random = Simulator(), Random(seed)
     cpus, waiting, times = Cpus(simulator, 1), [], []
 
@@ -42,7 +43,8 @@ class Queues(unittest.TestCase):
         self.assertAlmostEqual(measured, 1 + 0.7 / (2 * 0.3), delta=0.05 * measured)
 
     def test_a_closed_network_gives_the_throughput_of_mean_value_analysis(self):
-        """Clients that think for a random time, and one CPU with random service: the machine repairman's model."""
+        """Clients that think for a random time, and one CPU with random service: the machine
+        repairman's model."""
         clients, think, service = 8, 50.0, 10.0
         simulator, random = Simulator(), Random(2)
         cpus, answered = Cpus(simulator, 1), [0]

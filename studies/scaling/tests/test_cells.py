@@ -92,15 +92,19 @@ class Arguments(unittest.TestCase):
                 CELL,
                 3,
                 (),
-                "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection persistent "
-                "--server-cpus 0 --client-cpus 1 --seed 1003",
+                (
+                    "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection"
+                    " persistent --server-cpus 0 --client-cpus 1 --seed 1003"
+                ),
             ),
             (
                 burst,
                 1,
                 database,
-                "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
-                "--store postgresql://x --database-pid 42 --seed 1001",
+                (
+                    "-c 150 --policy pool --server-threads 40 --workload transactions -n 150"
+                    " --connection per-request --store postgresql://x --database-pid 42 --seed 1001"
+                ),
             ),
             (idle, 1, (), "--warmup 1.75 --connection persistent --idle 10000 --store memory:"),
         ):

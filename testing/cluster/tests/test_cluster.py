@@ -1,5 +1,6 @@
-"""A cluster on loopback addresses comes up, loses servers and connections under load, and every reply was right. haproxy passes a client that
-comes before a check has noticed the death of a server to the next one, and ops/cluster/switchover makes the standby the active server."""
+"""A cluster on loopback addresses comes up, loses servers and connections under load, and every
+reply was right. haproxy passes a client that comes before a check has noticed the death of a server
+to the next one, and ops/cluster/switchover makes the standby the active server."""
 
 import contextlib
 import csv

@@ -1,4 +1,5 @@
-"""A headless Chromium, driven over the DevTools protocol through its pipe (messages of JSON, each ended by a zero byte)."""
+"""A headless Chromium, driven over the DevTools protocol through its pipe (messages of JSON, each
+ended by a zero byte)."""
 
 import fcntl
 import json
@@ -11,7 +12,8 @@ import threading
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # the browser gives up on requests when an interface of the machine comes or goes
+# the browser gives up on requests when an interface of the machine comes or goes
+NETWORK_CHANGED = "ERR_NETWORK_CHANGED"
 ARGUMENTS = """--headless=new --remote-debugging-pipe --no-first-run --disable-gpu --disable-dev-shm-usage --disable-extensions
     --disable-background-networking --disable-component-update --disable-sync --disable-crash-reporter --disable-breakpad
     --hide-scrollbars --mute-audio --no-proxy-server"""
@@ -210,7 +212,8 @@ class Page:
         while not self.evaluate(f"!!({expression})"):
             if time.monotonic() > end:
                 raise AssertionError(
-                    f"never came true: {expression}\nThe page says:\n{self.evaluate('document.body.innerText')}"
+                    f"never came true: {expression}\nThe page"
+                    f" says:\n{self.evaluate('document.body.innerText')}"
                 )
             time.sleep(0.05)
 
@@ -232,7 +235,8 @@ class Page:
 
     def texts(self, selector):
         return self.evaluate(
-            f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)"
+            f"[...document.querySelectorAll({json.dumps(selector)})].map((element) =>"
+            " element.innerText)"
         )
 
     def seen(self, method):
@@ -240,7 +244,8 @@ class Page:
             return [parameters for name, parameters in self.events if name == method]
 
     def complaints(self):
-        """Uncaught exceptions, console errors and warnings; what the browser logs about failed requests is a list of its own."""
+        """Uncaught exceptions, console errors and warnings; what the browser logs about failed
+        requests is a list of its own."""
         thrown = [
             event["exceptionDetails"].get("exception", {}).get("description")
             or event["exceptionDetails"]["text"]

@@ -155,7 +155,10 @@ class PageAlone(unittest.TestCase):
         )
         page = self.open(board, width=390, height=844)
         page.wait_for_count(9, "#standings tbody tr")
-        shown = "[...document.querySelectorAll('#standings tbody tr:first-child td')].map((one) => one.checkVisibility())"
+        shown = (
+            "[...document.querySelectorAll('#standings tbody tr:first-child td')].map((one) =>"
+            " one.checkVisibility())"
+        )
         self.assertEqual(page.evaluate(shown), [True, True, True, False, False])
         # What is cut of an id is its begin.
         self.assertEqual(
@@ -203,7 +206,10 @@ class PageAlone(unittest.TestCase):
                 names = page.texts("#standings tbody .name")
                 self.assertTrue(10 <= len(names) <= 20, names)
                 self.assertEqual(names, [f"n{i + 1}" for i in range(len(names))])
-                bottom = "[...document.querySelectorAll('#standings tbody tr')].at(-1).getBoundingClientRect().bottom"
+                bottom = (
+                    "[...document.querySelectorAll('#standings tbody"
+                    " tr')].at(-1).getBoundingClientRect().bottom"
+                )
                 self.assertLessEqual(
                     page.evaluate(bottom),
                     page.evaluate(
@@ -214,7 +220,8 @@ class PageAlone(unittest.TestCase):
                     page.evaluate("[document.documentElement.scrollWidth, scrollY]"), [width, 0]
                 )
                 page.wait_for(
-                    f"document.querySelector('#standings tbody tr:nth-child(4) .name').innerText === 'n{len(names) + 1}'"
+                    "document.querySelector('#standings tbody tr:nth-child(4) .name').innerText"
+                    f" === 'n{len(names) + 1}'"
                 )
                 turned = page.texts("#standings tbody .name")
                 self.assertEqual(turned[:3], ["n1", "n2", "n3"])
@@ -226,7 +233,10 @@ class PageAlone(unittest.TestCase):
             height=720,
         )
         page.wait_for_count(1, "#standings tbody tr")
-        cut = "(() => { const cell = document.querySelector('#standings tbody .{}'); return cell.scrollWidth > cell.clientWidth; })()"
+        cut = (
+            "(() => { const cell = document.querySelector('#standings tbody .{}'); return"
+            " cell.scrollWidth > cell.clientWidth; })()"
+        )
         self.assertEqual(
             [page.evaluate(cut.replace("{}", name)) for name in ("name", "profit", "volume")],
             [True, False, False],

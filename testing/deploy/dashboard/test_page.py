@@ -65,7 +65,8 @@ class PageAlone(unittest.TestCase):
         self.assertEqual(page.evaluate(ground), chosen_ground)  # in rows of either shade
         self.assertNotEqual(
             page.evaluate(
-                "getComputedStyle(document.querySelector('#symbols tr:not(.chosen)')).backgroundColor"
+                "getComputedStyle(document.querySelector('#symbols"
+                " tr:not(.chosen)')).backgroundColor"
             ),
             chosen_ground,
         )
@@ -134,12 +135,14 @@ class PageAlone(unittest.TestCase):
         page.wait_for("!document.querySelector('#book-empty').hidden")
         self.assertIn("exchange-cli create symbol NEW 1=500", page.text("#book-empty"))
         page.evaluate(
-            f"exchange.sent.length = 0; exchange.symbols = {json.dumps([symbol('SPY'), symbol('NEW')])}"
+            "exchange.sent.length = 0; exchange.symbols ="
+            f" {json.dumps([symbol('SPY'), symbol('NEW')])}"
         )
         self.subscribed(page, "NEW")
         page.evaluate("""exchange.snapshot("NEW", 0, [], [])""")
         page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for NEW')"
+            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or"
+            " offers for NEW')"
         )
 
     def test_an_address_becomes_a_command_only_if_it_names_a_symbol(self):
@@ -149,7 +152,10 @@ class PageAlone(unittest.TestCase):
                 page.wait_for("!document.querySelector('#book-empty').hidden")
                 self.assertEqual(
                     page.text("#book-empty"),
-                    "The address does not name a symbol, which is 1 to 32 letters and digits. Choose one.",
+                    (
+                        "The address does not name a symbol, which is 1 to 32 letters and digits."
+                        " Choose one."
+                    ),
                 )
                 self.assertNotIn("exchange-cli create symbol", page.text("#book-empty"))
 
@@ -256,7 +262,8 @@ class PageAlone(unittest.TestCase):
         page.wait_for_state("away")
         self.assertIn("The server does not answer.", page.text("#notice"))
         page.evaluate(
-            "exchange.down = false; exchange.sent.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})"
+            "exchange.down = false; exchange.sent.length = 0; exchange.metrics ="
+            " exchange.text({requests: 0, started: 1800000000})"
         )
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 0, [], [])")
@@ -266,7 +273,8 @@ class PageAlone(unittest.TestCase):
     def test_an_unavailable_store_is_reported(self):
         page = self.open()
         page.evaluate(
-            "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is unavailable']"
+            "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is"
+            " unavailable']"
         )
         page.wait_for("document.querySelector('#state').innerText === 'Store unavailable'")
         self.assertIn("Nothing is acknowledged", page.text("#notice"))
@@ -323,10 +331,12 @@ class PageAlone(unittest.TestCase):
     def test_rates_are_growth_by_time(self):
         page = self.open()
         page.evaluate(
-            "setInterval(() => { exchange.counters.requests += 50; exchange.metrics = exchange.text(); }, 50)"
+            "setInterval(() => { exchange.counters.requests += 50; exchange.metrics ="
+            " exchange.text(); }, 50)"
         )
         page.wait_for(
-            "parseInt(document.querySelector('[data-key=requests] .figure').innerText.replace(',', '')) > 0"
+            "parseInt(document.querySelector('[data-key=requests] .figure').innerText.replace(',',"
+            " '')) > 0"
         )
         self.assertRegex(page.text("[data-key=requests] .note"), r"^[\d,]+ in all$")
 
@@ -342,7 +352,8 @@ class PageAlone(unittest.TestCase):
             page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "SYM899"
         )
         page.evaluate(
-            "const search = document.querySelector('#search'); search.value = 'ym77'; search.dispatchEvent(new Event('input'))"
+            "const search = document.querySelector('#search'); search.value = 'ym77';"
+            " search.dispatchEvent(new Event('input'))"
         )
         self.assertEqual(
             page.texts("#symbols tbody a"),
@@ -380,7 +391,8 @@ class PageAlone(unittest.TestCase):
         page.evaluate("new Promise((done) => setTimeout(done, 1500))")
         self.assertEqual(page.evaluate("exchange.asked.metrics"), asked)
         page.evaluate(
-            "delete document.hidden; exchange.sent.length = 0; document.dispatchEvent(new Event('visibilitychange'))"
+            "delete document.hidden; exchange.sent.length = 0; document.dispatchEvent(new"
+            " Event('visibilitychange'))"
         )
         self.subscribed(page, "SPY")
         page.wait_for(f"exchange.asked.metrics > {asked}")
@@ -446,7 +458,10 @@ class PageAlone(unittest.TestCase):
         metrics += "exchange_projection_lag_batches 123456\nexchange_orders_in_memory 1234567\n"
         for kind, result in results:
             metrics += f'exchange_commands_total{{kind="{kind}",result="{result}"}} 123456789\n'
-        wide = "[...document.querySelectorAll('.panel, .scroll, .tile, .note, .figures dd, .commands td:not(.repeated)')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+        wide = (
+            "[...document.querySelectorAll('.panel, .scroll, .tile, .note, .figures dd, .commands"
+            " td:not(.repeated)')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+        )
         for width, height in ((1600, 900), (1280, 720), (390, 844)):
             with self.subTest(width=width):
                 setup = f"exchange.metrics += {json.dumps(metrics)};"
@@ -505,8 +520,14 @@ class PageAlone(unittest.TestCase):
             for text in ("text", "muted")
             for side in ("bid", "ask")
         ]
-        plain = "text panel, muted panel, muted sunk, muted ground, bid panel, ask panel, bid sunk, ask sunk, good panel, good sunk, "
-        plain += "bad panel, bad sunk, warn panel, warn warn-ground, bad bad-ground, panel accent, panel bid, panel ask"
+        plain = (
+            "text panel, muted panel, muted sunk, muted ground, bid panel, ask panel, bid sunk, ask"
+            " sunk, good panel, good sunk, "
+        )
+        plain += (
+            "bad panel, bad sunk, warn panel, warn warn-ground, bad bad-ground, panel accent, panel"
+            " bid, panel ask"
+        )
         for dark in (False, True):
             page = self.open(dark=dark)
             for colours in plain.split(", ") + on_bars:

@@ -1,4 +1,5 @@
-"""The page behind nginx and haproxy, under a path of theirs, with the configurations of ops/proxy."""
+"""The page behind nginx and haproxy, under a path of theirs, with the configurations of ops/proxy.
+"""
 
 import shutil
 import subprocess

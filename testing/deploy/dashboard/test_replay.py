@@ -1,4 +1,5 @@
-"""The Replay view: a closed day of the real server, at any moment, played, by links, and with an account."""
+"""The Replay view: a closed day of the real server, at any moment, played, by links, and with an
+account."""
 
 import json
 import time
@@ -15,10 +16,14 @@ SET = f'<create key="{OPERATOR_KEY}"><instrument sym="SPY" trading="%s"/></creat
 
 
 def order(account, amount, limit):
-    return f'<transactions id="{account}" key="secret-of-{account}"><order sym="SPY" amount="{amount}" limit="{limit}"/></transactions>'
+    return (
+        f'<transactions id="{account}" key="secret-of-{account}"><order sym="SPY" amount="{amount}"'
+        f' limit="{limit}"/></transactions>'
+    )
 
 
-# Positions: 1 to 4 create; 5 a bid of 10 at 9, 6 a trade of 4, 7 a halt, 8 open again, 9 a trade of 6 at 9, 10 an offer.
+# Positions: 1 to 4 create; 5 a bid of 10 at 9, 6 a trade of 4, 7 a halt, 8 open again, 9 a trade of
+# 6 at 9, 10 an offer.
 STEPS = (
     [CREATE],
     [order(1, 10, 9), order(2, -4, 9)],
@@ -63,7 +68,8 @@ class Replay(unittest.TestCase):
 
     def wait_for_position(self, page, position):
         page.wait_for(
-            f"document.querySelector('#moment-about').innerText.endsWith('command {position} of 10')"
+            f"document.querySelector('#moment-about').innerText.endsWith('command {position} of"
+            " 10')"
         )
 
     def bids(self, page):
@@ -153,7 +159,8 @@ class Replay(unittest.TestCase):
     def test_what_is_not_there_is_said_and_other_views_go_on(self):
         page = self.page("#replay/tuesday")
         page.wait_for(
-            "document.querySelector('#replay-said').innerText === \"There is no closed day 'tuesday'.\""
+            "document.querySelector('#replay-said').innerText === \"There is no closed day"
+            " 'tuesday'.\""
         )
         page.evaluate("location.hash = '#replay/monday/NONE'")
         page.wait_for(

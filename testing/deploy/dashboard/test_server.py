@@ -1,4 +1,5 @@
-"""The page as the real server serves it: a trade on the XML port is seen, a server that stops and starts again too."""
+"""The page as the real server serves it: a trade on the XML port is seen, a server that stops and
+starts again too."""
 
 import unittest
 from urllib.request import urlopen
@@ -6,7 +7,10 @@ from urllib.request import urlopen
 from exchange_server import BINARY, ExchangeServer
 from support import POLICY, browser
 
-MARKET = '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>'
+MARKET = (
+    '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol'
+    ' sym="SPY"><account id="2">500</account></symbol></create>'
+)
 BID = '<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>'
 HIT = '<transactions id="2"><order sym="SPY" amount="-40.5" limit="140"/></transactions>'
 
@@ -43,7 +47,8 @@ class PageOfTheServer(unittest.TestCase):
         self.assertIn('created sym="SPY"', exchange.request(MARKET)[0])
         page.wait_for("location.hash === '#SPY'")
         page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for SPY')"
+            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or"
+            " offers for SPY')"
         )
 
         exchange.request(BID)

@@ -1,4 +1,5 @@
-"""The Trade view: pages that trade with each other over the real server, and what a lost connection, a reload and a killed server leave."""
+"""The Trade view: pages that trade with each other over the real server, and what a lost
+connection, a reload and a killed server leave."""
 
 import contextlib
 import json
@@ -14,7 +15,10 @@ MARKET = """<create><account id="1" balance="1000"/><account id="2" balance="0"/
 
 
 def order(account, amount, limit):
-    return f'<transactions id="{account}"><order sym="SPY" amount="{amount}" limit="{limit}"/></transactions>'
+    return (
+        f'<transactions id="{account}"><order sym="SPY" amount="{amount}"'
+        f' limit="{limit}"/></transactions>'
+    )
 
 
 class Trader:
@@ -56,7 +60,8 @@ class Trader:
 
     def wait_for_text(self, selector, text):
         self.page.wait_for(
-            f"document.querySelector({json.dumps(selector)})?.innerText.trim() === {json.dumps(text)}"
+            f"document.querySelector({json.dumps(selector)})?.innerText.trim() ==="
+            f" {json.dumps(text)}"
         )
 
     def errors(self):
@@ -72,7 +77,8 @@ class Trader:
         return [row[1:] if table == "fills" else row[:-1] for row in rows]
 
     def numbers(self):
-        """Those of the events shown, oldest first, and that of the newest event had. Earlier executions are no events."""
+        """Those of the events shown, oldest first, and that of the newest event had. Earlier
+        executions are no events."""
         rows = (
             "[...document.querySelectorAll('#fills tbody tr')].filter((row) => row.dataset.number)"
         )
@@ -321,7 +327,8 @@ class Trading(unittest.TestCase):
         exchange.request(order(2, -500, 2))
         trader = self.trader(exchange, "1")
         page, wanted = trader.page, 60
-        # One order after the other, each as soon as the ticket takes it, while the server is killed.
+        # One order after the other, each as soon as the ticket takes it, while the server is
+        # killed.
         page.evaluate(
             f"""window.sent = 0;
             window.going = setInterval(() => {{

@@ -10,7 +10,8 @@ from servers import check_history
 
 
 def postgres():
-    """A cluster for the whole run of the tests; skips the test, with the reason, where there is no PostgreSQL."""
+    """A cluster for the whole run of the tests; skips the test, with the reason, where there is no
+    PostgreSQL."""
     if not hasattr(postgres, "cluster"):
         try:
             postgres.cluster = Cluster()

@@ -40,8 +40,9 @@ class LoadGenerator(support.HistoryTest):
             asked = 0
             for workload in ["create", "transactions", "mix", "reads"]:
                 code, said = run_loadgen(
-                    f"-c 6 -n 600 --workers 2 --pipeline 3 --orders-per-request 2 --accounts 4 --audit --workload {workload}"
-                    f" --connect 127.0.0.1:{server.port} --history {self.file()} --history-append"
+                    "-c 6 -n 600 --workers 2 --pipeline 3 --orders-per-request 2 --accounts 4"
+                    f" --audit --workload {workload} --connect 127.0.0.1:{server.port} --history"
+                    f" {self.file()} --history-append"
                 )
                 self.assertEqual(code, 0, said)
                 asked += 600
@@ -67,7 +68,8 @@ class LoadGenerator(support.HistoryTest):
         with journaling_server(self.store) as server:
             load = subprocess.Popen(
                 loadgen_command(
-                    f"-c 20 -d 1h --timeout 300 --workload mix --connect 127.0.0.1:{server.port} --history {self.file()}"
+                    "-c 20 -d 1h --timeout 300 --workload mix --connect"
+                    f" 127.0.0.1:{server.port} --history {self.file()}"
                 ),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -80,8 +82,11 @@ class LoadGenerator(support.HistoryTest):
         with journaling_server(self.store, port=server.port):
             restarted = time.monotonic_ns()
             for _ in range(
-                20 + 1
-            ):  # a commit more than clients, each of which waits for its reply: one was acknowledged
+                20
+                + 1
+                # a commit more than clients, each of which waits for its reply: one was
+                # acknowledged
+            ):
                 written = journal.stat().st_mtime_ns
                 wait_for(lambda: journal.stat().st_mtime_ns != written)
             load.send_signal(signal.SIGINT)
@@ -129,7 +134,8 @@ class KillAndRestart(support.HistoryTest):
             def begin_and_kill(*request):
                 entry = begin(*request)
                 if len(history.lines) >= 120 and once.acquire(blocking=False):
-                    server.kill()  # while others have requests under way, and before this one is sent
+                    # while others have requests under way, and before this one is sent
+                    server.kill()
                 return entry
 
             history.begin = begin_and_kill
@@ -146,7 +152,8 @@ class KillAndRestart(support.HistoryTest):
                     client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
                 for account, order in market.orders[::3]:
                     client.ask(
-                        f'<transactions id="{account}"><cancel id="{order}"/><query id="{order}"/></transactions>'
+                        f'<transactions id="{account}"><cancel id="{order}"/><query'
+                        f' id="{order}"/></transactions>'
                     )
             play(
                 server.port, 6, clients=3, requests=20, history=history, market=market, set_up=False

@@ -22,7 +22,8 @@ class StaleReads(support.HistoryTest):
             history, 10, server.port
         ) as asker, Client(history, 11, server.port) as other:
             set_up_market(history, Market(), server.port)
-            # Two clients make noise in a market of their own while a third asks twice for what a fourth changes in between.
+            # Two clients make noise in a market of their own while a third asks twice for what a
+            # fourth changes in between.
             noise = threading.Thread(
                 target=play, args=(server.port, 1, 2, 30, history, Market(("7", "8"), ("T",)))
             )
@@ -60,7 +61,8 @@ class EditedHistories(support.HistoryTest):
 
             def order(account, amount, limit):
                 client.ask(
-                    f'<transactions id="{account}"><order sym="S1" amount="{amount}" limit="{limit}"/></transactions>'
+                    f'<transactions id="{account}"><order sym="S1" amount="{amount}"'
+                    f' limit="{limit}"/></transactions>'
                 )
 
             def query(account, order):

@@ -1,5 +1,6 @@
-"""Each attack of attacks.py in small numbers, under each policy, while good clients work. Good clients see no error and only right
-replies, hostile ones get the documented replies or are ended, memory stays bounded, and new clients are served. No time is judged."""
+"""Each attack of attacks.py in small numbers, under each policy, while good clients work. Good
+clients see no error and only right replies, hostile ones get the documented replies or are ended,
+memory stays bounded, and new clients are served. No time is judged."""
 
 import collections
 import contextlib
@@ -82,7 +83,8 @@ class Attacks:
         return metrics(self.server)['exchange_http_refused_total{reason="peer"}']
 
     def tearDown(self):
-        """The server runs, is small, keeps no connection of a peer that left, and takes new clients."""
+        """The server runs, is small, keeps no connection of a peer that left, and takes new
+        clients."""
         seconds_until_answered(self.server.port)
         self.wait_until_all_left()
         if SANITIZED:

@@ -1,5 +1,5 @@
-"""Generators of clients that others wrote understand the description: the one that docs/http-api.md names, whose client then calls a server, and
-three more, whose code a compiler accepts."""
+"""Generators of clients that others wrote understand the description: the one that docs/http-api.md
+names, whose client then calls a server, and three more, whose code a compiler accepts."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""HTTP and the WebSocket before judges that others wrote: the description is valid, its examples work, random requests find no difference
-between it and the server, and the frames of the Autobahn test suite no fault."""
+"""HTTP and the WebSocket before judges that others wrote: the description is valid, its examples
+work, random requests find no difference between it and the server, and the frames of the Autobahn
+test suite no fault."""
 
 import http.client
 import json
@@ -92,8 +93,9 @@ class Frames(unittest.TestCase):
     def connect(self, server, fields=""):
         connection = socket.create_connection(("127.0.0.1", server.http_port), 30)
         handshake = (
-            "GET /ws HTTP/1.1\r\nHost: exchange\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{fields}\r\n"
+            "GET /ws HTTP/1.1\r\nHost: exchange\r\nUpgrade: websocket\r\nConnection:"
+            " Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key:"
+            f" dGhlIHNhbXBsZSBub25jZQ==\r\n{fields}\r\n"
         )
         connection.sendall(handshake.encode())
         head = b""

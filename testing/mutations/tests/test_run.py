@@ -1,4 +1,5 @@
-"""The runner on a tiny project of its own: what is caught, what survives, what is stale, broken or hangs; and the list, on the tree."""
+"""The runner on a tiny project of its own: what is caught, what survives, what is stale, broken or
+hangs; and the list, on the tree."""
 
 import json
 import re

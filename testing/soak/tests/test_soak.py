@@ -14,7 +14,10 @@ from common import Server, SqliteStore
 
 SOAK = Path(__file__).resolve().parents[1]
 RUN, SIZE = runpy.run_path(SOAK / "run"), runpy.run_path(SOAK / "size")
-CREATE = '<create><account id="1" balance="99"/><symbol sym="A"><account id="1">9</account></symbol></create>'
+CREATE = (
+    '<create><account id="1" balance="99"/><symbol sym="A"><account'
+    ' id="1">9</account></symbol></create>'
+)
 ORDERS = '<order sym="A" amount="3" limit="10"/><order sym="A" amount="-2" limit="20"/>'
 
 

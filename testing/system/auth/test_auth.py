@@ -1,4 +1,5 @@
-"""A real server with --auth, with TLS and without: which keys log in, over both ports, and what a restart keeps."""
+"""A real server with --auth, with TLS and without: which keys log in, over both ports, and what a
+restart keeps."""
 
 import contextlib
 import http.client
@@ -340,9 +341,12 @@ class Keys(unittest.TestCase):
                     answered = select.select(sockets, [], [], PATIENCE_S)[0][0]
                     self.assertEqual(clients.pop(sockets.index(answered)).reply(), UNKNOWN)
             print(
-                f"\nwhile {len(wrong)} clients sent wrong keys ({waiting:.0f} still waited at the "
-                f"end, {hash_us / 1e3:.0f} ms a hash): {orders} orders, each answered; median "
-                f"{statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.1f} ms",
+                (
+                    f"\nwhile {len(wrong)} clients sent wrong keys ({waiting:.0f} still waited at"
+                    f" the end, {hash_us / 1e3:.0f} ms a hash): {orders} orders, each answered;"
+                    f" median {statistics.median(times) * 1e3:.2f} ms, worst"
+                    f" {max(times) * 1e3:.1f} ms"
+                ),
                 file=sys.stderr,
             )
 
@@ -372,8 +376,10 @@ class Tls(unittest.TestCase):
                         context.minimum_version = context.maximum_version = version
                     with self.subTest(version=version), socket.create_connection(
                         ("127.0.0.1", port), 30
-                    ) as connection, contextlib.nullcontext() if spoken else self.assertRaises(
-                        (ssl.SSLError, ConnectionError)
+                    ) as connection, (
+                        contextlib.nullcontext()
+                        if spoken
+                        else self.assertRaises((ssl.SSLError, ConnectionError))
                     ):
                         context.wrap_socket(connection, server_hostname="127.0.0.1").close()
 
@@ -405,8 +411,9 @@ class Tls(unittest.TestCase):
             wait_until(lambda: '"S"' in symbols(), "the symbol")
             with Connection(server.http_port, cert) as socket_client:
                 socket_client.socket.sendall(
-                    b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+                    b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade:"
+                    b" websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key:"
+                    b" AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
                 )
                 self.assertIn(b"101", socket_client.file.readline())
                 while socket_client.file.readline() != b"\r\n":

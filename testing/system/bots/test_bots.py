@@ -1,4 +1,5 @@
-"""The bots of docs/write-a-bot.md beside a counterparty, on the real server. In each language they do the same."""
+"""The bots of docs/write-a-bot.md beside a counterparty, on the real server. In each language they
+do the same."""
 
 import importlib.util
 import json

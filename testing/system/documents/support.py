@@ -16,7 +16,8 @@ def steps_of(page):
 
 
 def run(commands, server, **more):
-    """The same steps, with what the commands print. `more`: folder (cwd), further variables (env)."""
+    """The same steps, with what the commands print. `more`: folder (cwd), further variables
+    (env)."""
     environment = os.environ | {
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",

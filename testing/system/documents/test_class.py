@@ -1,4 +1,5 @@
-"""Classes with real bots: the lesson of course/docs/class.md prints what the page shows; what is interrupted goes on."""
+"""Classes with real bots: the lesson of course/docs/class.md prints what the page shows; what is
+interrupted goes on."""
 
 import base64
 import csv

@@ -1,4 +1,5 @@
-"""The work of docs/operator.md on a real server with keys: each command prints what the page shows."""
+"""The work of docs/operator.md on a real server with keys: each command prints what the page shows.
+"""
 
 import re
 import shutil

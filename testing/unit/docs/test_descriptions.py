@@ -1,5 +1,7 @@
-"""The table of paths in docs/http-api.md follows from openapi.json; the error codes and messages of both descriptions are those of the pages; _described.py of the Python client is what describe writes.
-WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_description writes the table and that file."""
+"""The table of paths in docs/http-api.md follows from openapi.json; the error codes and messages of
+both descriptions are those of the pages; _described.py of the Python client is what describe
+writes. WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_description writes the
+table and that file."""
 
 import json
 import os
@@ -51,7 +53,10 @@ def rows(api):
                 if parameter.get("allowEmptyValue"):
                     text = text.replace("=", "")
                 if "default" in schema:
-                    text += f", {schema['minimum']} to {schema['maximum']}, by default {schema['default']}"
+                    text += (
+                        f", {schema['minimum']} to {schema['maximum']}, by default"
+                        f" {schema['default']}"
+                    )
                 optional.append(text)
             summary = "; ".join([operation["summary"], *optional])
             yield f"| `{path}{needed}` | {method.upper()} | {summary} |\n"

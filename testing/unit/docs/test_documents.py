@@ -1,4 +1,5 @@
-"""What the documents name exists: linked files and headings, paths, programs, test cases, variables, metrics."""
+"""What the documents name exists: linked files and headings, paths, programs, test cases,
+variables, metrics."""
 
 import fnmatch
 import re
@@ -17,8 +18,8 @@ VARIABLE = re.compile(r"\bEXCHANGE_[A-Z_]+[A-Z]")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 # Of programs that are not ours.
 FOREIGN_FLAGS = set(
-    "--cacert --data-binary --data-checksums --drainer-core --enable --engine --entrypoint --list-tests --matcher-core --mode --name --now"
-    " --require-hashes --scenario --workflow".split()
+    "--cacert --data-binary --data-checksums --drainer-core --enable --engine --entrypoint"
+    " --list-tests --matcher-core --mode --name --now --require-hashes --scenario --workflow".split()
 )
 METRIC = re.compile(r"\bexchange_\w+_(?:total|seconds|max)\b")
 
@@ -88,7 +89,8 @@ class Documents(unittest.TestCase):
         self.check(LINK.findall, exists)
 
     def test_files_that_a_page_shows_are_as_it_shows_them(self):
-        """A block behind a link to its file and a colon; it may leave out what the file says of itself."""
+        """A block behind a link to its file and a colon; it may leave out what the file says of
+        itself."""
         shown = {
             (page, path): block
             for page, text in self.pages.items()

@@ -1,4 +1,5 @@
-"""The figures that pages quote are those of docs/figures.json, which `studies/figures` measures, and `studies/figures --fill` writes into the pages."""
+"""The figures that pages quote are those of docs/figures.json, which `studies/figures` measures,
+and `studies/figures --fill` writes into the pages."""
 
 import json
 import unittest

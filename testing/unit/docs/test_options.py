@@ -1,4 +1,5 @@
-"""The table of docs/options.md and the variables that the compose files pass follow from `server --help`.
+"""The table of docs/options.md and the variables that the compose files pass follow from `server
+--help`.
 WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_server writes them."""
 
 import os
@@ -15,7 +16,10 @@ OF_THE_COMPOSITIONS = {
     f"EXCHANGE_{name}" for name in ("PUBLISH", "PUBLISH_WITHOUT_AUTH", "PASSWORD", "1", "2")
 }
 OPTION = re.compile(
-    r"^ +(?P<flag>--[\w-]+)(?: (?P<type>[^\n]*?))? \(Env:(?P<variable>\w+)\)(?: Needs: --[\w-]+)?\s+(?P<text>.*)$",
+    (
+        r"^ +(?P<flag>--[\w-]+)(?: (?P<type>[^\n]*?))? \(Env:(?P<variable>\w+)\)(?: Needs:"
+        r" --[\w-]+)?\s+(?P<text>.*)$"
+    ),
     re.M,
 )
 

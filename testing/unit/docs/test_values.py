@@ -1,4 +1,5 @@
-"""The values in the documents are those of the code: limits and time-outs, options of the terminal client, variables of compose files."""
+"""The values in the documents are those of the code: limits and time-outs, options of the terminal
+client, variables of compose files."""
 
 import os
 import re
@@ -27,8 +28,8 @@ JOURNAL = "server/journal/journal_file.hpp"
 SQLITE = "server/store/sqlite/sqlite.cpp"
 PATRONI = "ops/cluster/patroni.yml"
 
-# Page, text before and after the value; source, text before the value; how many of the source's unit are one of the page's.
-# `#` stands for the value.
+# Page, text before and after the value; source, text before the value; how many of the source's
+# unit are one of the page's. `#` stands for the value.
 CLAIMS = [
     ("operations", "`connect_timeout=#` (seconds)", CONNECTION, "connect_timeout_s = #", 1),
     ("operations", "`tcp_user_timeout=#`", CONNECTION, '{"tcp_user_timeout", "#"}', 1),

@@ -1,4 +1,5 @@
-"""Scripts of the tree: no CDPATH leads them astray, and their --help builds and installs nothing."""
+"""Scripts of the tree: no CDPATH leads them astray, and their --help builds and installs nothing.
+"""
 
 import os
 import re
@@ -11,7 +12,8 @@ from pathlib import Path
 from tree import ROOT, tracked
 
 BUILDERS = "apt-get apt-cache cmake ninja make ctest dpkg-query dpkg sudo docker g++".split()
-# Not run by people: entry points of a package, of a container, of a cluster and of course platforms, and a stand-in.
+# Not run by people: entry points of a package, of a container, of a cluster and of course
+# platforms, and a stand-in.
 CALLED = re.compile(r"^\.ci/|^ops/|^course/grader/platforms/|/entrypoint$|package/proof$|/tests/")
 FIRST_STEP = "install-dependencies.sh"
 
@@ -86,7 +88,8 @@ class Scripts(unittest.TestCase):
             self.assertEqual("", self.called(), words)
 
     def test_the_report_needs_no_other_boost(self):
-        # Where python3-fonttools may choose, apt takes scipy, which needs a Boost that conflicts with ours.
+        # Where python3-fonttools may choose, apt takes scipy, which needs a Boost that conflicts
+        # with ours.
         environment = self.stand_ins("dpkg-query", "sudo", "apt-get", "apt-cache")
         self.write("bin/apt-get", f'echo "$@" >> "{self.calls}"')
         self.write("bin/sudo", 'exec "$@"')

@@ -1,4 +1,5 @@
-"""A client for asyncio: requests that are awaited at the same time share one connection, pipelined."""
+"""A client for asyncio: requests that are awaited at the same time share one connection, pipelined.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from .servers import PAUSE_MAX_S, PAUSE_MIN_S, at_fork
 P = ParamSpec("P")
 T = TypeVar("T")
 FILLS_AT_ONCE = 100
-# Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its end.
+# Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its
+# end.
 _of_parents: list[_Link] = []
 
 
@@ -86,7 +88,8 @@ class _Link:
         await asyncio.gather(self._task, return_exceptions=True)
 
     def after_fork(self) -> None:
-        """Lets go of the socket alone: the selector is the parent's too, and its entries must stay."""
+        """Lets go of the socket alone: the selector is the parent's too, and its entries must
+        stay."""
         _of_parents.append(self)
         self.error = EOFError("this process was forked")
         number = self._writer.get_extra_info("socket").fileno()
@@ -174,7 +177,8 @@ class AsyncExchange(Requests, Client):
         after: SupportsIndex | None = None,
         newest_first: bool = False,
     ) -> Coroutine[Any, Any, list[Execution]] | AsyncIterator[Fill]:
-        """As Exchange.fills(): `async for` over those of the account, `await` for those of an order."""
+        """As Exchange.fills(): `async for` over those of the account, `await` for those of an
+        order."""
         if order is None:
             return _each_in_thread(client.fills(self, after=after, newest_first=newest_first))
         if after is not None or newest_first:

@@ -1,4 +1,5 @@
-"""What Exchange and AsyncExchange have in common: whose orders, at which servers, and what they ask."""
+"""What Exchange and AsyncExchange have in common: whose orders, at which servers, and what they
+ask."""
 
 from __future__ import annotations
 
@@ -56,19 +57,25 @@ T = TypeVar("T")
 class Client:
     """An exchange, as one account.
 
-    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
+    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first
+    request.
     account, key: whose orders; key only where the server asks for one (--auth).
-    operator_key: with which such a server does what is the operator's: create_account() and what follows it below. Without it these are sent with
-    account and key, of an account that is an operator.
+    operator_key: with which such a server does what is the operator's: create_account() and what
+    follows it below. Without it these are sent with account and key, of an account that is an
+    operator.
     tls: True, a file of certificates to trust, or an ssl.SSLContext.
     timeout: seconds for a reply or a connection.
-    retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
-    then get references, so that they can be sent again and are executed once.
-    cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
-    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(), leaderboard(), events() and market_data(). These two connect again for
-    `retry` seconds too, or for 30 without.
+    retry: seconds for which it connects again after a lost connection, 0 for never. By default
+    `timeout` with several servers, else 0. Orders then get references, so that they can be sent
+    again and are executed once.
+    cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is
+    over: lost, or closed as by close().
+    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(),
+    leaderboard(), events() and market_data(). These two connect again for `retry` seconds too, or
+    for 30 without.
 
-    Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
+    Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for
+    wrong arguments.
     """
 
     def __init__(
@@ -141,7 +148,8 @@ class Client:
 
 
 class _Method(Generic[P, T]):
-    """A request as a method: Exchange sends it and waits, AsyncExchange awaits it, Pipeline collects it."""
+    """A request as a method: Exchange sends it and waits, AsyncExchange awaits it, Pipeline
+    collects it."""
 
     def __init__(self, request: Callable[Concatenate[Client, P], Operation[T]]) -> None:
         self._request = request
@@ -178,9 +186,11 @@ def buy(
     ref: str | None = None,
     **terms: Unpack[Terms],
 ) -> Operation[Order]:
-    """Opens a buy at a limit price or better; with MARKET as limit, at any. `ref`: what to call it, for sending it again.
+    """Opens a buy at a limit price or better; with MARKET as limit, at any. `ref`: what to call it,
+    for sending it again.
 
-    A market order cancels at once what is not executed at once; a market buy takes no more than the account's free cash pays for.
+    A market order cancels at once what is not executed at once; a market buy takes no more than the
+    account's free cash pays for.
 
     terms: those of exchange_client.Terms.
     """
@@ -208,12 +218,15 @@ def replace(
     ref: str | None = None,
     side: Side | None = None,
 ) -> Operation[Order]:
-    """Gives an open order another amount and limit, in one step. It keeps its id; returns it as it is now.
+    """Gives an open order another amount and limit, in one step. It keeps its id; returns it as it
+    is now.
 
-    order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order has.
-    shares: all of it, so that what was executed before counts. With the same limit and no larger amount the order keeps its place among
-    those of its price; else it is executed as far as it can be, and the rest is behind all others. Refused if nothing is open, or nothing would be;
-    then the order goes on as it was.
+    order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order
+    has.
+    shares: all of it, so that what was executed before counts. With the same limit and no larger
+    amount the order keeps its place among those of its price; else it is executed as far as it can
+    be, and the rest is behind all others. Refused if nothing is open, or nothing would be; then the
+    order goes on as it was.
     """
     if side is None and isinstance(order, Order):
         side = "buy" if order.amount > 0 else "sell"
@@ -252,7 +265,8 @@ def create_symbol(
 def set_instrument(
     client: Client, symbol: str | None, **rules: Unpack[Rules]
 ) -> Operation[Auction | None]:
-    """Sets rules for the orders of a symbol, or of all that exist (None). A rule of None stays as it is, 0 ends it.
+    """Sets rules for the orders of a symbol, or of all that exist (None). A rule of None stays as
+    it is, 0 ends it.
 
     rules: those of exchange_client.Rules. trading: see halt(), auction() and resume().
     """
@@ -273,12 +287,14 @@ def halt(client: Client, symbol: str | None) -> Operation[Auction | None]:
 
 
 def auction(client: Client, symbol: str | None) -> Operation[Auction | None]:
-    """Orders of the symbol are collected, until resume(), uncross() or close_symbol() executes them at one price."""
+    """Orders of the symbol are collected, until resume(), uncross() or close_symbol() executes them
+    at one price."""
     return _set_trading(client, symbol, "auction")
 
 
 def resume(client: Client, symbol: str | None) -> Operation[Auction | None]:
-    """Ends a halt() or an auction(). Returns what the auction of one symbol executed, if it did, as the next two do."""
+    """Ends a halt() or an auction(). Returns what the auction of one symbol executed, if it did, as
+    the next two do."""
     return _set_trading(client, symbol, "open")
 
 
@@ -293,9 +309,11 @@ def close_symbol(client: Client, symbol: str | None) -> Operation[Auction | None
 
 
 def set_key(client: Client, key: str, account: AccountId | None = None) -> Operation[None]:
-    """Gives an account another key, as the operator; without `account`, the own one. With a new key of its own this client goes on.
+    """Gives an account another key, as the operator; without `account`, the own one. With a new key
+    of its own this client goes on.
 
-    The key before logs in no more, on no connection. If the outcome of a change of the own key is in doubt, try both.
+    The key before logs in no more, on no connection. If the outcome of a change of the own key is
+    in doubt, try both.
     """
     root = client._root() if account is None else client._create_root()
     operation = protocol.change(root, "set_key", account=account, key=checked(key, str, "key"))
@@ -317,7 +335,8 @@ def revoke_key(client: Client, account: AccountId) -> Operation[None]:
 def set_account(
     client: Client, account: AccountId, **settings: Unpack[AccountSettings]
 ) -> Operation[None]:
-    """Sets several things at once: what set_role(), freeze(), unfreeze(), set_limits() and set_name() set.
+    """Sets several things at once: what set_role(), freeze(), unfreeze(), set_limits() and
+    set_name() set.
 
     settings: those of exchange_client.AccountSettings. One of None stays as it is.
     """
@@ -325,12 +344,14 @@ def set_account(
 
 
 def set_role(client: Client, account: AccountId, role: Role) -> Operation[None]:
-    """Of an account that may do what the operator does, with its own key: "operator". "trader" ends that."""
+    """Of an account that may do what the operator does, with its own key: "operator". "trader" ends
+    that."""
     return set_account(client, account, role=checked(role, str, "role"))
 
 
 def freeze(client: Client, account: AccountId, *, cancel_orders: bool = False) -> Operation[None]:
-    """Orders and replaces of the account are refused until unfreeze(); cancels and queries work. cancel_orders: and all that are open are canceled."""
+    """Orders and replaces of the account are refused until unfreeze(); cancels and queries work.
+    cancel_orders: and all that are open are canceled."""
     cancel_orders = checked(cancel_orders, bool, "cancel_orders")
     return set_account(client, account, access="frozen", cancel_orders=cancel_orders)
 
@@ -349,7 +370,8 @@ def set_limits(
 ) -> Operation[None]:
     """Limits of an account. A limit of None stays as it is, 0 ends it.
 
-    orders_max: orders that are open. orders_per_second_max: orders and replaces. position_max: shares of one symbol, with what open buys may add.
+    orders_max: orders that are open. orders_per_second_max: orders and replaces. position_max:
+    shares of one symbol, with what open buys may add.
     """
     return set_account(
         client,
@@ -361,7 +383,8 @@ def set_limits(
 
 
 def set_name(client: Client, account: AccountId, name: str) -> Operation[None]:
-    """What leaderboards show of an account in place of its id: at most 40 bytes of UTF-8. "" ends it."""
+    """What leaderboards show of an account in place of its id: at most 40 bytes of UTF-8. "" ends
+    it."""
     return set_account(client, account, name=checked(name, str, "name"))
 
 
@@ -373,7 +396,8 @@ def begin_round(client: Client, name: str) -> Operation[None]:
 def adjust_cash(
     client: Client, account: AccountId, amount: Number, reason: str | None = None
 ) -> Operation[None]:
-    """Gives cash to an account; an amount below 0 is taken of what is free. reason: for the journal, in the form of a reference."""
+    """Gives cash to an account; an amount below 0 is taken of what is free. reason: for the
+    journal, in the form of a reference."""
     return client._change("adjust_cash", account=account, cash=amount, reason=reason)
 
 
@@ -415,7 +439,8 @@ class Requests:
     adjust_shares = _Method(adjust_shares)
 
 
-# --- what the HTTP port shows: the account and its orders with all that was acknowledged before; the market as old as the tables ---
+# --- what the HTTP port shows: an account with all that was acknowledged before, and the market, as
+# old as the tables
 
 
 def account(client: Client) -> Account:
@@ -447,10 +472,12 @@ def fills(
     after: SupportsIndex | None = None,
     newest_first: bool = False,
 ) -> list[Execution] | Iterator[Fill]:
-    """All executions of the account, oldest first: from its first trade on, or behind the execution with the number `after`.
+    """All executions of the account, oldest first: from its first trade on, or behind the execution
+    with the number `after`.
 
-    newest_first: in place of `after`, the newest first. The pages come as the loop goes on, so that a loop may end early. With the number of the
-    last fill as `after`, a later call yields what has come since.
+    newest_first: in place of `after`, the newest first. The pages come as the loop goes on, so that
+    a loop may end early. With the number of the last fill as `after`, a later call yields what has
+    come since.
 
     With an order: the executions of that order, as a list.
     """
@@ -467,7 +494,8 @@ def fills(
 
 
 def performance(client: Client, *, after: SupportsIndex | None = None) -> list[Performance]:
-    """What the account earned by trading, after each of its fills, or of those behind an execution, as fills() has them."""
+    """What the account earned by trading, after each of its fills, or of those behind an execution,
+    as fills() has them."""
     return of_fills(fills(client, after=after))
 
 
@@ -489,7 +517,8 @@ def leaderboard(
 def events(
     client: Client, from_: SupportsIndex | None = None
 ) -> AsyncGenerator[AccountSnapshot | AccountEvent, None]:
-    """What happens to the account, without end: an AccountSnapshot, then each AccountEvent after it; or each one from number `from_` on.
+    """What happens to the account, without end: an AccountSnapshot, then each AccountEvent after
+    it; or each one from number `from_` on.
 
     After a lost connection it goes on with the next event.
     """

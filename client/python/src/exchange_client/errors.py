@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class ExchangeError(Exception):
-    """Base of all errors of this package, except those of wrong arguments (TypeError, ValueError)."""
+    """Base of all errors of this package, except those of wrong arguments (TypeError,
+    ValueError)."""
 
     code: str | None = None  # a word for programs, which never changes; the text is for people
 
@@ -12,7 +13,8 @@ class ExchangeError(Exception):
 class Refused(ExchangeError):
     """The exchange answered with an error; the text is its sentence. Nothing was changed.
 
-    The code is one of docs/protocol.md, such as "insufficient_funds"; None if the server does not know codes.
+    The code is one of docs/protocol.md, such as "insufficient_funds"; None if the server does not
+    know codes.
     """
 
     def __init__(self, sentence: str, code: str | None = None) -> None:
@@ -30,7 +32,8 @@ class ConnectionFailed(ExchangeError):
 
 
 class InDoubt(ExchangeError):
-    """The connection ended before the reply. Whether the exchange executed the request is not known."""
+    """The connection ended before the reply. Whether the exchange executed the request is not
+    known."""
 
     code = "in_doubt"
 

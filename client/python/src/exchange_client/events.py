@@ -1,4 +1,5 @@
-"""The events of an account, over the WebSocket of the HTTP port (docs/account-stream.md of the exchange)."""
+"""The events of an account, over the WebSocket of the HTTP port (docs/account-stream.md of the
+exchange)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ class AccountEvent:
     """A change of an account, and what the account has after it."""
 
     number: int  # one higher than that of the event before
-    kind: str  # "opened", "executed", "canceled", "replaced", "shares_received" or "shares_taken", "cash_received" or "cash_taken" by the operator, or "began"
+    # "opened", "executed", "canceled", "replaced", "shares_received" or "shares_taken",
+    # "cash_received" or "cash_taken" by the operator, or "began"
+    kind: str
     balance: Decimal  # free
     batch: int
     time: datetime
@@ -136,9 +139,11 @@ def account_events(
     tls: Tls = False,
     retry: float = RETRY_S,
 ) -> AsyncGenerator[Item, None]:
-    """What happens to an account, without end: a snapshot, then each event after it; or each event from number `from_` on.
+    """What happens to an account, without end: a snapshot, then each event after it; or each event
+    from number `from_` on.
 
-    After a lost connection it connects again for `retry` seconds, and goes on with the next event. Raises Refused, ConnectionFailed, BadReply.
+    After a lost connection it connects again for `retry` seconds, and goes on with the next event.
+    Raises Refused, ConnectionFailed, BadReply.
     """
     first = None if from_ is None else integer(from_, "from_")
     if first is not None and first < 1:

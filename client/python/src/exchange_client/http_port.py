@@ -96,7 +96,8 @@ class Leaderboard:
 
 
 class HttpPort:
-    """Asks the servers of one exchange over HTTP, one after another until one answers. Any thread."""
+    """Asks the servers of one exchange over HTTP, one after another until one answers. Any
+    thread."""
 
     def __init__(
         self,
@@ -219,7 +220,8 @@ class HttpPort:
         return account_id(self._account)
 
     def _open_orders(self, path: str) -> list[Any]:
-        """Begins again if the order at the end of a page was closed before the next page was asked for."""
+        """Begins again if the order at the end of a page was closed before the next page was asked
+        for."""
         for _ in range(PAGES_LOST_MAX):
             orders: list[Any] = []
             try:
@@ -232,7 +234,8 @@ class HttpPort:
         raise ConnectionFailed(f"no whole answer to {path} in {PAGES_LOST_MAX} attempts")
 
     def _pages(self, path: str, name: str, parameter: str, after: Any = None) -> Iterator[Any]:
-        """The answer, and those to which each refers by a value of that name, which is passed on in the parameter; the first is that of `after`."""
+        """The answer, and those to which each refers by a value of that name, which is passed on in
+        the parameter; the first is that of `after`."""
         while True:
             query = "" if after is None else f"?{parameter}={quote(str(after), safe='')}"
             page = json.loads(self._get(path + query))

@@ -81,7 +81,8 @@ class Books:
         return [symbol for symbol in symbols if symbol not in self._sequence]
 
     def take(self, message: str | bytes) -> MarketUpdate | str | None:
-        """An update; the symbol to subscribe to again, after a gap; or None. Raises Refused, BadReply."""
+        """An update; the symbol to subscribe to again, after a gap; or None. Raises Refused,
+        BadReply."""
         try:
             event = json.loads(message)
             kind = event["type"]
@@ -156,8 +157,9 @@ def time_of(microseconds: Any) -> datetime:
 def market_data(
     http: str, *symbols: str, tls: Tls = False, retry: float = RETRY_S
 ) -> AsyncIterator[MarketUpdate]:
-    """Books and trades of symbols, without end. After a lost message it subscribes again, after a lost connection it connects again for
-    `retry` seconds; then a snapshot follows. Raises Refused for an unknown symbol, ConnectionFailed.
+    """Books and trades of symbols, without end. After a lost message it subscribes again, after a
+    lost connection it connects again for `retry` seconds; then a snapshot follows. Raises Refused
+    for an unknown symbol, ConnectionFailed.
     """
 
     async def session(connection: WebSocket) -> AsyncGenerator[MarketUpdate, None]:

@@ -1,4 +1,5 @@
-"""What an account earned by trading, from its fills. Cash and shares that it was given, or had before, do not count."""
+"""What an account earned by trading, from its fills. Cash and shares that it was given, or had
+before, do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The protocol without sockets: requests as XML, replies as values (docs/protocol.md of the exchange)."""
+"""The protocol without sockets: requests as XML, replies as values (docs/protocol.md of the
+exchange)."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Execution:
 
 @dataclass(frozen=True)
 class Order:
-    """An order that the exchange opened or replaced. It may have been executed at once: query() shows."""
+    """An order that the exchange opened or replaced. It may have been executed at once: query()
+    shows."""
 
     id: int
     symbol: str  # empty: of an order that was replaced by its id or reference
@@ -187,7 +189,8 @@ _WRITERS: dict[str, Callable[[Any, str], str]] = {
 
 
 def element(message: str, /, **values: Any) -> str:
-    """An element of a request, with attributes as ELEMENTS has them. An optional one that is None is left out."""
+    """An element of a request, with attributes as ELEMENTS has them. An optional one that is None
+    is left out."""
     name, attributes = ELEMENTS[message]
     written = f"<{name}"
     for keyword, value in values.items():
@@ -344,7 +347,8 @@ def frame(request: str) -> bytes:
 
 
 class ReplyReader:
-    """Cuts what a server sends into replies, with or without length lines. Feed it, then take replies until None."""
+    """Cuts what a server sends into replies, with or without length lines. Feed it, then take
+    replies until None."""
 
     def __init__(self) -> None:
         self._received = bytearray()

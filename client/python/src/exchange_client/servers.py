@@ -1,4 +1,5 @@
-"""The servers of one exchange: one is active, the others are its standbys, which accept no connections."""
+"""The servers of one exchange: one is active, the others are its standbys, which accept no
+connections."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 class References:
-    """References for orders that this program sends: no other program makes the same ones, and no child of it."""
+    """References for orders that this program sends: no other program makes the same ones, and no
+    child of it."""
 
     def __init__(self) -> None:
         self.after_fork()

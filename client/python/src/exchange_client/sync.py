@@ -66,7 +66,8 @@ class Connection:
         return self.receive()
 
     def close(self) -> None:
-        self._socket.close()  # without the farewell of TLS, which would end it for the parent of a fork
+        # without the farewell of TLS, which would end it for the parent of a fork
+        self._socket.close()
 
     after_fork = close
 
@@ -112,7 +113,8 @@ class Exchange(Requests, Client):
     leaderboard = client.leaderboard
 
     def new_day(self, day: str) -> str:
-        """Closes the store as a day, and begins the next one, as the operator. Returns the URL of the closed store, once it is closed.
+        """Closes the store as a day, and begins the next one, as the operator. Returns the URL of
+        the closed store, once it is closed.
 
         It needs http=. If it ends with InDoubt, call it again: a day that is closed stays closed.
         """
@@ -120,7 +122,8 @@ class Exchange(Requests, Client):
         return self._new_day(day)
 
     def cancel_all(self, symbol: str | None = None) -> list[Status]:
-        """Cancels all open orders of the account, or of one symbol, and returns their final states, oldest first. Empty if none was open.
+        """Cancels all open orders of the account, or of one symbol, and returns their final states,
+        oldest first. Empty if none was open.
 
         Repeats its request until no order is open, since one request cancels 1,000 at most.
         """
@@ -132,7 +135,8 @@ class Exchange(Requests, Client):
     def events(
         self, from_: SupportsIndex | None = None
     ) -> Iterator[AccountSnapshot | AccountEvent]:
-        """As AsyncExchange.events(). In a thread with an event loop, as that of a notebook, use that one."""
+        """As AsyncExchange.events(). In a thread with an event loop, as that of a notebook, use
+        that one."""
         return blocking(client.events(self, from_))
 
     def pipeline(self) -> Pipeline:
@@ -154,7 +158,8 @@ class Exchange(Requests, Client):
         return [found[number] for number in range(len(operations))]
 
     def _perform(self, operations: Sequence[Operation[T]], found: dict[int, Outcome[T]]) -> None:
-        """Fills `found`, in part if anything else than its own errors is raised, such as KeyboardInterrupt."""
+        """Fills `found`, in part if anything else than its own errors is raised, such as
+        KeyboardInterrupt."""
         waiting, begin = deque[tuple[int, list[Operation[T]]]](), 0
         for group in protocol.groups(operations):
             waiting.append((begin, group))

@@ -1,4 +1,5 @@
-"""The WebSocket of the HTTP port: what a connection yields, and the ones after it. Needs the package websockets."""
+"""The WebSocket of the HTTP port: what a connection yields, and the ones after it. Needs the
+package websockets."""
 
 from __future__ import annotations
 
@@ -31,10 +32,11 @@ async def follow(
     retry: float,
     session: Callable[[WebSocket], AsyncGenerator[T | None, None]],
 ) -> AsyncGenerator[T, None]:
-    """Yields what `session` yields of a connection, except None, which says that the connection serves.
+    """Yields what `session` yields of a connection, except None, which says that the connection
+    serves.
 
-    After a lost connection, which may also be an EOFError of the session, it begins a session at the next server. Raises ConnectionFailed if
-    none serves for `retry` seconds.
+    After a lost connection, which may also be an EOFError of the session, it begins a session at
+    the next server. Raises ConnectionFailed if none serves for `retry` seconds.
     """
     import websockets
 
@@ -69,7 +71,8 @@ async def follow(
 
 
 def blocking(stream: AsyncGenerator[T, None]) -> Iterator[T]:
-    """The same, for a program without an event loop: that of the stream runs while the program waits."""
+    """The same, for a program without an event loop: that of the stream runs while the program
+    waits."""
     loop = asyncio.new_event_loop()
 
     async def next_item() -> T:

@@ -1,4 +1,5 @@
-"""Public files of Binance: SYMBOL-trades-DATE, SYMBOL-aggTrades-DATE and SYMBOL-bookTicker-DATE, .csv or .zip."""
+"""Public files of Binance: SYMBOL-trades-DATE, SYMBOL-aggTrades-DATE and SYMBOL-bookTicker-DATE,
+.csv or .zip."""
 
 from __future__ import annotations
 

@@ -71,7 +71,10 @@ def options() -> argparse.ArgumentParser:
     add(
         "--http",
         metavar="HOST:PORT",
-        help="the HTTP port, which says what other accounts traded; default: the host of --connect, port 8080",
+        help=(
+            "the HTTP port, which says what other accounts traded; default: the host of --connect,"
+            " port 8080"
+        ),
     )
     add(
         "--speed",
@@ -92,7 +95,10 @@ def options() -> argparse.ArgumentParser:
         "--from",
         dest="begin",
         metavar="TIME",
-        help="HH:MM[:SS] of the first day; of binance and journal also YYYY-MM-DDTHH:MM[:SS], in UTC if it has no offset. What is open then is placed first",
+        help=(
+            "HH:MM[:SS] of the first day; of binance and journal also YYYY-MM-DDTHH:MM[:SS], in UTC"
+            " if it has no offset. What is open then is placed first"
+        ),
     )
     add("--until", dest="end", metavar="TIME", help="likewise; the end of the tape")
     add("--limit", type=positive, default=-1, metavar="N", help="messages; default: all")
@@ -142,7 +148,10 @@ def options() -> argparse.ArgumentParser:
 def generate_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "exchange-replay generate",
-        description="Writes a sample of a random market. A journal is written by a server with --keep-journal.",
+        description=(
+            "Writes a sample of a random market. A journal is written by a server with"
+            " --keep-journal."
+        ),
     )
     add = parser.add_argument
     add("format", choices=["itch", "lobster", "binance"])

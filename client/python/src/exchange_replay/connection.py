@@ -1,4 +1,5 @@
-"""A connection that waits for nothing: requests are written as far as the socket takes them, replies handled as they come."""
+"""A connection that waits for nothing: requests are written as far as the socket takes them,
+replies handled as they come."""
 
 from __future__ import annotations
 

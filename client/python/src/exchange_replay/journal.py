@@ -1,6 +1,8 @@
-"""The journal of an exchange with a SQLite store: FILE.journal has the commands, the tables in FILE the executions.
+"""The journal of an exchange with a SQLite store: FILE.journal has the commands, the tables in FILE
+the executions.
 
-The program exchange-audit reads the commands: docs/audit.md of the exchange has the form of its lines.
+The program exchange-audit reads the commands: docs/audit.md of the exchange has the form of its
+lines.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Execution(NamedTuple):
 
 
 def _reader() -> str | None:
-    """In the folder EXCHANGE_BIN, in that of a build of the checkout that this file is in, or on the PATH."""
+    """In the folder EXCHANGE_BIN, in that of a build of the checkout that this file is in, or on
+    the PATH."""
     chosen = os.environ.get("EXCHANGE_BIN")
     folders = [chosen] if chosen else [str(one / "build/bin") for one in Path(__file__).parents]
     return shutil.which(
@@ -52,13 +55,14 @@ def _reader() -> str | None:
 
 
 def records(journal: Path) -> Iterator[Record]:
-    """Of FILE.journal, beside FILE. Raises BadTape, also after the records before what is damaged."""
+    """Of FILE.journal, beside FILE. Raises BadTape, also after the records before what is
+    damaged."""
     store = str(journal).removesuffix(".journal")
     program = _reader()
     if program is None:
         raise BadTape(
-            f"{store}: the program {READER} of the exchange reads the journal of a store, but it is not on the PATH; "
-            "EXCHANGE_BIN may name its folder"
+            f"{store}: the program {READER} of the exchange reads the journal of a store, but it is"
+            " not on the PATH; EXCHANGE_BIN may name its folder"
         )
     with subprocess.Popen(
         [program, "--commands", f"sqlite:{store}"],
@@ -97,13 +101,15 @@ def read(place: Place, symbols: frozenset[str]) -> Iterator[Event]:
 
 
 class Executions:
-    """Those of the tables, each taken once, by the command that it followed from; without those of auctions."""
+    """Those of the tables, each taken once, by the command that it followed from; without those of
+    auctions."""
 
     def __init__(self, tables: sqlite3.Connection) -> None:
         columns = [row[1] for row in tables.execute("PRAGMA table_info(executions)")]
         where = "WHERE NOT of_auction" if "of_auction" in columns else ""
         self.rest = tables.execute(
-            f"SELECT id, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions {where} ORDER BY id"
+            "SELECT id, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions"
+            f" {where} ORDER BY id"
         )
         self.before = dict(  # replaces, by their numbers
             tables.execute("SELECT number, executions_before FROM order_replacements")

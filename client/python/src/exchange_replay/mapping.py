@@ -1,6 +1,7 @@
 """From events of the tape to requests of the protocol, and from replies to the report.
 
-The orders of a symbol that rest on the tape belong to one account (of a journal: to one of each owner), and have
+The orders of a symbol that rest on the tape belong to one account (of a journal: to one of each
+owner), and have
 their id on the tape as reference. An execution is an order of another account, the taker's, that is
 executed at once or canceled. Accounts are created before their first order, on its connection.
 """
@@ -85,7 +86,8 @@ class Order:
 
     market: Market
     account: Account
-    id_or_ref: str  # as attribute; the reference, until the id is known, which the exchange never forgets
+    # as attribute; the reference, until the id is known, which the exchange never forgets
+    id_or_ref: str
     buy: bool
     amount: int  # with what was executed
     open: int  # on the tape
@@ -208,7 +210,10 @@ class Market:
     def open(self, order: Order, terms: str = "") -> None:
         sign = "" if order.buy else "-"
         limit = f'limit="{text(order.price)}"' if order.price else 'type="market"'
-        element = f'<order{self.sym} amount="{sign}{text(order.amount)}" {limit}{order.id_or_ref}{terms}/>'
+        element = (
+            f'<order{self.sym} amount="{sign}{text(order.amount)}"'
+            f" {limit}{order.id_or_ref}{terms}/>"
+        )
         self.ask(order.account, element, order.opened)
 
     def end(self, name: str) -> None:
@@ -278,7 +283,10 @@ class Market:
             take = Take(self.report, event.time, self.symbol, [wanted], order.price)
             account = self.account(TAKER)
             sign = "-" if order.buy else ""
-            element = f'<order{self.sym} amount="{sign}{text(event.shares)}" limit="{text(order.price)}"{ref} tif="ioc"/>'
+            element = (
+                f'<order{self.sym} amount="{sign}{text(event.shares)}"'
+                f' limit="{text(order.price)}"{ref} tif="ioc"/>'
+            )
             self.ask(account, element, take.opened)
             self.take(take, account, ref)
             self.executed(event.order, event.shares)
@@ -316,7 +324,10 @@ class Market:
 
     def change(self, order: Order) -> None:
         sign = "" if order.buy else "-"
-        element = f'<replace{order.id_or_ref} amount="{sign}{text(order.amount)}" limit="{text(order.price)}"/>'
+        element = (
+            f'<replace{order.id_or_ref} amount="{sign}{text(order.amount)}"'
+            f' limit="{text(order.price)}"/>'
+        )
         self.ask(order.account, element, order.replaced)
 
     def delete(self, event: Delete) -> None:

@@ -1,8 +1,11 @@
 """What other accounts traded with a replay, from the fills of its accounts.
 
-A reply does not contain the other side of an execution: if a bot took ten shares of an order, and an execution of
-ten shares on the tape went to an order of the bot, the order looks untouched. The HTTP port lists each execution with
-its number: if the accounts of the replay have it twice, it is between them, else it is with another account.
+A reply does not contain the other side of an execution: if a bot took ten shares of an order, and
+an execution of
+ten shares on the tape went to an order of the bot, the order looks untouched. The HTTP port lists
+each execution with
+its number: if the accounts of the replay have it twice, it is between them, else it is with another
+account.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ TIMEOUT_S = 10
 
 
 class Others:
-    """Shares that other accounts traded, and the ids of the orders of the replay on the other side."""
+    """Shares that other accounts traded, and the ids of the orders of the replay on the other
+    side."""
 
     def __init__(self) -> None:
         # Of orders of the tape, and of the orders that were sent for executions of the tape.
@@ -55,7 +59,8 @@ def _shares(fill: Fill) -> int:
 
 
 def read(address: str, settings: Settings, markets: Iterable[Market]) -> Others:
-    """Raises ExchangeError; Unusable if the HTTP port does not list all executions, or lists too many."""
+    """Raises ExchangeError; Unusable if the HTTP port does not list all executions, or lists too
+    many."""
     if settings.accounts * settings.report.trades > PASSED_MAX:
         raise Unusable(f"too many fills to read: {settings.report.trades:,} trades")
     found = Others()

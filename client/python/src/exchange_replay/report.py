@@ -112,11 +112,13 @@ class Report:
         rate = f"{messages / seconds:,.0f} a second" if seconds else ""
         kinds = ", ".join(f"{count:,} {NAMES[kind]}" for kind, count in self.messages.most_common())
         found = [
-            f"{ended}: {messages:,} messages in {seconds:.1f} s, {rate} ({kinds}), as {self.elements:,} elements of {self.requests:,} requests"
+            f"{ended}: {messages:,} messages in {seconds:.1f} s, {rate} ({kinds}), as"
+            f" {self.elements:,} elements of {self.requests:,} requests"
         ]
         if is_paced and self.lateness_us:
             found.append(
-                f"lateness: p50 {self.quantile(0.5)}, p99 {self.quantile(0.99)}, max {self.quantile(1)}"
+                f"lateness: p50 {self.quantile(0.5)}, p99 {self.quantile(0.99)}, max"
+                f" {self.quantile(1)}"
             )
         else:
             found.append("lateness: not measured, since messages were sent as fast as possible")
@@ -151,14 +153,14 @@ class Report:
     def of_others(self) -> str:
         if self.others:
             return (
-                f"executed {text(self.others.shares)} shares of {len(self.others.orders):,} orders of the "
-                f"tape, and traded {text(self.others.shares_of_takes)} shares in "
-                f"{len(self.others.takes):,} of its executions"
+                f"executed {text(self.others.shares)} shares of {len(self.others.orders):,} orders"
+                f" of the tape, and traded {text(self.others.shares_of_takes)} shares in"
+                f" {len(self.others.takes):,} of its executions"
             )
         return (
-            f"executed at least {text(self.taken_shares)} shares of {self.taken:,} orders of the tape, "
-            f"and traded at least {text(self.passed_shares)} shares in {self.passed:,} of its "
-            f"executions; exact figures need --http: {self.others_unknown}"
+            f"executed at least {text(self.taken_shares)} shares of {self.taken:,} orders of the"
+            f" tape, and traded at least {text(self.passed_shares)} shares in {self.passed:,} of"
+            f" its executions; exact figures need --http: {self.others_unknown}"
         )
 
     def quantile(self, part: float) -> str:

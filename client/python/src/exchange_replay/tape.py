@@ -1,6 +1,7 @@
 """What a tape holds, in whatever format: events in the order of their times.
 
-Times are nanoseconds, since midnight or since the Unix epoch. Shares and prices are whole numbers of
+Times are nanoseconds, since midnight or since the Unix epoch. Shares and prices are whole numbers
+of
 1e-8, as the exchange holds them.
 """
 
@@ -38,13 +39,15 @@ class BadTape(Exception):
 
 
 class Contradiction(Exception):
-    """A message contradicts those before it. The sentence lacks the place, which the reader knows."""
+    """A message contradicts those before it. The sentence lacks the place, which the reader
+    knows."""
 
 
 class Place:
     """Where the reader of a file is: at a line, or, where `line` is None, at a byte.
 
-    A reader that has yielded an event stays at the place of the event until it is asked for the next one.
+    A reader that has yielded an event stays at the place of the event until it is asked for the
+    next one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -237,7 +240,8 @@ def _reason(error: Exception) -> str:
 
 
 def blocks(place: Place, size: int) -> Iterator[bytes]:
-    """The bytes of a file, in parts. Raises BadTape, which names the place that the caller has set."""
+    """The bytes of a file, in parts. Raises BadTape, which names the place that the caller has
+    set."""
     with open_tape(place.path) as file:
         while True:
             try:
@@ -250,7 +254,8 @@ def blocks(place: Place, size: int) -> Iterator[bytes]:
 
 
 def rows(place: Place, columns: Mapping[str, int]) -> Iterator[list[str]]:
-    """The cells of each line of a CSV file, without blank lines and a header; none of the formats quotes.
+    """The cells of each line of a CSV file, without blank lines and a header; none of the formats
+    quotes.
 
     columns: the columns of known names in a header, by name, in small letters without spaces.
     Raises BadTape for what cannot be read or is not ASCII, and for a header of other columns.

@@ -1,4 +1,5 @@
-"""A hostile submission: attack.py NAME PORT [TARGET]. It attacks, prints what came of it, and then listens as a server does."""
+"""A hostile submission: attack.py NAME PORT [TARGET]. It attacks, prints what came of it, and then
+listens as a server does."""
 
 import ctypes
 import os
@@ -25,7 +26,8 @@ def write(target):
 
 
 def fork(_):
-    """Each process forks again. For the machine of the tests there are 512 at most, and each ends after a while."""
+    """Each process forks again. For the machine of the tests there are 512 at most, and each ends
+    after a while."""
     for _ in range(9):
         try:
             if os.fork() == 0:
@@ -151,7 +153,8 @@ def dig(folder):
 
 
 def outlive(mark):
-    """The grader's look at its process group and its children: by two forks and a session of its own."""
+    """The grader's look at its process group and its children: by two forks and a session of its
+    own."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -1,4 +1,5 @@
-"""docker-compose.yml, docker-compose.ha.yml, Dockerfile and docs/docker.md, read without an engine: what must never slip in, and whether they agree."""
+"""docker-compose.yml, docker-compose.ha.yml, Dockerfile and docs/docker.md, read without an engine:
+what must never slip in, and whether they agree."""
 
 import copy
 import re

@@ -1,5 +1,6 @@
-"""ops/: the metrics of the dashboard and of the alerts exist on a running server; checked by Prometheus too, if it is installed. What
-ops/kubernetes asks for exists, and its proxy is that of ops/cluster."""
+"""ops/: the metrics of the dashboard and of the alerts exist on a running server; checked by
+Prometheus too, if it is installed. What ops/kubernetes asks for exists, and its proxy is that of
+ops/cluster."""
 
 import json
 import os
@@ -27,9 +28,15 @@ ALERTS = ROOT / "ops/alerts.yml"
 OF_PROMETHEUS = {"up", "job", "instance", "le"}
 IDENTIFIER = r"[a-zA-Z_][a-zA-Z0-9_]*"
 TRAFFIC = (
-    '<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol sym="SPY"><account id="1">50</account></symbol></create>',
-    '<transactions id="1"><order sym="SPY" amount="10" limit="5"/><order sym="SPY" amount="-4" limit="5"/><order sym="SPY" amount="-900" limit="5"/>'
-    '<query id="1"/><cancel id="1"/></transactions>',
+    (
+        '<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol'
+        ' sym="SPY"><account id="1">50</account></symbol></create>'
+    ),
+    (
+        '<transactions id="1"><order sym="SPY" amount="10" limit="5"/><order sym="SPY" amount="-4"'
+        ' limit="5"/><order sym="SPY" amount="-900" limit="5"/><query id="1"/><cancel'
+        ' id="1"/></transactions>'
+    ),
     '<transactions id="1"><order sym="SPY" amount="ten" limit="5"/></transactions>',
     "<not-ours/>",
 )
@@ -63,7 +70,8 @@ def alert_expressions(text):
 
 
 def asked(expression):
-    """({metric: labels asked of it}) of an expression. Labels in `by (...)` are asked of each metric of the expression."""
+    """({metric: labels asked of it}) of an expression. Labels in `by (...)` are asked of each
+    metric of the expression."""
     labels = set()
     for group in re.findall(r"\b(?:by|without|on|ignoring) \(([^)]*)\)", expression):
         labels |= set(re.findall(IDENTIFIER, group))
@@ -212,7 +220,8 @@ class Promtool(unittest.TestCase):
 
 @unittest.skipUnless(PROMETHEUS, "prometheus is not installed")
 class Prometheus(unittest.TestCase):
-    """The shipped configuration with the ports and the interval of a test; every expression is asked of a real Prometheus."""
+    """The shipped configuration with the ports and the interval of a test; every expression is
+    asked of a real Prometheus."""
 
     def test_every_expression_has_an_answer(self):
         with tempfile.TemporaryDirectory() as folder, ExchangeServer() as server:

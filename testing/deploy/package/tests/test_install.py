@@ -1,4 +1,5 @@
-"""`cmake --install` brings programs that work where they are, under names of their own, and the engine as a library.
+"""`cmake --install` brings programs that work where they are, under names of their own, and the
+engine as a library.
 
 The unit and the package's scripts are sound."""
 
