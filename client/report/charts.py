@@ -4,15 +4,15 @@ lists:
   size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
   panels    rows of panels; share_y: the panels of a row share the y axis
   x, y      axes: label, log, ticks as [[position, text], ...], range; a panel may have its own
-  legend    right: names beside the panel, in the order in which the lines end; panel: above each panel;
-            top: `keys` above all panels
+  legend    right: names beside the panel, in the order in which the lines end; panel: above each
+            panel; top: `keys` above all panels
   keys      like lines without points, or colours of bars
 
-  panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to draw;
-            texts as [[x, y, text, colour], ...]
-  line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none; hollow;
-            width; band: how dense the area from low to high is; with a mark, error bars show that
-            range too
+  panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to
+            draw; texts as [[x, y, text, colour], ...]
+  line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none;
+            hollow; width; band: how dense the area from low to high is; with a mark, error bars
+            show that range too
 
 The colours are Okabe and Ito's, which colour-blind readers can distinguish. Every chart has its own
 background, so it is readable on light and dark pages.

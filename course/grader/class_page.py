@@ -66,8 +66,7 @@ def rule_blocks(graded, weights):
         " broken; points lost, mean over the servers. As root cause: with the rules that it blocks."
     )
     if len(every) > RULES_MAX:
-        note += (
-            f" {figures.counted(len(every) - RULES_MAX, 'rule that costs less is', 'rules that cost less are')} left"
-            " out."
-        )
+        rest = len(every) - RULES_MAX
+        left = figures.counted(rest, "rule that costs less is", "rules that cost less are")
+        note += f" {left} left out."
     return [table(columns, shown, title="Points lost per rule", note=note)]

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "protocol/description.hpp"
 
@@ -243,6 +244,18 @@ std::string keyword_in_python(const Described& attribute) {
   return attribute.member.empty() ? attribute.name : attribute.member;
 }
 
+// Returns what a docstring says of a keyword, in lines of at most 100 characters.
+std::string keyword_lines(const std::string& keyword, const std::string& meaning) {
+  std::istringstream words(meaning + ".");
+  std::string lines, line = "    " + keyword + ":";
+  for (std::string word; words >> word; line += " " + word) {
+    if (line.size() + 1 + word.size() <= 100) continue;
+    lines += line + "\n";
+    line = std::string(7, ' ');
+  }
+  return lines + line + "\n";
+}
+
 // Writes the optional attributes of a message as keywords of methods, except those in `without`,
 // which the methods declare themselves.
 void write_keywords(const DescribedCommand& command, const char* name, const char* what,
@@ -252,7 +265,7 @@ void write_keywords(const DescribedCommand& command, const char* name, const cha
     if (attribute.required || std::ranges::count(without, attribute.name) > 0) continue;
     const std::string keyword = keyword_in_python(attribute);
     types += "    " + keyword + ": " + type_in_python(attribute) + " | None\n";
-    if (!attribute.meaning.empty()) meanings += "    " + keyword + ": " + attribute.meaning + ".\n";
+    if (!attribute.meaning.empty()) meanings += keyword_lines(keyword, attribute.meaning);
   }
   std::cout << "\n\nclass " << name << "(TypedDict, total=False):\n    \"\"\"" << what << "\n\n"
             << meanings << "    \"\"\"\n\n"

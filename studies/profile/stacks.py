@@ -8,20 +8,39 @@ from html import escape
 # Stage of a function, by its name. Of a stack, the innermost function that a pattern knows decides,
 # so that malloc, memmove and the like count for their caller unless listed.
 STAGES = (
-    ("kernel: sockets", r"^(tcp_|sock_|__sock|inet_|ip_|__ip_|skb_|__skb|sk_|__sys_(send|recv)|__x64_sys_(send|recv)|__libc_(send|recv)|__send|__recv|net_rx|loopback|process_backlog)"),
+    (
+        "kernel: sockets",
+        r"^(tcp_|sock_|__sock|inet_|ip_|__ip_|skb_|__skb|sk_|__sys_(send|recv)"
+        r"|__x64_sys_(send|recv)|__libc_(send|recv)|__send|__recv|net_rx|loopback|process_backlog)",
+    ),
     ("kernel: epoll", r"^(ep_|eventpoll|do_epoll|__x64_sys_epoll|epoll_)"),
-    ("kernel: files", r"^(ext4_|xfs_|btrfs_|jbd2_|vfs_|blk_|do_fsync|__x64_sys_(fdatasync|fsync|p?write|p?read)|filemap_|generic_perform)"),
-    ("kernel: sleep and wake", r"^(futex_|do_futex|__x64_sys_futex|schedule|__schedule|do_sched_yield|__x64_sys_sched_yield|try_to_wake)"),
-    ("memory allocation", r"^(malloc|free|cfree|calloc|realloc|_int_(malloc|free|realloc)|operator (new|delete))"),
+    (
+        "kernel: files",
+        r"^(ext4_|xfs_|btrfs_|jbd2_|vfs_|blk_|do_fsync|__x64_sys_(fdatasync|fsync|p?write|p?read)"
+        r"|filemap_|generic_perform)",
+    ),
+    (
+        "kernel: sleep and wake",
+        r"^(futex_|do_futex|__x64_sys_futex|schedule|__schedule|do_sched_yield"
+        r"|__x64_sys_sched_yield|try_to_wake)",
+    ),
+    (
+        "memory allocation",
+        r"^(malloc|free|cfree|calloc|realloc|_int_(malloc|free|realloc)|operator (new|delete))",
+    ),
     ("kernel: entry and exit", r"^(entry_SYSCALL|do_syscall|syscall_|__get_user|asm_)"),
     ("XML", r"(pugi::|xml|XmlDocument|content_problem|is_name|take_pseudo_attribute)"),
     ("SQLite", r"(^sqlite3|^exchange::Sqlite|wal_frame|page_checksum)"),
     ("journal record", r"exchange::(\(anonymous namespace\)::)?(JournalWriter|checksum\b|Encoder)"),
     ("engine", r"exchange::(Exchange|Book|OrderBook|Symbol|Account|Position)"),
     ("core", r"exchange::(Core|Committer|Guarded|Submission)"),
-    ("session", r"exchange::(.*)(Session|Conversation|Framer|read_request|append_|parse_|Connection|Decimal)"),
+    (
+        "session",
+        r"exchange::(.*)"
+        r"(Session|Conversation|Framer|read_request|append_|parse_|Connection|Decimal)",
+    ),
     ("coroutines and Asio", r"(asio|coroutine|co_spawn|boost::)"),
-)  # fmt: skip
+)
 PATTERNS = [(stage, re.compile(pattern)) for stage, pattern in STAGES]
 # Threads whose whole time is one stage.
 THREADS = {

@@ -205,8 +205,7 @@ def cpu_list(cpus):
 
 def schedule(cells, settings):
     """(trial, cell) in the order to run: trial 1 of all cells, then trial 2; each round shuffled
-    with the seed,
-    so that a slow minute of the machine does not fall on one cell."""
+    with the seed, so that a slow minute of the machine does not fall on one cell."""
     most = max((trials_of(cell, settings) for cell in cells), default=0)
     for trial in range(1, most + 1):
         round_ = [cell for cell in cells if trials_of(cell, settings) >= trial]

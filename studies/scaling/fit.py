@@ -3,9 +3,8 @@
     X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))
 
 N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so the least squares need no iteration:
-each residual is
-taken relative to the measurement, and the parameters are kept at or above zero by trying every set
-of them that is zero.
+each residual is taken relative to the measurement, and the parameters are kept at or above zero by
+trying every set of them that is zero.
 """
 
 from itertools import chain, combinations

@@ -4,8 +4,8 @@ can be measured.
   attacks.py KIND PORT COUNT ADDRESSES [ORDER]
 
 connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` when all have
-begun, goes on
-until its standard input ends, then prints as JSON how they ended and what they received."""
+begun, goes on until its standard input ends, then prints as JSON how they ended and what they
+received."""
 
 import collections
 import json

@@ -32,18 +32,21 @@ SUBSCRIBED = '{"type":"subscribed","account":"1","from":1}'
 
 def snapshot(number):
     return (
-        f'{{"type":"account","number":{number},"batch":9,"account":"1","balance":"5.5","reserved":"2",'
-        '"positions":[{"symbol":"S","shares":"4","reserved":"1"}],"open_orders":1,"orders":[{"order":1,"ref":"mine",'
-        '"symbol":"S","side":"sell","shares":"3","limit":"7","open":"1","opened_at_us":4000000}]}'
+        f'{{"type":"account","number":{number},"batch":9,"account":"1","balance":"5.5",'
+        '"reserved":"2","positions":[{"symbol":"S","shares":"4","reserved":"1"}],"open_orders":1,'
+        '"orders":[{"order":1,"ref":"mine","symbol":"S","side":"sell","shares":"3","limit":"7",'
+        '"open":"1","opened_at_us":4000000}]}'
     )
 
 
 def events(*numbers):
     one = (
-        '{"number":%d,"event":"executed","order":1,"ref":"mine","symbol":"S","side":"sell","shares":"2","price":"7","open":"1",'
-        '"execution":3,"role":"maker","balance":"5.5","position":"4","batch":9,"time_us":4000000}'
+        '{"number":%d,"event":"executed","order":1,"ref":"mine","symbol":"S","side":"sell",'
+        '"shares":"2","price":"7","open":"1","execution":3,"role":"maker","balance":"5.5",'
+        '"position":"4","batch":9,"time_us":4000000}'
     )
-    return f'{{"type":"events","account":"1","events":[{",".join(one % number for number in numbers)}]}}'
+    listed = ",".join(one % number for number in numbers)
+    return f'{{"type":"events","account":"1","events":[{listed}]}}'
 
 
 def error(code):
@@ -113,8 +116,9 @@ class WithoutServer(unittest.TestCase):
     def test_kinds_have_what_they_need(self):
         began = '{"number":1,"event":"began","balance":"5","batch":1,"time_us":4000000}'
         opened = (
-            '{"number":2,"event":"opened","order":1,"symbol":"S","side":"buy","shares":"2","limit":null,"open":"2",'
-            '"balance":"1","position":"0","batch":2,"time_us":4000000,"news":[]}'
+            '{"number":2,"event":"opened","order":1,"symbol":"S","side":"buy","shares":"2",'
+            '"limit":null,"open":"2","balance":"1","position":"0","batch":2,"time_us":4000000,'
+            '"news":[]}'
         )
         message = f'{{"type":"events","account":"1","events":[{began},{opened}]}}'
         with FakeWebSocket(['{"type":"news"}', message]) as server:

@@ -61,6 +61,7 @@ def fills_of_tables(store, account):
       LEFT JOIN order_references r ON r.account = o.account AND r.order_id = o.id
       WHERE accounts.id = ? ORDER BY e.id, role"""
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as tables:
+        rows = tables.execute(query, (str(account),))
         return [
             Fill(
                 id,
@@ -74,9 +75,7 @@ def fills_of_tables(store, account):
                 ref,
                 bool(auction),
             )
-            for id, order, symbol, is_buy, shares, price, time, ref, auction, role in tables.execute(
-                query, (str(account),)
-            )
+            for id, order, symbol, is_buy, shares, price, time, ref, auction, role in rows
         ]
 
 

@@ -181,7 +181,8 @@ class Formats(InFolder):
     def test_binance_files_may_have_a_header_milliseconds_and_aggregated_trades(self):
         path = self.folder / "BTCUSDT-aggTrades-2024-01-01.csv"
         path.write_text(
-            "agg_trade_id,price,quantity,first_trade_id,last_trade_id,transact_time,is_buyer_maker\n"
+            "agg_trade_id,price,quantity,first_trade_id,last_trade_id,transact_time,"
+            "is_buyer_maker\n"
             "1,42283.58000000,0.02,5,6,1704067200123,true\n"
         )
         (trade,) = read(binance, path)

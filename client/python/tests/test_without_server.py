@@ -567,9 +567,15 @@ class HttpPort(unittest.TestCase):
 
     def test_lists_in_pages(self):
         position = '{"symbol":"%s","shares":"1","reserved":"0"}'
-        order = '{"order":%d,"symbol":"S","side":"sell","shares":"2","limit":"3","open":"1","opened_at_us":4}'
+        order = (
+            '{"order":%d,"symbol":"S","side":"sell","shares":"2","limit":"3","open":"1",'
+            '"opened_at_us":4}'
+        )
         fill = '{"shares":"%d","price":"1","time_us":1}'
-        account = '{"account":"1","balance":"5","reserved":"0","open_orders":3,"positions":[%s],"orders":[%s]%s}'
+        account = (
+            '{"account":"1","balance":"5","reserved":"0","open_orders":3,"positions":[%s],'
+            '"orders":[%s]%s}'
+        )
         closed, more = [], ',"next_order":8,"next_position":"A&B"'
         pages = {
             "/api/accounts/1": account % (position % "A&B", order % 8, more),
@@ -601,8 +607,14 @@ class HttpPort(unittest.TestCase):
             self.exchange(http, account=2).account()
 
     def test_fills_come_page_by_page(self):
-        fill = '{"execution":%d,"order":3,"ref":"mine","symbol":"S","side":"sell","shares":"0.5","price":"2","role":"maker","auction":true,"time_us":1}'
-        usual = '{"execution":%d,"order":4,"symbol":"S","side":"buy","shares":"1","price":"2","role":"taker","time_us":1000000}'
+        fill = (
+            '{"execution":%d,"order":3,"ref":"mine","symbol":"S","side":"sell","shares":"0.5",'
+            '"price":"2","role":"maker","auction":true,"time_us":1}'
+        )
+        usual = (
+            '{"execution":%d,"order":4,"symbol":"S","side":"buy","shares":"1","price":"2",'
+            '"role":"taker","time_us":1000000}'
+        )
         page = '{"account":"1","fills":[%s],"newest_execution":9%s}'
         pages = {
             "": page % (fill % 4, ',"next":4'),
@@ -732,8 +744,9 @@ class MarketData(unittest.TestCase):
 
     def update(self, sequence, bids):
         return (
-            f'{{"type":"update","symbol":"S","sequence":{sequence},"bids":{bids},"asks":[["3","1",1]],'
-            '"trades":[{"id":1,"price":"2","shares":"1","taker":"sell","buy_order":1,"sell_order":2,"time_us":5}]}'
+            f'{{"type":"update","symbol":"S","sequence":{sequence},"bids":{bids},'
+            '"asks":[["3","1",1]],"trades":[{"id":1,"price":"2","shares":"1","taker":"sell",'
+            '"buy_order":1,"sell_order":2,"time_us":5}]}'
         )
 
     def test_updates_change_the_book(self):

@@ -1,6 +1,6 @@
 """Starts, limits and ends of servers that behave badly, of which nothing may be left; their logs,
-and
-what they use. Also of a docker compose project, with a stand-in for docker that starts the toy."""
+and what they use. Also of a docker compose project, with a stand-in for docker that starts the
+toy."""
 
 import os
 import socket

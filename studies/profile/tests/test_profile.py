@@ -91,7 +91,6 @@ class Stacks(unittest.TestCase):
         )
         self.assertEqual(
             {(name, share) for name, share, _ in widths if name in ("server", "loop", "projector")},
-            # fmt: skip
             {("server", "100.0"), ("loop", "66.7"), ("projector", "33.3")},
         )
         self.assertEqual(dict((name, width) for name, _, width in widths)["loop"], "799.7")

@@ -75,7 +75,8 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY", "145.67"), fragment="#SPY", still=True)
         self.subscribed(page, "SPY")
         page.evaluate(
-            """exchange.snapshot("SPY", 3, [["145.67", "60", 1], ["144", "92233720367.00000001", 2]], [["146.5", "0.00000001", 1]])"""
+            'exchange.snapshot("SPY", 3, [["145.67", "60", 1], ["144", "92233720367.00000001", 2]],'
+            ' [["146.5", "0.00000001", 1]])'
         )
         page.wait_for_count(3, "#ladder .level")
         rows = [text.split() for text in page.texts("#ladder .level")]
@@ -103,11 +104,14 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
         page.evaluate(
-            """exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.sent.length = 0; exchange.update("SPY", 5, [["2", "1", 1]], [])"""
+            'exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.sent.length = 0;'
+            ' exchange.update("SPY", 5, [["2", "1", 1]], [])'
         )
         self.subscribed(page, "SPY")
         page.evaluate(
-            """exchange.update("SPY", 6, [["3", "1", 1]], []); exchange.snapshot("SPY", 9, [["4", "1", 1]], []); exchange.update("SPY", 10, [["5", "2", 1]], [])"""
+            'exchange.update("SPY", 6, [["3", "1", 1]], []);'
+            ' exchange.snapshot("SPY", 9, [["4", "1", 1]], []);'
+            ' exchange.update("SPY", 10, [["5", "2", 1]], [])'
         )
         page.wait_for_count(2, "#ladder .level")
         self.assertEqual([text.split()[0] for text in page.texts("#ladder .level")], ["5", "4"])
@@ -383,7 +387,8 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
         page.evaluate(
-            """Object.defineProperty(document, "hidden", {configurable: true, get: () => true}); document.dispatchEvent(new Event("visibilitychange"))"""
+            'Object.defineProperty(document, "hidden", {configurable: true, get: () => true});'
+            ' document.dispatchEvent(new Event("visibilitychange"))'
         )
         self.assertEqual(page.text("#state"), "Paused")
         page.wait_for("exchange.sockets.at(-1).readyState === 3")
@@ -476,7 +481,8 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY", "5.00"), symbol("IBM", "7.5"), fragment="#SPY")
         self.subscribed(page, "SPY")
         page.evaluate(
-            f"""exchange.snapshot("SPY", 3, [["5.5", "1", 1]], [["6.25", "1", 1]], [{json.dumps(trade(1, "6.00", "1", "buy"))}])"""
+            'exchange.snapshot("SPY", 3, [["5.5", "1", 1]], [["6.25", "1", 1]],'
+            f' [{json.dumps(trade(1, "6.00", "1", "buy"))}])'
         )
         page.wait_for("document.querySelector('#last').innerText === '6.00'")
         for _ in range(2):  # also once the list, which is older, has come again

@@ -19,7 +19,8 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 # Of programs that are not ours.
 FOREIGN_FLAGS = set(
     "--cacert --data-binary --data-checksums --drainer-core --enable --engine --entrypoint"
-    " --list-tests --matcher-core --mode --name --now --require-hashes --scenario --workflow".split()
+    " --list-tests --matcher-core --mode --name --now --require-hashes --scenario"
+    " --workflow".split()
 )
 METRIC = re.compile(r"\bexchange_\w+_(?:total|seconds|max)\b")
 

@@ -1,6 +1,5 @@
 """The table of docs/options.md and the variables that the compose files pass follow from `server
---help`.
-WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_server writes them."""
+--help`. WRITE=1 testing/python-tests testing/unit/docs -k follow_from_the_server writes them."""
 
 import os
 import re

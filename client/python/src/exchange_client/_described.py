@@ -36,7 +36,8 @@ class Rules(TypedDict, total=False):
     price_min: the lowest limit.
     price_max: the highest limit.
     band: a limit may be so far above the last price, of a sell below.
-    at_band: what a limit beyond the band does: refuse: the order is refused; auction: it starts an auction.
+    at_band: what a limit beyond the band does: refuse: the order is refused; auction: it starts an
+        auction.
     lot: the shares of orders are multiples of it.
     order_max: shares of one order.
     """

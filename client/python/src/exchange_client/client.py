@@ -58,21 +58,21 @@ class Client:
     """An exchange, as one account.
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first
-    request.
+        request.
     account, key: whose orders; key only where the server asks for one (--auth).
     operator_key: with which such a server does what is the operator's: create_account() and what
-    follows it below. Without it these are sent with account and key, of an account that is an
-    operator.
+        follows it below. Without it these are sent with account and key, of an account that is an
+        operator.
     tls: True, a file of certificates to trust, or an ssl.SSLContext.
     timeout: seconds for a reply or a connection.
     retry: seconds for which it connects again after a lost connection, 0 for never. By default
-    `timeout` with several servers, else 0. Orders then get references, so that they can be sent
-    again and are executed once.
+        `timeout` with several servers, else 0. Orders then get references, so that they can be sent
+        again and are executed once.
     cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is
-    over: lost, or closed as by close().
+        over: lost, or closed as by close().
     http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills(), book(),
-    leaderboard(), events() and market_data(). These two connect again for `retry` seconds too, or
-    for 30 without.
+        leaderboard(), events() and market_data(). These two connect again for `retry` seconds too,
+        or for 30 without.
 
     Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for
     wrong arguments.
@@ -222,11 +222,11 @@ def replace(
     is now.
 
     order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order
-    has.
+        has.
     shares: all of it, so that what was executed before counts. With the same limit and no larger
-    amount the order keeps its place among those of its price; else it is executed as far as it can
-    be, and the rest is behind all others. Refused if nothing is open, or nothing would be; then the
-    order goes on as it was.
+        amount the order keeps its place among those of its price; else it is executed as far as it
+        can be, and the rest is behind all others. Refused if nothing is open, or nothing would be;
+        then the order goes on as it was.
     """
     if side is None and isinstance(order, Order):
         side = "buy" if order.amount > 0 else "sell"
@@ -370,8 +370,9 @@ def set_limits(
 ) -> Operation[None]:
     """Limits of an account. A limit of None stays as it is, 0 ends it.
 
-    orders_max: orders that are open. orders_per_second_max: orders and replaces. position_max:
-    shares of one symbol, with what open buys may add.
+    orders_max: orders that are open.
+    orders_per_second_max: orders and replaces.
+    position_max: shares of one symbol, with what open buys may add.
     """
     return set_account(
         client,
@@ -476,8 +477,8 @@ def fills(
     with the number `after`.
 
     newest_first: in place of `after`, the newest first. The pages come as the loop goes on, so that
-    a loop may end early. With the number of the last fill as `after`, a later call yields what has
-    come since.
+        a loop may end early. With the number of the last fill as `after`, a later call yields what
+        has come since.
 
     With an order: the executions of that order, as a list.
     """

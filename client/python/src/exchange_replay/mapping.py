@@ -1,9 +1,9 @@
 """From events of the tape to requests of the protocol, and from replies to the report.
 
 The orders of a symbol that rest on the tape belong to one account (of a journal: to one of each
-owner), and have
-their id on the tape as reference. An execution is an order of another account, the taker's, that is
-executed at once or canceled. Accounts are created before their first order, on its connection.
+owner), and have their id on the tape as reference. An execution is an order of another account, the
+taker's, that is executed at once or canceled. Accounts are created before their first order, on its
+connection.
 """
 
 from __future__ import annotations

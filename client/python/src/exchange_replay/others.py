@@ -1,11 +1,9 @@
 """What other accounts traded with a replay, from the fills of its accounts.
 
 A reply does not contain the other side of an execution: if a bot took ten shares of an order, and
-an execution of
-ten shares on the tape went to an order of the bot, the order looks untouched. The HTTP port lists
-each execution with
-its number: if the accounts of the replay have it twice, it is between them, else it is with another
-account.
+an execution of ten shares on the tape went to an order of the bot, the order looks untouched. The
+HTTP port lists each execution with its number: if the accounts of the replay have it twice, it is
+between them, else it is with another account.
 """
 
 from __future__ import annotations

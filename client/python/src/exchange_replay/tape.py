@@ -1,8 +1,7 @@
 """What a tape holds, in whatever format: events in the order of their times.
 
 Times are nanoseconds, since midnight or since the Unix epoch. Shares and prices are whole numbers
-of
-1e-8, as the exchange holds them.
+of 1e-8, as the exchange holds them.
 """
 
 from __future__ import annotations
