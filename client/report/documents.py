@@ -2,7 +2,10 @@
 `<!-- end NAME -->`."""
 
 import re
+import textwrap
 from importlib.util import find_spec
+
+WIDTH = 120  # of the lines of pages
 
 
 def can_draw():
@@ -14,11 +17,27 @@ def names(text, owner=""):
     return re.findall(rf"<!-- begin {owner}([\w-]+) -->", text)
 
 
+def wrapped(text):
+    """Without lines that are too long, except in tables and code, where they must be."""
+    lines, is_code = [], False
+    for line in text.split("\n"):
+        is_code ^= line.startswith("```")
+        if is_code or line.startswith("|"):
+            lines.append(line)
+            continue
+        indent = "  " if line.startswith("- ") else ""
+        wrap = textwrap.TextWrapper(
+            WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrap.wrap(line) or [""]
+    return "\n".join(lines)
+
+
 def fill(text, blocks, owner=""):
-    """Replaces every block by the text of its name. A name without text, and a block without end,
-    are errors: they would grow old unnoticed. On a page that two studies fill, the blocks of one
-    have an `owner` before their names, as in `<!-- begin OWNER/NAME -->`; the other study does not
-    see them.
+    """Replaces every block by the text of its name, wrapped. A name without text, and a block
+    without end, are errors: they would grow old unnoticed. On a page that two studies fill, the
+    blocks of one have an `owner` before their names, as in `<!-- begin OWNER/NAME -->`; the other
+    study does not see them.
     """
     block = re.compile(rf"(<!-- begin {owner}([\w-]+) -->\n)(.*?)(<!-- end {owner}\2 -->)", re.S)
     unknown = set(names(text, owner)) - set(blocks)
@@ -28,7 +47,9 @@ def fill(text, blocks, owner=""):
             f"docs: unknown blocks: {', '.join(sorted(unknown)) or 'none'}; blocks without end:"
             f" {', '.join(sorted(unclosed)) or 'none'}"
         )
-    return block.sub(lambda match: f"{match[1]}{blocks[match[2]].rstrip()}\n{match[4]}", text)
+    return block.sub(
+        lambda match: f"{match[1]}{wrapped(blocks[match[2]].rstrip())}\n{match[4]}", text
+    )
 
 
 def write_charts(folder, charts):

@@ -15,6 +15,15 @@ class Documents(unittest.TestCase):
         )
         self.assertEqual(fill(fill(text, {"x": "1"}), {"x": "2"}), fill(text, {"x": "2"}))
 
+    def test_long_lines_are_wrapped_but_not_those_of_tables_and_code(self):
+        words = " ".join(["word"] * 30)
+        made = f"{words}\n\n- {words}\n\n| {words} |\n\n```text\n{words}\n```"
+        text = fill("<!-- begin x -->\n<!-- end x -->\n", {"x": made})
+        first, rest = " ".join(["word"] * 24), " ".join(["word"] * 6)
+        item = f"- {' '.join(['word'] * 23)}\n  {' '.join(['word'] * 7)}"
+        lines = f"{first}\n{rest}\n\n{item}\n\n| {words} |\n\n```text\n{words}\n```"
+        self.assertEqual(text, f"<!-- begin x -->\n{lines}\n<!-- end x -->\n")
+
     def test_each_study_replaces_its_own_blocks(self):
         text = "<!-- begin x -->\n1\n<!-- end x -->\n<!-- begin a/x -->\n2\n<!-- end a/x -->\n"
         self.assertEqual(fill(text, {"x": "3"}), text.replace("1", "3"))
