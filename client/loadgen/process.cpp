@@ -164,7 +164,8 @@ std::string raise_descriptor_limit(std::uint64_t wanted) {
   if (limit.rlim_cur >= wanted) return {};
   return "needs " + std::to_string(wanted) + " file descriptors, but the hard limit is " +
          std::to_string(limit.rlim_max) +
-         ": fewer --clients or --idle, or a higher limit (ulimit -Hn, LimitNOFILE= of systemd, docker run --ulimit nofile=" +
+         ": fewer --clients or --idle, or a higher limit (ulimit -Hn, LimitNOFILE= of systemd, "
+         "docker run --ulimit nofile=" +
          std::to_string(wanted) + ")";
 }
 

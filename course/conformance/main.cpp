@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
       "server, not only ours.\n"
       "It uses accounts and symbols of its own and removes nothing: give it a server of its own.\n"
       "Exit status: 0 every rule of the levels must and should is kept, 1 one is not, 2 an error "
-      "in the command line, 3 the server cannot be reached or went away, 4 this program failed in a "
-      "case, 130 interrupted.",
+      "in the command line, 3 the server cannot be reached or went away, 4 this program failed in "
+      "a case, 130 interrupted.",
       "conformance");
   app.set_version_flag("--version", std::string("conformance ") + version());
   app.option_defaults()->always_capture_default();

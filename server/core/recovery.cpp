@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* restore = "; restore the store from a backup (docs/recovery.md)";
 constexpr const char* rebuild =
-    "; restore the store from a backup, or rebuild the tables where the whole journal was kept (docs/recovery.md)";
+    "; restore the store from a backup, or rebuild the tables where the whole journal was kept "
+    "(docs/recovery.md)";
 
 Exchange load_exchange(const Rows& rows, std::uint64_t hash_seed) {
   try {

@@ -33,7 +33,8 @@ std::string_view describe(Reason reason) {
       return "the limit of open orders among old ids is reached; cancel old orders";
     case Reason::too_many_executions: return "the limit of executions of open orders is reached:";
     case Reason::too_many_executions_of_account:
-      return "the next order to execute is of an account at the limit of executions of open orders:";
+      return "the next order to execute is of an account at the limit of executions of open "
+             "orders:";
     case Reason::unknown_symbol: return "unknown symbol";
     case Reason::reply_too_long:
       return "the reply would be too long; ask for fewer orders in one request";

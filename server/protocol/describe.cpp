@@ -275,8 +275,8 @@ void write_keywords(const DescribedCommand& command, const char* name, const cha
 // Writes the tables as the formatter black would.
 void write_python() {
   const std::vector<DescribedCommand> commands = describe_all();
-  std::cout
-      << R"("""The elements of requests, as the exchange describes them. Written by its program describe."""
+  std::cout << R"("""The elements of requests, as the exchange describes them. )"
+               R"(Written by its program describe."""
 
 from __future__ import annotations
 

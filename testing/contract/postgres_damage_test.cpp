@@ -64,8 +64,9 @@ TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
        "batch 5: journal record fails its checksum"},
       {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5",
        "journal batch 5"},
-      {"TRUNCATE accounts, account_keys, symbols, positions, orders, order_references, order_replacements, executions, account_events; UPDATE "
-       "projection SET batch = 0, orders = 0, executions = 0,"
+      {"TRUNCATE accounts, account_keys, symbols, positions, orders, order_references, "
+       "order_replacements, executions, account_events; "
+       "UPDATE projection SET batch = 0, orders = 0, executions = 0,"
        " cash_created_e16 = 0, last_time_us = 0, digest = 0",
        "batch 5"},
   }));

@@ -165,9 +165,12 @@ TEST_CASE("indexes find the newest rows of the tape, also if an order was replac
     PostgresPlace place;
     place.reopen();
     place.run(
-        "INSERT INTO executions SELECT i, 0, 1, 20001 + i, 1, 1, 1 FROM generate_series(1, 20000) i;"
-        "INSERT INTO order_replacements SELECT i, 1, 1, 1, i % 10 > 0, i - 1, 1 FROM generate_series(2, 20001) i;"
-        "INSERT INTO orders SELECT i, 0, 0, false, 1, 1, 0, 0, 1, 0 FROM generate_series(20002, 40001) i;"
+        "INSERT INTO executions SELECT i, 0, 1, 20001 + i, 1, 1, 1"
+        " FROM generate_series(1, 20000) i;"
+        "INSERT INTO order_replacements SELECT i, 1, 1, 1, i % 10 > 0, i - 1, 1"
+        " FROM generate_series(2, 20001) i;"
+        "INSERT INTO orders SELECT i, 0, 0, false, 1, 1, 0, 0, 1, 0"
+        " FROM generate_series(20002, 40001) i;"
         "ANALYZE");
     std::string plan;
     for (const std::string& line :

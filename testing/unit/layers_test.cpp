@@ -98,7 +98,8 @@ const std::set<std::string> std_headers_not_for_engine = {
     "future",  "atomic", "semaphore", "stop_token",   "latch",
     "barrier", "random", "fstream",   "iostream",     "filesystem"};
 const std::regex not_for_engine(
-    R"(\b(double|float|std::chrono::\w+|(system|steady|high_resolution)_clock|std::(j?thread|\w*mutex)|random_device)\b)");
+    R"(\b(double|float|std::chrono::\w+|(system|steady|high_resolution)_clock|)"
+    R"(std::(j?thread|\w*mutex)|random_device)\b)");
 
 std::string layer_of(const fs::path& path) {  // relative to the project
   auto part = path.begin();
@@ -210,8 +211,8 @@ class Inspector {
   // (ending '{'); the name is the last one: "State" for HttpServer::State.
   template <class Visit>
   static void visit_types(const std::string& code, Visit visit) {
-    static const std::regex type(
-        R"((?:class|struct|union|enum)\s+(?:class\s+)?(?:\w+::)*(\w+)\s*(?:final\s*)?(?::[^:][^]*)?)");
+    static const std::regex type(R"((?:class|struct|union|enum)\s+(?:class\s+)?(?:\w+::)*)"
+                                 R"((\w+)\s*(?:final\s*)?(?::[^:][^]*)?)");
     for (const std::string keyword : {"class ", "struct ", "union ", "enum "})
       for (auto at = code.find(keyword); at != code.npos; at = code.find(keyword, at + 1)) {
         const auto end = code.find_first_of("{;()", at);

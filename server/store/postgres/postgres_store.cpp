@@ -60,10 +60,11 @@ void prepare_for_core(pqxx::connection& connection) {
   // than a second server waits for the lock. PostgreSQL 13 lacks the setting.
   pqxx::nontransaction(connection)
       .exec(
-          "SELECT set_config(name, '20s', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
-  connection.prepare(
-      "append",
-      "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
+          "SELECT set_config(name, '20s', false) FROM pg_settings "
+          "WHERE name = 'idle_session_timeout'");
+  connection.prepare("append",
+                     "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea "
+                     "FROM fence WHERE epoch = $2::bigint");
   // This is a write, because a primary that was replaced, and has not noticed it yet, answers reads
   // from an old state. No standby is left to confirm its writes.
   connection.prepare("confirm_epoch",
@@ -72,10 +73,9 @@ void prepare_for_core(pqxx::connection& connection) {
 
 void prepare_for_projector(pqxx::connection& connection) {
   prepare_put_rows(connection);
-  connection.prepare(
-      "put_projection",
-      "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
-      " last_time_us = $5, digest = $6");
+  connection.prepare("put_projection",
+                     "UPDATE projection SET batch = $1, orders = $2, executions = $3,"
+                     " cash_created_e16 = $4::numeric, last_time_us = $5, digest = $6");
   connection.prepare(
       "hold_fence",
       "SELECT batch, orders, executions, current_setting('synchronous_standby_names')"
@@ -176,7 +176,8 @@ const std::string own_relations = [] {
       list += (list.empty() ? "'" : ", '") + (*found)[1].str() + "'";
     return list;
   };
-  return "pg_class WHERE relnamespace = current_schema()::regnamespace AND (relkind = 'r' AND relname IN (" +
+  return "pg_class WHERE relnamespace = current_schema()::regnamespace AND "
+         "(relkind = 'r' AND relname IN (" +
          names(schema::postgresql, "CREATE TABLE IF NOT EXISTS") +
          ") OR relkind = 'v' AND relname IN (" +
          names(schema::postgresql_views, "CREATE OR REPLACE VIEW") + "))";
@@ -193,11 +194,13 @@ std::int64_t monotonic_ns() {
 void warn_of_settings(pqxx::connection& connection, const std::string& database) {
   if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
     log_warning(
-        "{}: PostgreSQL runs with fsync=off, so acknowledged requests may be lost if its machine fails; set fsync=on",
+        "{}: PostgreSQL runs with fsync=off, so acknowledged requests may be lost if its machine "
+        "fails; set fsync=on",
         database);
   if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() == "off")
     log_warning(
-        "{}: PostgreSQL runs without data checksums, so damage on its disk may not be detected; to turn them on see docs/recovery.md",
+        "{}: PostgreSQL runs without data checksums, so damage on its disk may not be detected; to "
+        "turn them on see docs/recovery.md",
         database);
 }
 
@@ -206,9 +209,9 @@ Totals load_totals(pqxx::transaction_base& work, const std::string& database,
   const pqxx::result found = work.exec(
       "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
   if (found.size() != 1)
-    throw StoreCorrupt(
-        database +
-        ": table projection must have one row; restore the database from a backup (docs/recovery.md)");
+    throw StoreCorrupt(database +
+                       ": table projection must have one row; restore the database from a backup "
+                       "(docs/recovery.md)");
   const pqxx::row row = found[0];
   projected_batch = row[0].as<BatchNumber>();
   return {row[1].as<OrderId>(), row[2].as<ExecutionId>(), stored_cash(row[3].c_str()),
@@ -511,15 +514,15 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
     {
       pqxx::work work(connection);
       work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
-      const auto newest =
-          work.exec(
-                  "SELECT greatest((SELECT max(batch) FROM journal), (SELECT batch FROM projection))")
-              [0][0]
-                  .as<BatchNumber>();
+      const auto newest = work.exec(
+                                  "SELECT greatest((SELECT max(batch) FROM journal), "
+                                  "(SELECT batch FROM projection))")[0][0]
+                              .as<BatchNumber>();
       if (newest + 1 < batch)
         throw StoreCorrupt(
             describe() + " has lost committed batches (it ends with " + std::to_string(newest) +
-            "): was it restored, or failed over to an older copy? Bring the newer database back, or start again to continue from this one without them");
+            "): was it restored, or failed over to an older copy? Bring the newer database back, "
+            "or start again to continue from this one without them");
       row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
       work.exec(barrier);  // what was read is then replicated
       work.commit();

@@ -36,11 +36,13 @@ void SqliteStore::check_presence() const {
   if (tables && !journal)
     throw StoreCorrupt(
         journal_.file() + " is missing or empty, but its tables " + path_ +
-        " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
+        " are not; put the journal back: orders that were acknowledged may be in it alone. Never "
+        "start with a deleted journal");
   if (!journal && file_has_content(log_of(path_)))
     throw StoreCorrupt(
         log_of(path_) +
-        " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
+        " is there, but the database that it belongs to is not; put both files of the store back, "
+        "or remove the log for a new store");
 }
 
 // Checks that both files have the same store id, because a journal must not be replayed into the
@@ -57,7 +59,8 @@ void SqliteStore::pair_files() {
   if (!never_opened && journal.begins_after() > 0)
     throw StoreCorrupt(
         path_ + " is missing or new, and its journal " + journal_.file() +
-        " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
+        " does not go back to the first batch; put the tables back, or a backup of them that the "
+        "journal reaches back to (docs/recovery.md)");
   if (!never_opened)
     log_warning("{} is missing or new: rebuilding it from {}, which goes back to the first batch",
                 path_, journal_.file());

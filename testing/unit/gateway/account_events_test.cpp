@@ -77,10 +77,12 @@ TEST_CASE_METHOD(FollowAccount,
   CHECK(snapshot.erase("batch") == 1);
   CHECK(
       snapshot ==
-      R"({"type": "account", "number": 1, "newest_execution": 1, "account": "1", "balance": "85419", "reserved": "8754.2",
-    "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 2, "orders": [
+      R"({"type": "account", "number": 1, "newest_execution": 1, "account": "1", "balance": "85419",
+    "reserved": "8754.2", "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
+    "open_orders": 2, "orders": [
     {"order": 1, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60"},
-    {"order": 2, "ref": "mine", "symbol": "SPY", "side": "buy", "shares": "2", "limit": "7", "open": "2"}]})"_json);
+    {"order": 2, "ref": "mine", "symbol": "SPY", "side": "buy", "shares": "2", "limit": "7",
+     "open": "2"}]})"_json);
   transact(2, "<order sym='SPY' amount='-70' limit='140'/>");
   transact(1, "<replace ref='mine' amount='3' limit='141'/><cancel ref='mine'/>");
   const std::uint64_t batch = metrics.batch;

@@ -32,11 +32,16 @@ std::vector<Batch> journal() {
 
 const std::string began = R"({"number":1,"event":"began","balance":"1000","batch":2,"time_us":2})";
 const std::string opened =
-    R"({"number":2,"event":"opened","order":1,"ref":"r","symbol":"SPY","side":"buy","shares":"10","limit":"5","open":"10","balance":"950","position":"0","batch":3,"time_us":3})";
+    R"({"number":2,"event":"opened","order":1,"ref":"r","symbol":"SPY","side":"buy","shares":"10",)"
+    R"("limit":"5","open":"10","balance":"950","position":"0","batch":3,"time_us":3})";
 const std::string executed =
-    R"({"number":3,"event":"executed","order":1,"ref":"r","symbol":"SPY","side":"buy","shares":"4","price":"5","open":"6","execution":1,"role":"maker","balance":"950","position":"4","batch":4,"time_us":4})";
+    R"({"number":3,"event":"executed","order":1,"ref":"r","symbol":"SPY","side":"buy",)"
+    R"("shares":"4","price":"5","open":"6","execution":1,"role":"maker","balance":"950",)"
+    R"("position":"4","batch":4,"time_us":4})";
 const std::string canceled =
-    R"({"number":4,"event":"canceled","order":1,"ref":"r","symbol":"SPY","side":"buy","shares":"6","limit":"5","open":"0","reason":"disconnect","balance":"980","position":"4","batch":4,"time_us":4})";
+    R"({"number":4,"event":"canceled","order":1,"ref":"r","symbol":"SPY","side":"buy",)"
+    R"("shares":"6","limit":"5","open":"0","reason":"disconnect","balance":"980","position":"4",)"
+    R"("batch":4,"time_us":4})";
 
 std::string message(const std::string& events) {
   return R"({"type":"events","account":"1","events":[)" + events + "]}\n";
@@ -108,13 +113,20 @@ TEST_CASE("what the operator does is an event") {
       R"({"event":"cash_taken","balance":"900")",
       R"({"event":"shares_received","shares":"3","symbol":"SPY","balance":"900","position":"7")",
       R"({"event":"shares_taken","shares":"1","symbol":"SPY","balance":"900","position":"6")",
-      R"({"event":"opened","order":3,"symbol":"SPY","side":"sell","shares":"5","limit":null,"open":"5","balance":"900","position":"1")",
-      R"({"event":"opened","order":4,"symbol":"SPY","side":"buy","shares":"2","limit":"1","open":"2","balance":"898","position":"1")",
-      R"({"event":"executed","order":3,"symbol":"SPY","side":"sell","shares":"2","price":"1","open":"3","execution":2,"role":"maker","balance":"900","position":"3")",
-      R"({"event":"executed","order":4,"symbol":"SPY","side":"buy","shares":"2","price":"1","open":"0","execution":2,"role":"taker","balance":"900","position":"3")",
-      R"({"event":"canceled","order":3,"symbol":"SPY","side":"sell","shares":"3","limit":null,"open":"0","reason":"immediate","balance":"900","position":"6")",
-      R"({"event":"opened","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1","open":"1","balance":"899","position":"6")",
-      R"({"event":"canceled","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1","open":"0","reason":"operator","balance":"900","position":"6")"};
+      R"({"event":"opened","order":3,"symbol":"SPY","side":"sell","shares":"5","limit":null,)"
+      R"("open":"5","balance":"900","position":"1")",
+      R"({"event":"opened","order":4,"symbol":"SPY","side":"buy","shares":"2","limit":"1",)"
+      R"("open":"2","balance":"898","position":"1")",
+      R"({"event":"executed","order":3,"symbol":"SPY","side":"sell","shares":"2","price":"1",)"
+      R"("open":"3","execution":2,"role":"maker","balance":"900","position":"3")",
+      R"({"event":"executed","order":4,"symbol":"SPY","side":"buy","shares":"2","price":"1",)"
+      R"("open":"0","execution":2,"role":"taker","balance":"900","position":"3")",
+      R"({"event":"canceled","order":3,"symbol":"SPY","side":"sell","shares":"3","limit":null,)"
+      R"("open":"0","reason":"immediate","balance":"900","position":"6")",
+      R"({"event":"opened","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1",)"
+      R"("open":"1","balance":"899","position":"6")",
+      R"({"event":"canceled","order":5,"symbol":"SPY","side":"buy","shares":"1","limit":"1",)"
+      R"("open":"0","reason":"operator","balance":"900","position":"6")"};
   std::string list;
   std::uint64_t number = 5;
   for (const char* event : right)

@@ -115,7 +115,8 @@ std::string full(int limit) {
          std::to_string(limit) + ", --connections-max)</error></results>\n";
 }
 constexpr const char* exhausted =
-    "<results><error>the server takes no more connections now (out of file descriptors)</error></results>\n";
+    "<results><error>the server takes no more connections now "
+    "(out of file descriptors)</error></results>\n";
 
 constexpr const char *one = "127.0.0.1", *two = "127.0.0.2", *three = "127.0.0.3";
 

@@ -40,10 +40,12 @@ TEST_CASE_METHOD(Fills,
                  "an account has its fills from the first trade on, without being followed") {
   CHECK(without_times("/api/accounts/1/fills") ==
         R"({"account": "1", "fills": [{"execution": 1, "order": 1, "symbol": "SPY", "side": "buy",
-    "shares": "40", "price": "145.67", "role": "maker", "time_us": 1}], "newest_execution": 1})"_json);
+    "shares": "40", "price": "145.67", "role": "maker", "time_us": 1}],
+    "newest_execution": 1})"_json);
   CHECK(without_times("/api/accounts/2/fills") ==
         R"({"account": "2", "fills": [{"execution": 1, "order": 2, "symbol": "SPY", "side": "sell",
-    "shares": "40", "price": "145.67", "role": "taker", "time_us": 1}], "newest_execution": 1})"_json);
+    "shares": "40", "price": "145.67", "role": "taker", "time_us": 1}],
+    "newest_execution": 1})"_json);
   // an execution of the account with itself: two fills, the maker's first, and references
   transact(1, "<order sym='SPY' amount='-5' limit='140' ref='own'/>");
   CHECK(without_times("/api/accounts/1/fills?after=1") ==
@@ -83,7 +85,8 @@ TEST_CASE_METHOD(Fills, "fills have pages, from the oldest on or from the newest
   CHECK(page("?before=1") == "");
   // an execution of two orders of the account stays together, and counts once
   post(
-      "<create><account id='3' balance='100'/><symbol sym='X'><account id='3'>9</account></symbol></create>");
+      "<create><account id='3' balance='100'/>"
+      "<symbol sym='X'><account id='3'>9</account></symbol></create>");
   transact(3, "<order sym='X' amount='-9' limit='1'/>");
   for (int i = 0; i < 3; ++i) transact(3, "<order sym='X' amount='1' limit='1'/>");
   CHECK(page("?limit=1", "3") == "7 7 next 7");
@@ -157,7 +160,8 @@ TEST_CASE_METHOD(HttpFixture, "with keys, fills are their account's and the oper
     REQUIRE(post("<create key='key-of-operator'>" + children + "</create>").status == 200);
   };
   create(
-      "<account id='1' balance='9' key='secret-of-1'/><account id='2' balance='9' key='secret-of-2'/>");
+      "<account id='1' balance='9' key='secret-of-1'/>"
+      "<account id='2' balance='9' key='secret-of-2'/>");
   const auto status = [&](const Fields& fields) {
     const Exchanged got = request(http::verb::get, "/api/accounts/1/fills", "", fields);
     return std::to_string(got.status) + " " + got.body.substr(0, got.body.find('\n'));

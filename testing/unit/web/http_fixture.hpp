@@ -92,7 +92,8 @@ class HttpFixture : public InProcessServer {
 
 // Two accounts, SPY, an execution of 40 at 145.67 and a bid of 60 left.
 inline const char* const small_market =
-    "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/><symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
+    "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/>"
+    "<symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
 inline const char* const first_bid =
     "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
 inline const char* const first_ask =

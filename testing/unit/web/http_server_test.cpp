@@ -5,23 +5,25 @@ using namespace exchange;
 using namespace exchange::testing;
 
 TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are returned exactly") {
-  CHECK(
-      without_times("/api/symbols") ==
-      R"({"batch": 3, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60", "ask": null,
-    "ask_shares": null, "last": "145.67", "last_time_us": 1, "shares_total": "500", "open_orders": 1, "trades": 1, "traded_shares": "40", "sequence": 2}]})"_json);
+  CHECK(without_times("/api/symbols") ==
+        R"({"batch": 3, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60",
+    "ask": null, "ask_shares": null, "last": "145.67", "last_time_us": 1, "shares_total": "500",
+    "open_orders": 1, "trades": 1, "traded_shares": "40", "sequence": 2}]})"_json);
   CHECK(without_times("/api/books/SPY") ==
         R"({"symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": []})"_json);
   CHECK(without_times("/api/trades?sym=SPY") ==
         R"({"symbol": "SPY", "sequence": 2, "trades":
-    [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2, "time_us": 1}]})"_json);
+    [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2,
+      "time_us": 1}]})"_json);
   CHECK(without_times("/api/accounts/1") ==
         R"({"account": "1", "balance": "85433", "reserved": "8740.2",
     "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 1, "orders":
-    [{"order": 1, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60", "opened_at_us": 1}]})"_json);
-  CHECK(
-      without_times("/api/orders/1") ==
-      R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67",
-    "open": "60", "canceled": "0", "state": "open", "opened_at_us": 1, "canceled_at_us": null, "executions_total": 1,
+    [{"order": 1, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60",
+      "opened_at_us": 1}]})"_json);
+  CHECK(without_times("/api/orders/1") ==
+        R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "100",
+    "limit": "145.67", "open": "60", "canceled": "0", "state": "open", "opened_at_us": 1,
+    "canceled_at_us": null, "executions_total": 1,
     "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"_json);
   CHECK(get("/api/orders/2").json()["state"] == "executed");
   transact(1, "<cancel id='1'/>");
@@ -38,16 +40,18 @@ TEST_CASE_METHOD(Market,
   transact(1,
            "<order sym='SPY' amount='5' limit='10'/><replace id='1' amount='90' limit='145.5'/>");
   await_view();
-  CHECK(
-      without_times("/api/orders/1") ==
-      R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5",
-    "open": "50", "canceled": "0", "state": "open", "opened_at_us": 1, "canceled_at_us": null, "executions_total": 1,
+  CHECK(without_times("/api/orders/1") ==
+        R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "90",
+    "limit": "145.5", "open": "50", "canceled": "0", "state": "open", "opened_at_us": 1,
+    "canceled_at_us": null, "executions_total": 1,
     "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"_json);
   CHECK(without_times("/api/accounts/1") ==
         R"({"account": "1", "balance": "86848.2", "reserved": "7325",
     "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 2, "orders":
-    [{"order": 3, "symbol": "SPY", "side": "buy", "shares": "5", "limit": "10", "open": "5", "opened_at_us": 1},
-     {"order": 1, "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5", "open": "50", "opened_at_us": 1}]})"_json);
+    [{"order": 3, "symbol": "SPY", "side": "buy", "shares": "5", "limit": "10", "open": "5",
+      "opened_at_us": 1},
+     {"order": 1, "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5", "open": "50",
+      "opened_at_us": 1}]})"_json);
 }
 
 TEST_CASE_METHOD(Market, "what the operator lets an account do is shown with it") {
@@ -64,7 +68,8 @@ TEST_CASE_METHOD(Market, "what the operator lets an account do is shown with it"
       "<create><set-account id='1' role='operator' access='frozen' orders-max='7'"
       " orders-per-second-max='3' position-max='99.5'/></create>");
   const Json all =
-      R"({"role": "operator", "access": "frozen", "orders_max": 7, "orders_per_second_max": 3, "position_max": "99.5"})"_json;
+      R"({"role": "operator", "access": "frozen", "orders_max": 7, "orders_per_second_max": 3,
+    "position_max": "99.5"})"_json;
   CHECK(rules() == all);
   stop();
   start();  // from the tables

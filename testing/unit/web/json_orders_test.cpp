@@ -66,9 +66,9 @@ TEST_CASE_METHOD(JsonOrders,
   CHECK(canceled.status == 200);
   Json status = canceled.json();
   CHECK(status["executions"][0].erase("time_us") == 1);
-  CHECK(
-      status ==
-      R"({"order": 1, "open": "0", "canceled": "7", "executions": [{"shares": "4", "price": "5"}]})"_json);
+  CHECK(status ==
+        R"({"order": 1, "open": "0", "canceled": "7",
+    "executions": [{"shares": "4", "price": "5"}]})"_json);
   CHECK(ask(http::verb::delete_, "/api/orders/ref:mine?account=1") ==
         R"(409 {"error":"order has nothing open","code":"nothing_open"})");
 }
@@ -79,10 +79,8 @@ TEST_CASE_METHOD(JsonOrders, "an order in JSON has every term of orders") {
         R"(409 {"error":"the order cannot be filled at once","code":"cannot_fill"})");
   CHECK(order(buy_10 + R"(, "tif": "ioc")") == R"(201 {"order":1})");
   CHECK(order(buy_10 + R"(, "post": true)") == R"(201 {"order":2})");
-  CHECK(
-      order(
-          R"("account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "5", "stp": "cancel-taking")") ==
-      R"(201 {"order":3})");
+  CHECK(order(R"("account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "5")"
+              R"(, "stp": "cancel-taking")") == R"(201 {"order":3})");
   await_view();
   CHECK(get("/api/orders/3").json()["canceled"] == "1");
   CHECK(get("/api/orders/2").json()["open"] == "10");

@@ -9,21 +9,21 @@ TEST_CASE_METHOD(Follow,
   start();
   trade();
   Socket socket = follow("SPY");
-  CHECK(
-      receive(socket) ==
-      R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"_json);
+  CHECK(receive(socket) ==
+        R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]],
+    "asks": [], "trades": []})"_json);
   post(first_ask);
   Json update = receive(socket);
   CHECK(update["trades"][0]["time_us"].get<std::int64_t>() > 0);
   update["trades"][0].erase("time_us");
-  CHECK(
-      update ==
-      R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
-    "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2}]})"_json);
+  CHECK(update ==
+        R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]],
+    "asks": [], "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell",
+      "buy_order": 1, "sell_order": 2}]})"_json);
   transact(1, "<cancel id='1'/>");
-  CHECK(
-      receive(socket) ==
-      R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"_json);
+  CHECK(receive(socket) ==
+        R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]],
+    "asks": [], "trades": []})"_json);
   send(socket, R"({"unsubscribe": "SPY"})");
   CHECK(receive(socket) == R"({"type": "unsubscribed", "symbol": "SPY"})"_json);
   post(first_ask);
@@ -45,10 +45,11 @@ TEST_CASE_METHOD(Follow,
   transact(1, "<replace id='1' amount='100' limit='146.5'/>");
   Json update = receive(socket);
   CHECK(update["trades"][0].erase("time_us") == 1);
-  CHECK(
-      update ==
-      R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["146.5", "70", 1], ["145.67", "0", 0]], "asks": [["146", "0", 0]],
-    "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy", "buy_order": 1, "sell_order": 2}]})"_json);
+  CHECK(update ==
+        R"({"type": "update", "symbol": "SPY", "sequence": 3,
+    "bids": [["146.5", "70", 1], ["145.67", "0", 0]], "asks": [["146", "0", 0]],
+    "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy",
+      "buy_order": 1, "sell_order": 2}]})"_json);
 }
 
 TEST_CASE_METHOD(Follow,
@@ -61,13 +62,14 @@ TEST_CASE_METHOD(Follow,
     post("<create><instrument sym='SPY' trading='" + state + "'/></create>");
   };
   trading("auction");
-  CHECK(
-      receive(socket) ==
-      R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [], "asks": [], "trading": "auction",
-    "auction": {"price": null, "volume": "0", "surplus": null, "market_buys": "0", "market_sells": "0"}, "trades": []})"_json);
+  CHECK(receive(socket) ==
+        R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [], "asks": [],
+    "trading": "auction", "auction": {"price": null, "volume": "0", "surplus": null,
+      "market_buys": "0", "market_sells": "0"}, "trades": []})"_json);
   transact(2, "<order sym='SPY' amount='-140' type='market'/>");
   const Json auction =
-      R"({"price": "145.67", "volume": "100", "surplus": "-40", "market_buys": "0", "market_sells": "140"})"_json;
+      R"({"price": "145.67", "volume": "100", "surplus": "-40", "market_buys": "0",
+    "market_sells": "140"})"_json;
   const Json update = receive(socket);
   CHECK((update["auction"] == auction && update["asks"].empty()));
   CHECK(get("/api/books/SPY").json()["auction"] == auction);
@@ -85,10 +87,10 @@ TEST_CASE_METHOD(Follow,
   trading("open");
   Json opened = receive(socket);
   CHECK(opened["trades"][0].erase("time_us") == 1);
-  CHECK(
-      opened ==
-      R"({"type": "update", "symbol": "SPY", "sequence": 7, "bids": [["145.67", "70", 1]], "asks": [],
-    "trades": [{"id": 1, "price": "145.67", "shares": "30", "taker": "sell", "buy_order": 1, "sell_order": 3, "auction": true}]})"_json);
+  CHECK(opened ==
+        R"({"type": "update", "symbol": "SPY", "sequence": 7, "bids": [["145.67", "70", 1]],
+    "asks": [], "trades": [{"id": 1, "price": "145.67", "shares": "30", "taker": "sell",
+      "buy_order": 1, "sell_order": 3, "auction": true}]})"_json);
 }
 
 TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to and no other") {

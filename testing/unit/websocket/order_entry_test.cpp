@@ -64,11 +64,12 @@ TEST_CASE_METHOD(Enter, "one WebSocket places, queries, replaces and cancels ord
         R"(200 {"order":1,"open":"0","canceled":"8","executions":[{"shares":"4","price":"5"}]})");
   CHECK(ask(socket, "query", R"({"order": 1, "from": 2})") ==
         R"(200 {"order":1,"open":"0","canceled":"8","executions":[]})");
-  CHECK(
-      ask(socket, "place",
-          R"({"account": "1", "orders": [{"symbol": "SPY", "side": "buy", "shares": 1, "limit": 1},)"
-          R"( {"symbol": "SPY", "side": "buy", "limit": 1}]})") ==
-      R"(200 {"orders":[{"order":4},{"error":"missing member 'shares'","code":"missing_attribute"}]})");
+  CHECK(ask(socket, "place",
+            R"({"account": "1", "orders": [)"
+            R"({"symbol": "SPY", "side": "buy", "shares": 1, "limit": 1},)"
+            R"( {"symbol": "SPY", "side": "buy", "limit": 1}]})") ==
+        R"(200 {"orders":[{"order":4},{"error":"missing member 'shares'",)"
+        R"("code":"missing_attribute"}]})");
   CHECK(ask(socket, "cancel_all", R"({"symbol": "SPY"})") ==
         R"(200 {"orders":[{"order":4,"open":"0","canceled":"1","executions":[]}]})");
   CHECK(ask(socket, "cancel_all", "{}") ==

@@ -267,11 +267,10 @@ TEST_CASE("columns are found by English and German headings, or as they are chos
   CHECK(place.names() == std::vector<std::string>{"J\u00fcrgen M\u00fcller", "Ada M\u00fcller"});
   const Place other;
   other.write("roster", "pr\u00e9nom,nom,num\u00e9ro\nAda,Lovelace,1\nAda,Byron,2\n");
-  CHECK(
-      other.error() ==
-      "roster has no column 'name', and none of 'first name' and 'last name', for the "
-      "leaderboard; its columns are pr\u00e9nom, nom, num\u00e9ro. --name-column COLUMN chooses one "
-      "(twice: first and last name); 'anonymous = true' in the scenario needs none");
+  CHECK(other.error() ==
+        "roster has no column 'name', and none of 'first name' and 'last name', for the "
+        "leaderboard; its columns are pr\u00e9nom, nom, num\u00e9ro. --name-column COLUMN chooses "
+        "one (twice: first and last name); 'anonymous = true' in the scenario needs none");
   NewClass wanted = other.wanted();
   wanted.names = {"PR\u00c9NOM", "nom"};
   wanted.identity = "Num\u00e9ro";
@@ -341,9 +340,9 @@ TEST_CASE("what members begin with, as documents") {
         R"(<create><symbol sym="ABC"><account id="1001">7</account><account id="1002">9</account>)"
         R"(</symbol><symbol sym="XYZ"><account id="1001">8</account></symbol></create>)");
   const Scenario scenario{.instruments = {{.symbol = "ABC", .rules = {{"tick", "0.05"}}}}};
-  CHECK(
-      instruments_of(scenario.instruments) ==
-      R"(<create><symbol sym="ABC"/><instrument sym="ABC" tick="0.05" trading="halted"/></create>)");
+  CHECK(instruments_of(scenario.instruments) ==
+        R"(<create><symbol sym="ABC"/><instrument sym="ABC" tick="0.05")"
+        R"( trading="halted"/></create>)");
   CHECK(rules_of(scenario.instruments) ==
         R"(<create><instrument sym="ABC" tick="0.05"/></create>)");
 }

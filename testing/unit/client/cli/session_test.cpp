@@ -24,11 +24,9 @@ std::string update(int sequence, const std::string& shares) {
 
 TEST_CASE("a script trades, with a sentence for each command") {
   Trader seat;
-  CHECK(
-      seat.script(
-          "# a first trade\n\n" + set_up +
-          "buy SPY 100 145.67\naccount 2\nsell SPY 40@140\naccount\naccount 1\nstatus 1\ncancel 1\n") ==
-      exit_ok);
+  CHECK(seat.script("# a first trade\n\n" + set_up +
+                    "buy SPY 100 145.67\naccount 2\nsell SPY 40@140\naccount\n"
+                    "account 1\nstatus 1\ncancel 1\n") == exit_ok);
   CHECK(seat.complained() == "");
   ::setenv("TZ", "UTC", 1);
   ::tzset();
@@ -465,14 +463,18 @@ TEST_CASE("watch account prints events, and after a lost connection asks for the
     return R"({"type":"events","account":"1","events":[)" + list + "]}";
   };
   const std::string executed =
-      R"({"number":9,"event":"executed","order":1,"ref":"mine","symbol":"SPY","side":"buy","shares":"60","price":"145.67","open":"0","execution":2,"role":"maker","balance":"85433","position":"100","batch":5,"time_us":1795256991123456})";
+      R"({"number":9,"event":"executed","order":1,"ref":"mine","symbol":"SPY","side":"buy",)"
+      R"("shares":"60","price":"145.67","open":"0","execution":2,"role":"maker","balance":"85433",)"
+      R"("position":"100","batch":5,"time_us":1795256991123456})";
   const std::string canceled =
-      R"({"number":10,"event":"canceled","order":2,"symbol":"SPY","side":"sell","shares":"3","limit":null,"open":"0","reason":"immediate","balance":"1","position":"5","batch":6,"time_us":1795256991123457})";
+      R"({"number":10,"event":"canceled","order":2,"symbol":"SPY","side":"sell","shares":"3",)"
+      R"("limit":null,"open":"0","reason":"immediate","balance":"1","position":"5","batch":6,)"
+      R"("time_us":1795256991123457})";
   HttpStub http(answer, [&](const std::string& text) {
     if (text.find("from") == std::string::npos)
-      return Lines{
-          R"({"type":"account","number":8,"batch":4,"account":"1","balance":"85433","reserved":"1","positions":[],"open_orders":2,"orders":[]})",
-          events(executed), ""};
+      return Lines{R"({"type":"account","number":8,"batch":4,"account":"1","balance":"85433",)"
+                   R"("reserved":"1","positions":[],"open_orders":2,"orders":[]})",
+                   events(executed), ""};
     return Lines{R"({"type":"subscribed","account":"1","from":10,"newest":10})", events(canceled)};
   });
   Seat seat("127.0.0.1:1", http.address());

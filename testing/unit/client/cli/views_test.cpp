@@ -128,7 +128,8 @@ TEST_CASE("executions are listed with their orders, in the order in which they c
 
 TEST_CASE("a book that is not open says so, and what its auction would execute") {
   Json book = Json::parse(R"({"symbol": "S", "bids": [], "asks": [], "trading": "auction",
-    "auction": {"price": null, "volume": "0", "surplus": null, "market_buys": "5", "market_sells": "0"}})");
+    "auction": {"price": null, "volume": "0", "surplus": null, "market_buys": "5",
+    "market_sells": "0"}})");
   CHECK(book_view(book, {}).starts_with(
       "S, auction: nothing would be executed; market orders: 5 to buy, 0 to sell\n"));
   book["auction"].update({{"price", "10.1"}, {"volume", "5"}, {"surplus", "-2"}});

@@ -27,7 +27,9 @@ ParsedOptions parse(const std::string& words) {
 
 TEST_CASE("flags say what to do") {
   const ParsedOptions parsed = parse(
-      "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 --store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 --reply-check off --json x.json --account-prefix 77");
+      "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 "
+      "--store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 "
+      "--reply-check off --json x.json --account-prefix 77");
   CHECK(!parsed.exit_code);
   const Options& options = parsed.options;
   CHECK(options.load.clients == 200);
@@ -70,7 +72,9 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
   CHECK(remote.server_pid == 42);
   const Options options =
       parse(
-          "--mix order=7,query=2,cancel=1 --accounts 500 --match-ratio 0.8 --orders-per-request 4 --pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC --expect p99<20ms,errors<0.1% --hdr x.hdr --database-pid 77")
+          "--mix order=7,query=2,cancel=1 --accounts 500 --match-ratio 0.8 --orders-per-request 4 "
+          "--pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC "
+          "--expect p99<20ms,errors<0.1% --hdr x.hdr --database-pid 77")
           .options;
   CHECK(options.workload.kind == WorkloadKind::mix);
   CHECK(options.workload.mix == Mix{.order = 7, .query = 2, .cancel = 1});

@@ -101,8 +101,10 @@ TEST_CASE("a cancel of all is recorded with what it canceled, each with its stat
                               deviations) == "");
   };
   take(
-      "<results><canceled id=\"7\"><canceled shares=\"3\" time=\"5\"/></canceled><canceled id=\"8\">"
-      "<canceled shares=\"4\" time=\"5\"/><executed shares=\"1\" price=\"99.5\" time=\"4\"/></canceled>"
+      "<results><canceled id=\"7\"><canceled shares=\"3\" time=\"5\"/></canceled>"
+      "<canceled id=\"8\">"
+      "<canceled shares=\"4\" time=\"5\"/>"
+      "<executed shares=\"1\" price=\"99.5\" time=\"4\"/></canceled>"
       "</results>",
       0);
   take("<results><error sym=\"SYM2\">no open orders</error></results>", 2);
