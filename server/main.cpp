@@ -162,7 +162,8 @@ OperatorKey read_operator_key(const AuthLimits& limits) {
   if (limits.operator_key_file.empty())
     throw std::invalid_argument(
         "--auth needs --operator-key-file FILE: without the operator's key in it no account, "
-        "symbol or share is created. To make one: (umask 077; openssl rand -hex 24 > operator.key)");
+        "symbol or share is created. To make one: "
+        "(umask 077; openssl rand -hex 24 > operator.key)");
   KeyFile file = read_key_file(limits.operator_key_file);
   if (!is_key(file.key))
     throw std::invalid_argument("--operator-key-file: a key has 8 to 128 bytes");

@@ -103,7 +103,8 @@ Options parse_options(int argc, char** argv) {
   options.net.limits.buffered_bytes_max = options.net.limits.connections_max =
       0;  // plan_memory() sets them (resource_plan.hpp)
   CLI::App app(
-      "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
+      "An order-matching exchange: XML over TCP in, price-time matching, every reply after its "
+      "commit.\n"
       "Each option can also be given as the environment variable in brackets.",
       "server");
   app.set_version_flag("--version", std::string("server ") + version());

@@ -190,7 +190,8 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
       ->type_name("PER_SECOND");
   add_choice(
       app, "--connection", load.connection,
-      "persistent, or per-request: a new connection for each request, reset after its reply so that ports last");
+      "persistent, or per-request: a new connection for each request, reset after its reply so "
+      "that ports last");
   add_number(app, "--idle", load.idle_connections, 0u, clients_max,
              "connections opened beside the clients' that never ask anything");
   add_number(app, "--timeout", load.timeout_s, 0.1, 86'400.0,
@@ -203,7 +204,8 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
 void add_single_run_options(CLI::App& app, Options& options) {
   add_parsed(
       app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
-      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
+      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration "
+      "(default 3 s)")
       ->excludes(app.get_option("--rate"))
       ->excludes(app.get_option("--requests"))
       ->excludes(app.get_option("--stage"));
@@ -214,8 +216,8 @@ void add_single_run_options(CLI::App& app, Options& options) {
 void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
   add_choice(
       app, "--workload", workload.kind,
-      "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
-      "reads: three queries to one order");
+      "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, "
+      "20 % queries, 10 % cancels; reads: three queries to one order");
   add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
              "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; "
              "orders with terms are ioc, fok, post, market and stp; "
@@ -291,7 +293,8 @@ void add_output_options(CLI::App& app, Options& options) {
       "give each order a reference, and send orders and queries again whose connection ended");
   app.add_flag(
       "--audit", options.load.audit,
-      "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
+      "afterwards, ask for every order and prove that cash and shares are conserved and that the "
+      "trades are those of the market rules");
   add_parsed(app, "--trading-days", options.load.trading_days_s, client::parse_duration, "TIME",
              "play the operator too: each TIME, halt a symbol, begin an auction of it or open it "
              "again (default: all stay open)");
@@ -308,8 +311,8 @@ void add_output_options(CLI::App& app, Options& options) {
                  "HdrHistogram, for its plotter (default: none)");
   auto* history = app.add_option(
       "--history", options.history_file,
-      "file for every request and reply with their times, as JSON lines; until the end in memory, some 400 bytes a request "
-      "(default: none)");
+      "file for every request and reply with their times, as JSON lines; until the end in memory, "
+      "some 400 bytes a request (default: none)");
   app.add_flag("--history-append", options.history_append,
                "add to what the file of --history holds")
       ->needs(history);
@@ -356,7 +359,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     error("--pipeline: needs persistent connections");
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     error(
-        "--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
+        "--pipeline: with so many clients and orders per request, too many orders would be in "
+        "flight at once");
   // The server remembers at most this number of references of an account.
   constexpr std::uint64_t references_max = 1'024;
   const unsigned accounts = workload.accounts == 0 ? load.clients : workload.accounts;
@@ -370,7 +374,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (load.audit && !load.check_replies) error("--audit: needs --reply-check on");
   if (load.audit && options.workload.keys)
     error(
-        "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
+        "--audit: not with --auth: it asks on a connection for each question, and each would cost "
+        "a hash");
   if (load.audit && workload.mix.market > 0 && workload.cash < WorkloadOptions().cash)
     error("--audit: not with market orders and so little --cash: it relies on cash for every buy");
   if (workload.keys && !options.connect_to) {
@@ -397,11 +402,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   Options& options = parsed.options;
   options.command.assign(argv, argv + argc);
   CLI::App app(
-      "Drives an exchange with many clients at once, checks every reply, and reports throughput, latency and CPU.\n"
+      "Drives an exchange with many clients at once, checks every reply, and reports throughput, "
+      "latency and CPU.\n"
       "Starts a private server beside it, unless --connect names one.\n"
       "loadgen policies measures each thread policy on 1, 2 and 4 CPUs of this machine.\n"
       "loadgen compare A.json B.json reports whether B is slower than A.\n"
-      "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, 3 server unreachable or not started, 130 interrupted.",
+      "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, "
+      "3 server unreachable or not started, 130 interrupted.",
       "loadgen");
   app.footer(
       "To load a server that you start yourself, on CPUs of its own and with its CPU time:\n"
@@ -434,10 +441,13 @@ ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv) 
   each.load.duration_s = 3;
   each.load.warmup_s = 1;
   CLI::App app(
-      "Measures each thread policy on 1, 2 and 4 CPUs of this machine, in turns, and reports them side by side.\n"
-      "Each run has a private server with a store of its own. The server gets the first CPUs and the clients the others;\n"
+      "Measures each thread policy on 1, 2 and 4 CPUs of this machine, in turns, and reports them "
+      "side by side.\n"
+      "Each run has a private server with a store of its own. The server gets the first CPUs and "
+      "the clients the others;\n"
       "if there are no others, they share. By default two minutes on 4 CPUs.\n"
-      "Exit code: 0 all well, 1 errors in a run, or a server that failed, 2 usage, 130 interrupted.",
+      "Exit code: 0 all well, 1 errors in a run, or a server that failed, 2 usage, "
+      "130 interrupted.",
       "loadgen policies");
   app.option_defaults()->always_capture_default();
   add_parsed(app, "--cores", options.cores, parse_core_counts, "LIST",

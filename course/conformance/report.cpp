@@ -189,8 +189,8 @@ std::string text_of(const ConformanceReport& report, Level shown) {
       for (const RuleResult* const result : lost(report, level)) rules += in_full(*result);
   if (!report.all_kept())
     rules +=
-        "\nThe rules are in docs/protocol.md; course/docs/minimal-server.md is the short way to those "
-        "of the level must.\n";
+        "\nThe rules are in docs/protocol.md; course/docs/minimal-server.md is the short way to "
+        "those of the level must.\n";
   if (!rules.empty()) text += rules + score;
   return text;
 }

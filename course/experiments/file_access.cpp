@@ -411,10 +411,10 @@ void report(const Settings&, const Measurements& measured, Report& out) {
 }
 
 const Add add(
-    3,
-    {"file_access",
-     "3. File access: what does a small write cost, and what does it cost to know that it is on the disk?",
-     prepare, report});
+    3, {"file_access",
+        "3. File access: what does a small write cost, and what does it cost to know that it is on "
+        "the disk?",
+        prepare, report});
 
 }  // namespace
 }  // namespace exchange::experiments

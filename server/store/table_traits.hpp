@@ -435,8 +435,9 @@ inline const std::string select_newest_references = [] {
 
 // Selects the members of Leaderboard::Trade, of executions after `after`.
 inline std::string select_trades(ExecutionId after) {
-  return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8, e.time_us FROM executions e"
-         " JOIN orders b ON b.id = e.buy_order JOIN orders s ON s.id = e.sell_order WHERE e.id > " +
+  return "SELECT e.id, e.symbol, b.account, s.account, e.shares_e8, e.price_e8, e.time_us"
+         " FROM executions e JOIN orders b ON b.id = e.buy_order"
+         " JOIN orders s ON s.id = e.sell_order WHERE e.id > " +
          std::to_string(after) + " ORDER BY e.id";
 }
 template <class Source>

@@ -174,7 +174,8 @@ AuditResult Audit::run() {
                          "each is the right one, and balances were not checked";
   } else {
     result.not_checked =
-        "not every order's state is known: the symbols of those others were not replayed, and balances not checked";
+        "not every order's state is known: the symbols of those others were not replayed, and "
+        "balances not checked";
   }
   if (all_known && replaces_not_placed_ > 0)
     result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_is_not_placed();

@@ -371,8 +371,10 @@ void print(std::ostream& out, const Comparison& comparison) {
             : "–",
         verdict_text(metric, comparison.tolerance_percent));
   if (!comparison.intervals_from_runs)
-    out << "\nThe intervals come from the seconds of single runs and understate how much runs differ from each other.\n"
-           "Several runs a side tell more: compare A1.json,A2.json,A3.json B1.json,B2.json,B3.json\n";
+    out << "\nThe intervals come from the seconds of single runs and understate how much runs "
+           "differ from each other.\n"
+           "Several runs a side tell more: compare "
+           "A1.json,A2.json,A3.json B1.json,B2.json,B3.json\n";
   if (!comparison.unlike.empty()) {
     out << "\nWARNING: the runs were not made alike:\n";
     for (const std::string& difference : comparison.unlike) out << "  " << difference << "\n";
@@ -502,9 +504,11 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
   CLI::App app(
       "Compares the reports of two runs, or of several each: did B do worse than A?\n"
       "Further reports are compared with A too.\n"
-      "Exit code: 0 no regression, 1 regression: worse by more than the tolerance and by more than chance,\n"
-      "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used;\n"
-      "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured seconds, or two runs.",
+      "Exit code: 0 no regression, 1 regression: worse by more than the tolerance and by more than "
+      "chance,\nor errors where A has none, or a failed audit in B; 2 usage, or a file that "
+      "cannot be used;\n"
+      "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured "
+      "seconds, or two runs.",
       "loadgen compare");
   std::string a, b, json_file;
   std::vector<std::string> more;

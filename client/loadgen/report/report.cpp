@@ -363,9 +363,9 @@ std::string client_bottleneck(const RunResult& result, const LoadOptions& load, 
                response_ms = latency_ms(Measure::p99, result.counts.response_ns);
   if (late_ms > 1 && late_ms > response_ms / 5)
     return text(
-        "1 %% of the requests left %.1f ms or more after their planned time; it used %.0f %% of its CPU "
-        "and waited for the rest, which the server or other processes used (--client-cpus and "
-        "--server-cpus keep them apart)",
+        "1 %% of the requests left %.1f ms or more after their planned time; it used %.0f %% of "
+        "its CPU and waited for the rest, which the server or other processes used (--client-cpus "
+        "and --server-cpus keep them apart)",
         late_ms, 100 * client_share);
   return {};
 }

@@ -359,9 +359,10 @@ void PostgresConnection::connect() {
     // With keepalives PostgreSQL soon notices if this server dies, and releases its advisory lock.
     pqxx::nontransaction(*connection_)
         .exec(
-            "SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; SET tcp_keepalives_idle = 2;"
-            " SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '5s';"
-            " SET synchronous_commit = on; SET jit = off");
+            "SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; "
+            "SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; "
+            "SET tcp_keepalives_count = 3; SET tcp_user_timeout = '5s'; "
+            "SET synchronous_commit = on; SET jit = off");
     if (set_up_) set_up_(*connection_);
   } catch (...) {
     const bool expired = watch.end();

@@ -57,16 +57,18 @@ TEST_CASE_METHOD(Closed,
                  "a closed day is listed, and shown at any moment, beside the running one") {
   start();
   post(small_market);
-  CHECK(
-      ask("/api/days") ==
-      R"(200 {"days":[{"day":"monday","first_time_us":1000000,"last_time_us":5000000,"whole":true}]})");
+  CHECK(ask("/api/days") ==
+        R"(200 {"days":[{"day":"monday","first_time_us":1000000,"last_time_us":5000000,)"
+        R"("whole":true}]})");
   CHECK(get("/api/days/monday?sym=SPY").json()["symbols"] ==
         R"([{"symbol": "SPY", "trades": 1}])"_json);
   const Json order =
-      R"({"order": 1, "symbol": "SPY", "side": "buy", "shares": "3", "limit": "5", "open": "3", "opened_at_us": 4000000})"_json;
+      R"({"order": 1, "symbol": "SPY", "side": "buy", "shares": "3", "limit": "5", "open": "3",
+    "opened_at_us": 4000000})"_json;
   const Json before =
-      R"({"position": 3, "time_us": 3000000, "bids": [], "asks": [], "trades": [], "account": {"account": "1",
-        "balance": "100", "reserved": "0", "positions": [], "open_orders": 0, "orders": []}})"_json;
+      R"({"position": 3, "time_us": 3000000, "bids": [], "asks": [], "trades": [],
+    "account": {"account": "1", "balance": "100", "reserved": "0", "positions": [],
+      "open_orders": 0, "orders": []}})"_json;
   const Json page = get("/api/moments?day=monday&sym=SPY&from=3&account=1").json();
   CHECK(page["state"] == before);
   CHECK(page["until"] == 5);
@@ -85,9 +87,9 @@ TEST_CASE_METHOD(Closed,
                                      {"open_orders", 1},
                                      {"positions", Json::array()},
                                      {"orders", Json::array({opened})}}}});
-  CHECK(
-      page["changes"][1]["trades"] ==
-      R"([{"id": 1, "price": "5", "shares": "1", "taker": "sell", "buy_order": 1, "sell_order": 2, "time_us": 5000000}])"_json);
+  CHECK(page["changes"][1]["trades"] ==
+        R"([{"id": 1, "price": "5", "shares": "1", "taker": "sell", "buy_order": 1, "sell_order": 2,
+      "time_us": 5000000}])"_json);
   const Json at_time = get("/api/moments?day=monday&sym=SPY&at=4500000&limit=1").json();
   CHECK(at_time["state"]["position"] == 4);
   CHECK_FALSE(at_time["state"].contains("account"));

@@ -154,12 +154,12 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   const std::string key = R"(a"b<c&d key=")";
   CHECK(document_of(NewAccount{"1", "5"}, key) ==
         R"(<create><account id="1" balance="5" key="a&quot;b&lt;c&amp;d key=&quot;"/></create>)");
-  CHECK(
-      document_of(CancelOrders{{"1"}}, "3", key) ==
-      R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><cancel id="1"/></transactions>)");
-  CHECK(
-      document_of(ShowOrders{{"1"}}, "3", key) ==
-      R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
+  CHECK(document_of(CancelOrders{{"1"}}, "3", key) ==
+        R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;">)"
+        R"(<cancel id="1"/></transactions>)");
+  CHECK(document_of(ShowOrders{{"1"}}, "3", key) ==
+        R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;">)"
+        R"(<query id="1"/></transactions>)");
   CHECK(without_keys(document_of(NewAccount{"1", "5"}, key)) ==
         R"(<create><account id="1" balance="5" key="…"/></create>)");
   CHECK(without_keys(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==

@@ -172,7 +172,8 @@ TEST_CASE("attributes are found by whole names, in any order and either quotes")
 
 TEST_CASE("values without quotes are read, and reported") {
   const std::string document =
-      "<results><opened sym=ABC amount=\"2\" id=7/><status id=7><open shares=3/></status></results>";
+      "<results><opened sym=ABC amount=\"2\" id=7/>"
+      "<status id=7><open shares=3/></status></results>";
   ReplyElements elements(document);
   ReplyElement element;
   REQUIRE(elements.next(element));
