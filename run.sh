@@ -14,7 +14,5 @@ for argument in "$@"; do
   esac
 done
 "$here/install-dependencies.sh"
-first=()
-[ -f "$here/build/CMakeCache.txt" ] || first=(-DEXCHANGE_TESTS=OFF)
-(cd "$here" && cmake --preset release "${first[@]}" >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
+(cd "$here" && cmake --preset release >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
 exec "$here/build/bin/server" "$@"

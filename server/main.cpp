@@ -1,5 +1,5 @@
 // Runs the process: options, signals, one Server at a time. Start reading here; then server.hpp,
-// engine/exchange.hpp, core/core.hpp, protocol/session.hpp.
+// engine/exchange.hpp, core/core.hpp, protocol/xml_session.hpp.
 
 #include <openssl/crypto.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -293,7 +293,7 @@ bool serve(Options& options, const sigset_t& signals,
   server.serve();
   fail_point("start.before_ready");
   print("ready port=" + std::to_string(server.port()) +
-        " policy=" + std::string(name_of(options.net.policy)) +
+        " policy=" + std::string(to_string(options.net.policy)) +
         " threads=" + threads_name(options.net) + " store=" + store->describe() + http_port);
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && !is_stop(signal)) {

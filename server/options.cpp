@@ -77,7 +77,7 @@ class AddOption {
   requires std::is_enum_v<Enum>
   void operator()(const std::string& flag, Enum& value, const char* help) const {
     Words words;
-    for (std::size_t i = 0; i < enumerators<Enum>; ++i) words.emplace_back(name_of(Enum(i)));
+    for (std::size_t i = 0; i < enumerators<Enum>; ++i) words.emplace_back(to_string(Enum(i)));
     (*this)(flag, value, help, words);
   }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t spare_pages_kept = 4;
 
 ServerInfo server_info(const Options& options) {
-  return {.policy = std::string(name_of(options.net.policy)),
+  return {.policy = std::string(to_string(options.net.policy)),
           .threads = threads_name(options.net),
           .store = options.store.substr(0, options.store.find(':')),
           .version = EXCHANGE_VERSION,

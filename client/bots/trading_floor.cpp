@@ -99,7 +99,7 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   while (server_) {
     try {
       const std::vector<Answer> answers =
-          read_answers(send(document_of(commands, options_.keys)), commands);
+          read_answers(send(write_document(commands, options_.keys)), commands);
       for (const Answer& answer : answers)
         if (answer.refused) refusal_ = answer.why;
       market.answered(answers);

@@ -19,8 +19,8 @@ const AccountId* trader_of(const Command& command) {
       command);
 }
 
-Answer answer_of(const client::Result& result, const Command& command) {
-  if (const auto* error = std::get_if<client::Error>(&result))
+Answer answer_of(const client::ReplyOutcome& result, const Command& command) {
+  if (const auto* error = std::get_if<client::ErrorElement>(&result))
     return {.refused = true, .why = error->message};
   if (const auto* opened = std::get_if<Opened>(&result);
       opened && std::holds_alternative<PlaceOrder>(command))
@@ -40,7 +40,7 @@ Answer answer_of(const client::Result& result, const Command& command) {
 
 }  // namespace
 
-std::string document_of(std::span<const Command> commands, const Keys& keys) {
+std::string write_document(std::span<const Command> commands, const Keys& keys) {
   std::string elements;
   const AccountId* trader = nullptr;
   for (const Command& command : commands) {
@@ -52,7 +52,7 @@ std::string document_of(std::span<const Command> commands, const Keys& keys) {
 }
 
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands) {
-  const std::vector<client::Result> results = client::read_results(reply, commands.size());
+  const std::vector<client::ReplyOutcome> results = client::read_outcomes(reply, commands.size());
   std::vector<Answer> answers;
   for (std::size_t i = 0; i < commands.size(); ++i)
     answers.push_back(answer_of(results[i], commands[i]));

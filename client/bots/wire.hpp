@@ -15,7 +15,7 @@ struct Keys {
   std::string of_operator, of_accounts;
 };
 // Returns the document of one request: all creations, or all transactions of one account.
-std::string document_of(std::span<const Command> commands, const Keys& keys = {});
+std::string write_document(std::span<const Command> commands, const Keys& keys = {});
 
 // Returns one answer to each command. None of the commands may be a CancelAll, whose reply has an
 // element for each order. Throws client::BadReply if the reply does not match them.

@@ -165,9 +165,9 @@ void BotFloor::send(Seat& seat, const std::string& elements, std::size_t asked) 
       ask(seat, "POST /api/xml", write_transactions(seat.bot.account, elements, seat.bot.key));
   if (reply.status != 200)
     throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of a request");
-  for (const client::Result& result : client::read_results(reply.body, asked)) {
+  for (const client::ReplyOutcome& result : client::read_outcomes(reply.body, asked)) {
     ++seat.requests;
-    if (const auto* error = std::get_if<client::Error>(&result)) {
+    if (const auto* error = std::get_if<client::ErrorElement>(&result)) {
       ++seat.refused;
       seat.refusal = error->message;
     }

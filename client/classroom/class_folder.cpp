@@ -430,7 +430,7 @@ std::vector<std::string> names_of_bots(const Scenario& scenario) {
   std::vector<std::string> names;
   for (const Scenario::Bots& bots : scenario.bots)
     for (unsigned i = 0; i < bots.count; ++i)
-      names.push_back(std::string(exchange::name_of(bots.character)) + " " +
+      names.push_back(std::string(exchange::to_string(bots.character)) + " " +
                       std::to_string(++counts[bots.character]));
   return names;
 }

@@ -312,8 +312,8 @@ class Runner::Step::OfClass {
         std::exchange(has_changed_, true) ? XmlPort::Kind::following_change : XmlPort::Kind::change;
     const Results results =
         step_.change(document_of_scenario(document, step_.sender().key), client::any_number, kind);
-    for (const client::Result& result : results) {
-      const auto* error = std::get_if<client::Error>(&result);
+    for (const client::ReplyOutcome& result : results) {
+      const auto* error = std::get_if<client::ErrorElement>(&result);
       if (error != nullptr && error->message == describe(Reason::account_exists)) continue;
       if (step_.accepted<Created>(result, "class " + scenario_.name) == nullptr) return false;
     }

@@ -105,14 +105,14 @@ std::string of_orders(const std::vector<std::string>& orders, const std::string&
 
 }  // namespace
 
-std::string document_of(const NewAccount& created, const std::string& key, const Sender& by) {
+std::string write_document(const NewAccount& created, const std::string& key, const Sender& by) {
   optional_key(key);
   return creation(element_of<CreateAccount>(given(
                       {{"id", created.account}, {"balance", created.balance}}, {{"key", key}})),
                   by);
 }
 
-std::string document_of(const NewSymbol& created, const Sender& by) {
+std::string write_document(const NewSymbol& created, const Sender& by) {
   const std::string empty = element_of<CreateSymbol>({{"sym", created.symbol}});
   if (created.holdings.empty()) return creation(empty, by);
   std::string text = "<symbol" + xml_attribute("sym", created.symbol) + ">";
@@ -124,7 +124,7 @@ std::string document_of(const NewSymbol& created, const Sender& by) {
   return creation(text + "</symbol>", by);
 }
 
-std::string document_of(const SetRules& set_rules, const Sender& by) {
+std::string write_document(const SetRules& set_rules, const Sender& by) {
   std::string elements;
   const auto add = [&](std::vector<Rule> rules) {
     if (set_rules.symbol) rules.push_back({"sym", *set_rules.symbol});
@@ -135,27 +135,27 @@ std::string document_of(const SetRules& set_rules, const Sender& by) {
   return creation(elements, by);
 }
 
-std::string document_of(const NewKey& change, const std::string& key, const Sender& by) {
+std::string write_document(const NewKey& change, const std::string& key, const Sender& by) {
   const Rule new_key{"key", checked_key(key)};
   if (!change.account) return transaction(element_of<SetKey>({new_key}), by.account, by.key);
   return creation(element_of<SetKey>({{"id", *change.account}, new_key}), by);
 }
 
-std::string document_of(const RevokedKey& revoked, const Sender& by) {
+std::string write_document(const RevokedKey& revoked, const Sender& by) {
   return creation(element_of<SetKey>({{"id", revoked.account}, {"revoke", "true"}}), by);
 }
 
-std::string document_of(const AccountChange& change, const Sender& by) {
+std::string write_document(const AccountChange& change, const Sender& by) {
   std::vector<Rule> typed = change.rules;
   typed.push_back({"id", change.account});
   return creation(element_of<SetAccount>(typed), by);
 }
 
-std::string document_of(const NewRound& round, const Sender& by) {
+std::string write_document(const NewRound& round, const Sender& by) {
   return creation(element_of<BeginRound>({{"name", round.name}}), by);
 }
 
-std::string document_of(const Adjustment& adjustment, const Sender& by) {
+std::string write_document(const Adjustment& adjustment, const Sender& by) {
   const std::vector<Rule> typed{
       {"id", adjustment.account}, {"amount", adjustment.amount}, {"reason", adjustment.reason}};
   return creation(adjustment.symbol
@@ -183,15 +183,15 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
 
 std::vector<exchange::Command> commands_of(const std::string& document) { return read(document); }
 
-std::string document_of(CommandKind kind, const std::vector<Rule>& typed,
-                        const std::string& account, const std::string& key) {
+std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
+                           const std::string& account, const std::string& key) {
   return transaction(
       with_kind(kind, [&](auto type) { return element_of<typename decltype(type)::type>(typed); }),
       account, key);
 }
 
-std::string document_of(const NewOrder& placed, const std::string& account,
-                        const std::string& key) {
+std::string write_document(const NewOrder& placed, const std::string& account,
+                           const std::string& key) {
   const bool market = placed.limit == market_price;
   std::vector<Rule> typed = placed.terms;
   typed.push_back({"sym", placed.symbol});
@@ -202,28 +202,28 @@ std::string document_of(const NewOrder& placed, const std::string& account,
                      key);
 }
 
-std::string document_of(const Replacement& replacement, const std::string& account,
-                        const std::string& key) {
+std::string write_document(const Replacement& replacement, const std::string& account,
+                           const std::string& key) {
   return transaction(element_of<ReplaceOrder>({named(replacement.order),
                                                amount(replacement.side, replacement.shares),
                                                {"limit", replacement.limit}}),
                      account, key);
 }
 
-std::string document_of(const CancelOrders& cancel, const std::string& account,
-                        const std::string& key) {
+std::string write_document(const CancelOrders& cancel, const std::string& account,
+                           const std::string& key) {
   return of_orders<CancelOrder>(cancel.orders, account, key);
 }
 
-std::string document_of(const CancelAllOrders& cancel, const std::string& account,
-                        const std::string& key) {
+std::string write_document(const CancelAllOrders& cancel, const std::string& account,
+                           const std::string& key) {
   const Rule which =
       cancel.symbol ? Rule{"sym", checked_symbol(*cancel.symbol)} : Rule{"all", "true"};
-  return document_of(command_kind<CancelAll>, {which}, account, key);
+  return write_document(command_kind<CancelAll>, {which}, account, key);
 }
 
-std::string document_of(const ShowOrders& query, const std::string& account,
-                        const std::string& key) {
+std::string write_document(const ShowOrders& query, const std::string& account,
+                           const std::string& key) {
   return of_orders<QueryOrder>(query.orders, account, key);
 }
 

@@ -15,33 +15,33 @@ struct Sender {
 
 // All functions throw UsageError. Accounts, symbols and numbers are as typed.
 // `key` is that of the account; empty if the exchange requires none.
-std::string document_of(const NewAccount& account, const std::string& key = {},
-                        const Sender& by = {});
-std::string document_of(const NewSymbol& symbol, const Sender& by = {});
-std::string document_of(const SetRules& rules, const Sender& by = {});
+std::string write_document(const NewAccount& account, const std::string& key = {},
+                           const Sender& by = {});
+std::string write_document(const NewSymbol& symbol, const Sender& by = {});
+std::string write_document(const SetRules& rules, const Sender& by = {});
 // `key`: the new one. If the command has no account, it changes the key of the sender.
-std::string document_of(const NewKey& change, const std::string& key, const Sender& by);
-std::string document_of(const RevokedKey& revoked, const Sender& by = {});
-std::string document_of(const AccountChange& change, const Sender& by = {});
-std::string document_of(const NewRound& round, const Sender& by = {});
-std::string document_of(const Adjustment& adjustment, const Sender& by = {});
+std::string write_document(const NewKey& change, const std::string& key, const Sender& by);
+std::string write_document(const RevokedKey& revoked, const Sender& by = {});
+std::string write_document(const AccountChange& change, const Sender& by = {});
+std::string write_document(const NewRound& round, const Sender& by = {});
+std::string write_document(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);
 // Returns the engine commands of a document. Throws UsageError with its first error.
 std::vector<exchange::Command> commands_of(const std::string& document);
 // Returns the document with one element of an account. Attributes are as typed.
-std::string document_of(CommandKind kind, const std::vector<Rule>& typed,
-                        const std::string& account, const std::string& key = {});
-std::string document_of(const NewOrder& order, const std::string& account,
-                        const std::string& key = {});
-std::string document_of(const Replacement& replacement, const std::string& account,
-                        const std::string& key = {});
-std::string document_of(const CancelOrders& cancel, const std::string& account,
-                        const std::string& key = {});
-std::string document_of(const CancelAllOrders& cancel, const std::string& account,
-                        const std::string& key = {});
-std::string document_of(const ShowOrders& query, const std::string& account,
-                        const std::string& key = {});
+std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
+                           const std::string& account, const std::string& key = {});
+std::string write_document(const NewOrder& order, const std::string& account,
+                           const std::string& key = {});
+std::string write_document(const Replacement& replacement, const std::string& account,
+                           const std::string& key = {});
+std::string write_document(const CancelOrders& cancel, const std::string& account,
+                           const std::string& key = {});
+std::string write_document(const CancelAllOrders& cancel, const std::string& account,
+                           const std::string& key = {});
+std::string write_document(const ShowOrders& query, const std::string& account,
+                           const std::string& key = {});
 
 // Check names that go into paths and messages. Throw UsageError.
 const std::string& checked_symbol(const std::string& symbol);

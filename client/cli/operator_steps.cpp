@@ -31,7 +31,7 @@ void Runner::Step::operator()(const NewAccount& created) {
   const std::string key = !created.key_file.empty() ? key_of(created.key_file, created.account)
                           : by.account.empty()      ? settings.key
                                                     : "";  // the key of the sender
-  const Results results = change(document_of(created, key, by), 1);
+  const Results results = change(write_document(created, key, by), 1);
   if (!accepted<Created>(results.front(), "account " + created.account)) return;
   runner.accounts_seen_.insert(created.account);
   say("account " + created.account + ": created with balance " + created.balance);
@@ -39,7 +39,7 @@ void Runner::Step::operator()(const NewAccount& created) {
 
 void Runner::Step::operator()(const NewSymbol& created) {
   const Results results =
-      change(document_of(created, sender()), std::max<std::size_t>(1, created.holdings.size()));
+      change(write_document(created, sender()), std::max<std::size_t>(1, created.holdings.size()));
   const std::string what = "symbol " + created.symbol;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NewSymbol::Holding* const holding =
@@ -57,9 +57,9 @@ void Runner::Step::operator()(const NewSymbol& created) {
 void Runner::Step::operator()(const SetRules& set) {
   shown_by = "symbols";
   const Results results =
-      change(document_of(set, sender()), std::max<std::size_t>(1, set.trading.size()));
+      change(write_document(set, sender()), std::max<std::size_t>(1, set.trading.size()));
   const Uncrossed* auction = nullptr;
-  for (const client::Result& result : results)
+  for (const client::ReplyOutcome& result : results)
     if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
       auction = uncrossed;
     else if (!accepted<Created>(result, named(set)))
@@ -93,7 +93,7 @@ void Runner::Step::operator()(const NewKey& wanted) {
   const std::string& owner = wanted.account ? *wanted.account : by.account;
   const bool made = wanted.file.empty();
   const std::string key = made ? classroom::made_key() : key_of(wanted.file, owner);
-  const std::string document = document_of(wanted, key, by);
+  const std::string document = write_document(wanted, key, by);
   // Prints the key before it is sent: if no reply comes, it may be the account's key, and it is
   // stored nowhere else.
   if (made) out << "new key of account " << owner << ", shown only now: " << key << std::endl;
@@ -105,14 +105,14 @@ void Runner::Step::operator()(const NewKey& wanted) {
 
 void Runner::Step::operator()(const RevokedKey& revoked) {
   shown_by = "";
-  const Results results = change(document_of(revoked, sender()), 1);
+  const Results results = change(write_document(revoked, sender()), 1);
   if (accepted<Created>(results.front(), "account " + revoked.account))
     say("account " + revoked.account + ": key revoked");
 }
 
 void Runner::Step::operator()(const AccountChange& wanted) {
   shown_by = "";
-  const Results results = change(document_of(wanted, sender()), 1);
+  const Results results = change(write_document(wanted, sender()), 1);
   if (!accepted<Created>(results.front(), "account " + wanted.account)) return;
   runner.accounts_seen_.insert(wanted.account);
   say(sentence(wanted));
@@ -120,7 +120,7 @@ void Runner::Step::operator()(const AccountChange& wanted) {
 
 void Runner::Step::operator()(const Adjustment& adjustment) {
   shown_by = "--account " + adjustment.account + " status";
-  const Results results = change(document_of(adjustment, sender()), 1);
+  const Results results = change(write_document(adjustment, sender()), 1);
   if (!accepted<Created>(results.front(), "account " + adjustment.account)) return;
   runner.accounts_seen_.insert(adjustment.account);
   say(sentence(adjustment));
@@ -128,7 +128,7 @@ void Runner::Step::operator()(const Adjustment& adjustment) {
 
 void Runner::Step::operator()(const NewRound& round) {
   shown_by = "leaderboard";
-  const Results results = change(document_of(round, sender()), 1);
+  const Results results = change(write_document(round, sender()), 1);
   if (accepted<Created>(results.front(), "round " + round.name))
     say("round " + round.name + ": begun");
 }
@@ -158,7 +158,7 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
     if (reply.status == 200) return ClosedDay{!asked, text_field(json, "store")};
     is_checked |= reply.status == 202;
     const bool is_unchecked =
-        json.is_object() && json.contains("code") && json["code"] == code_of(Reason::key_unchecked);
+        json.is_object() && json.contains("code") && json["code"] == to_code(Reason::key_unchecked);
     const bool is_coming =
         reply.status == 0 || reply.status == 202 || is_unchecked || (reply.status == 503 && asked);
     if (!is_coming) {
@@ -205,7 +205,7 @@ void Runner::Step::operator()(const NewDay& ended) {
   shown_by = "symbols";
   const Results results = change(document, client::any_number);
   std::size_t created = 0;
-  for (const client::Result& result : results)
+  for (const client::ReplyOutcome& result : results)
     created += accepted<Created>(result, "scenario " + ended.scenario) != nullptr;
   say("scenario " + ended.scenario + ": " + std::to_string(created) + " of " +
       std::to_string(results.size()) + " created");

@@ -95,11 +95,11 @@ Results Runner::Step::change(const std::string& document, std::size_t asked, Xml
   in_doubt = true;
   const std::string reply = runner.ask(document, kind, settings);
   in_doubt = false;
-  return client::read_results(reply, asked);
+  return client::read_outcomes(reply, asked);
 }
 
 Results Runner::Step::question(const std::string& document, std::size_t asked) {
-  return client::read_results(runner.ask(document, XmlPort::Kind::question, settings), asked);
+  return client::read_outcomes(runner.ask(document, XmlPort::Kind::question, settings), asked);
 }
 
 const NewOrder* Runner::Step::terms_of(const std::string& order) const {
@@ -180,7 +180,7 @@ void Runner::TraderStep::operator()(const NewOrder& typed) {
   NewOrder order = typed;
   if (settings.retry && order.reference.empty())
     order.reference = "cli-" + client::prefix_from_clock();
-  const std::string document = document_of(order, account(), settings.key);
+  const std::string document = write_document(order, account(), settings.key);
   if (order.side == Side::buy && !may_create(order.symbol)) return;
   reference = order.reference;
   const Results results =
@@ -200,7 +200,7 @@ void Runner::TraderStep::operator()(const NewOrder& typed) {
 void Runner::Step::show_state(const std::string& id, const char* done) {
   try {
     const Results state =
-        question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
+        question(write_document(ShowOrders{{id}}, settings.account, settings.key), 1);
     if (const auto* found = accepted<Status>(state.front(), "order " + id)) {
       say(sentence(id, *found, terms_of(id)));
       runner.remember(settings.account, *found);
@@ -213,7 +213,7 @@ void Runner::Step::show_state(const std::string& id, const char* done) {
 
 // Sends a replace only once: another request may have replaced the order in between.
 void Runner::TraderStep::operator()(const Replacement& replacement) {
-  const Results results = change(document_of(replacement, account(), settings.key), 1);
+  const Results results = change(write_document(replacement, account(), settings.key), 1);
   const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
   if (replaced == nullptr) return;
   const std::string id = std::to_string(replaced->order);
@@ -227,7 +227,7 @@ void Runner::TraderStep::operator()(const Replacement& replacement) {
 
 void Runner::TraderStep::operator()(const CancelOrders& cancel) {
   const Results results =
-      change(document_of(cancel, account(), settings.key), cancel.orders.size());
+      change(write_document(cancel, account(), settings.key), cancel.orders.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& order = cancel.orders[i];
     if (const auto* canceled = accepted<Canceled>(results[i], "order " + order)) {
@@ -239,16 +239,16 @@ void Runner::TraderStep::operator()(const CancelOrders& cancel) {
 
 // One request cancels at most a thousand orders, so it is repeated until none is open.
 void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
-  const std::string document = document_of(cancel, account(), settings.key);
+  const std::string document = write_document(cancel, account(), settings.key);
   const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
   for (bool any = false;; any = true) {
     const Results results = change(document, client::any_number);
-    const auto* error = std::get_if<client::Error>(&results.front());
+    const auto* error = std::get_if<client::ErrorElement>(&results.front());
     if (error != nullptr && error->message == "no open orders") {
       if (!any) say(error->message + of_symbol);
       return;
     }
-    for (const client::Result& result : results) {
+    for (const client::ReplyOutcome& result : results) {
       const auto* canceled = accepted<Canceled>(result, "cancel all" + of_symbol);
       if (canceled == nullptr) return;
       const std::string order = std::to_string(canceled->status.order);
@@ -260,7 +260,7 @@ void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
 
 void Runner::TraderStep::operator()(const ShowOrders& query) {
   const Results results =
-      question(document_of(query, account(), settings.key), query.orders.size());
+      question(write_document(query, account(), settings.key), query.orders.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& order = query.orders[i];
     const auto* found = accepted<Status>(results[i], "order " + order);
@@ -396,7 +396,7 @@ void Runner::TraderStep::operator()(const ShowHistory& history) try {
     return;
   }
   // finds what the server would refuse before any request is sent
-  document_of(ShowOrders{history.orders}, settings.account, settings.key);
+  write_document(ShowOrders{history.orders}, settings.account, settings.key);
   std::vector<Json> all;
   std::set<std::int64_t> shown;  // an order may have been named twice
   for (const std::string& order : history.orders) {
@@ -535,8 +535,8 @@ void Runner::notice_fills() {
   for (const auto& [order, open] : open_orders_)
     if (count++ < noticed_orders_max) asked[open.account].orders.push_back(std::to_string(order));
   for (const auto& [account, orders] : asked) try {
-      const Results results = client::read_results(
-          xml_port_.ask(document_of(orders, account, settings_.key), XmlPort::Kind::question),
+      const Results results = client::read_outcomes(
+          xml_port_.ask(write_document(orders, account, settings_.key), XmlPort::Kind::question),
           orders.orders.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
         const auto* status = std::get_if<Status>(&results[i]);

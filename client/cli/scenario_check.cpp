@@ -99,14 +99,14 @@ class Check {
     refusal(exchange, instruments_of({instrument}));
     refusal(exchange, accounts_of(buyers));
     SetRules open{instrument.symbol, {}, {"open"}};
-    refusal(exchange, document_of(open));
+    refusal(exchange, write_document(open));
     std::string why;
     try {
-      why = refusal(exchange, document_of(NewOrder{.side = Side::buy,
-                                                   .symbol = instrument.symbol,
-                                                   .shares = lot,
-                                                   .limit = price},
-                                          "1", "some key"));
+      why = refusal(exchange, write_document(NewOrder{.side = Side::buy,
+                                                      .symbol = instrument.symbol,
+                                                      .shares = lot,
+                                                      .limit = price},
+                                             "1", "some key"));
     } catch (const UsageError& error) {
       why = error.what();
     }
@@ -126,7 +126,7 @@ void check_scenario(const Scenario& scenario, std::size_t students, const std::s
   Check check(scenario, file);
   check.instruments();
   for (const Scenario::Bots& bots : scenario.bots)
-    check.members("[[bots]] " + std::string(name_of(bots.character)), bots.count, bots.start);
+    check.members("[[bots]] " + std::string(to_string(bots.character)), bots.count, bots.start);
   // Checks at least one student, so that the first roster may be empty.
   check.members("[student]", std::max<std::size_t>(students, 1), scenario.student, scenario.limits);
   check.timetable();

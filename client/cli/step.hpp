@@ -11,7 +11,7 @@
 
 namespace exchange::cli {
 
-using Results = std::vector<client::Result>;
+using Results = std::vector<client::ReplyOutcome>;
 
 // A list in pages: its name, the field that contains where the next page begins, and the parameter
 // that takes that value (docs/http-api.md).
@@ -89,9 +89,9 @@ struct Runner::Step {
   }
   // Returns the wanted result. After an error, shows it and returns null.
   template <class Wanted>
-  const Wanted* accepted(const client::Result& result, const std::string& what,
+  const Wanted* accepted(const client::ReplyOutcome& result, const std::string& what,
                          const NewOrder* order = nullptr) {
-    if (const auto* error = std::get_if<client::Error>(&result)) {
+    if (const auto* error = std::get_if<client::ErrorElement>(&result)) {
       const std::string more = order == nullptr ? "" : figures(*order, error->message);
       status = runner.fail(what + ": " + printable(error->message) + more, exit_refused);
       return nullptr;

@@ -80,7 +80,7 @@ constexpr bool is_flat = requires {
 };
 // Reads an outcome that consists of attributes only; nothing if the element lacks one of them.
 template <class AnyOutcome>
-std::optional<Result> read_flat(const ReplyElement& element) {
+std::optional<ReplyOutcome> read_flat(const ReplyElement& element) {
   if (element.name != reply_element<AnyOutcome>) return {};
   AnyOutcome outcome{};
   bool has_all = true;
@@ -88,12 +88,12 @@ std::optional<Result> read_flat(const ReplyElement& element) {
     constexpr auto& attribute = outcome_attributes<AnyOutcome>[place];
     has_all = has_all && attribute.read(element.attribute(attribute.name), outcome);
   });
-  return has_all ? std::optional<Result>(outcome) : std::nullopt;
+  return has_all ? std::optional<ReplyOutcome>(outcome) : std::nullopt;
 }
 // Returns the first of the other outcomes that the element matches.
-std::optional<Result> read_any_but_auction(const ReplyElement& element) {
-  std::optional<Result> result;
-  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Result>>(
+std::optional<ReplyOutcome> read_any_but_auction(const ReplyElement& element) {
+  std::optional<ReplyOutcome> result;
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, ReplyOutcome>>(
       [&](auto type) {
         using Any = typename decltype(type)::type;
         if constexpr (is_flat<Any> && !std::is_same_v<Any, Uncrossed>)
@@ -102,8 +102,8 @@ std::optional<Result> read_any_but_auction(const ReplyElement& element) {
   return result;
 }
 
-Result result_of(const ReplyElement& element) {
-  if (element.name == reply_element<Rejected>) return Error{text_of(element.content)};
+ReplyOutcome read_outcome(const ReplyElement& element) {
+  if (element.name == reply_element<Rejected>) return ErrorElement{text_of(element.content)};
   if (element.name == reply_element<Status>) return status_of(element);
   if (element.name == reply_element<Canceled>) return Canceled{status_of(element)};
   // A <created> with only some of the attributes of an auction does not match any outcome.
@@ -248,19 +248,19 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
   return parts.complete() ? "" : "content that cannot be read";
 }
 
-std::vector<Result> read_results(std::string_view document, std::size_t asked) {
-  std::vector<Result> results;
+std::vector<ReplyOutcome> read_outcomes(std::string_view document, std::size_t asked) {
+  std::vector<ReplyOutcome> results;
   ReplyElements elements(document);
   bool of_all = true;  // true: an <error> without attributes answers the whole request
   for (ReplyElement element; elements.next(element);) {
-    results.push_back(result_of(element));
+    results.push_back(read_outcome(element));
     of_all &= element.attributes.empty();
   }
   if (!elements.complete() || (results.empty() && elements.root() != "results"))
     throw BadReply("not a <results> document: " + std::string(document.substr(0, shown_max)));
   if (asked == any_number) asked = std::max<std::size_t>(1, results.size());
-  if (results.size() == 1 && of_all && std::holds_alternative<Error>(results.front()))
-    results.resize(asked, Result(results.front()));
+  if (results.size() == 1 && of_all && std::holds_alternative<ErrorElement>(results.front()))
+    results.resize(asked, ReplyOutcome(results.front()));
   if (results.size() != asked)
     throw BadReply(std::to_string(results.size()) + " reply elements to " + std::to_string(asked) +
                    " request elements");

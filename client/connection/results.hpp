@@ -1,7 +1,7 @@
 #pragma once
 // Reads replies, at two levels. ReplyElements walks the elements directly inside <results>, or
 // inside one of its elements; it neither copies nor allocates, for clients that read millions of
-// replies. read_results returns a whole reply as values. This is a reader for well-formed replies
+// replies. read_outcomes returns a whole reply as values. This is a reader for well-formed replies
 // of any server of this protocol, not an XML parser: it tolerates spacing and attribute order, and
 // reports what it cannot read as bad. Pure.
 
@@ -55,19 +55,19 @@ class ReplyElements {
 // id, and reuses its memory. Returns the error in the content; empty if there is no error.
 std::string_view read_status(const ReplyElement& element, Status& status);
 
-struct Error {
+struct ErrorElement {
   std::string message;
 };
 // One element of a reply: an error, or any outcome except those that look like another one.
-using Result = boost::mp11::mp_push_back<
+using ReplyOutcome = boost::mp11::mp_push_back<
     boost::mp11::mp_set_difference<Outcome,
                                    std::variant<Rejected, NotInMemory, OpenedBefore, CanceledAll>>,
-    Error>;
+    ErrorElement>;
 
 // Reads the reply to a request of `asked` elements: one result for each. If the reply is one
 // <error> for the whole request, it counts for each element. any_number accepts one or more
 // results. Throws BadReply.
 inline constexpr std::size_t any_number = std::size_t(-1);
-std::vector<Result> read_results(std::string_view document, std::size_t asked);
+std::vector<ReplyOutcome> read_outcomes(std::string_view document, std::size_t asked);
 
 }  // namespace exchange::client

@@ -31,9 +31,9 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
   for (const SetupRequest& request : setup_requests(workload)) {
     const std::string reply = ask_server(request.document);
     if (!options.load.check_replies) continue;
-    for (const client::Result& result : client::read_results(reply, request.elements))
+    for (const client::ReplyOutcome& result : client::read_outcomes(reply, request.elements))
       if (!std::holds_alternative<Created>(result)) {
-        const auto* error = std::get_if<client::Error>(&result);
+        const auto* error = std::get_if<client::ErrorElement>(&result);
         throw std::runtime_error("set-up: the server created nothing: " +
                                  (error ? error->message : "a reply element of another kind") +
                                  " (--account-prefix chooses other ids)");
@@ -44,8 +44,8 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
 void set_up_operator(const Options& options, const Workload& workload, const Ask& ask_server) {
   if (!options.load.trading_days_s) return;
   const std::string reply = ask_server(set_up_trading_days(workload));
-  for (const client::Result& result : client::read_results(reply, 2))
-    if (const auto* error = std::get_if<client::Error>(&result))
+  for (const client::ReplyOutcome& result : client::read_outcomes(reply, 2))
+    if (const auto* error = std::get_if<client::ErrorElement>(&result))
       throw std::runtime_error("--trading-days: the server refuses to change trading: " +
                                error->message);
 }

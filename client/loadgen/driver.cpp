@@ -502,7 +502,7 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
     examples_.wrong_answer = std::string(problem);
     if (client.count > 0) {
       const Action& asked = client.actions[client.oldest * workload_.actions_max()];
-      examples_.wrong_answer += "; asked for: " + std::string(name_of(asked_of(asked.kind)));
+      examples_.wrong_answer += "; asked for: " + std::string(to_string(asked_of(asked.kind)));
     }
     examples_.wrong_answer += ", got: " + std::string(reply);
   }

@@ -92,7 +92,7 @@ void LocalServer::start(const LocalServerOptions& options) {
                                      "--bind",
                                      "127.0.0.1",
                                      "--policy",
-                                     std::string(name_of(options.policy)),
+                                     std::string(to_string(options.policy)),
                                      "--threads",
                                      std::to_string(options.threads),
                                      "--store",

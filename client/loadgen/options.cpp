@@ -345,7 +345,7 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     workload.mix = mix_of(workload.kind);
   } else {
     if (app.count("--workload") > 0 && workload.kind != WorkloadKind::mix)
-      error("--mix: has no meaning with --workload " + std::string(name_of(workload.kind)));
+      error("--mix: has no meaning with --workload " + std::string(to_string(workload.kind)));
     workload.kind = WorkloadKind::mix;
   }
   load.transcript = !options.history_file.empty();

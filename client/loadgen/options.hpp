@@ -25,7 +25,7 @@ BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
 // Returns the name as options and reports write it: per-request, wrong answer.
 template <class Enum>
 std::string name_with(char separator, Enum value) {
-  std::string name(name_of(value));
+  std::string name(to_string(value));
   std::replace(name.begin(), name.end(), '_', separator);
   return name;
 }

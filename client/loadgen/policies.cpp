@@ -82,7 +82,7 @@ bool measure(Cell& cell) {
 
 Json cell_json(Cell& cell, const std::vector<int>& cpus) {
   const Options& options = cell.options;
-  return {{"policy", name_of(options.local_server.policy)},
+  return {{"policy", to_string(options.local_server.policy)},
           {"cores", cell.cores},
           {"server_cpus", options.local_server.cpus},
           {"client_cpus", options.client_cpus},
@@ -123,7 +123,7 @@ PoliciesMeasured measure_policies(const PoliciesOptions& options) {
       }
       if (shown)
         std::fprintf(stderr, "run %zu of %zu: %s on %u CPU%s: %s\n", ++run, runs,
-                     std::string(name_of(cell->options.local_server.policy)).c_str(), cell->cores,
+                     std::string(to_string(cell->options.local_server.policy)).c_str(), cell->cores,
                      cell->cores == 1 ? "" : "s", outcome.c_str());
     }
     std::reverse(order.begin(), order.end());

@@ -89,7 +89,7 @@ Outcome run_clients(Talk& talk, const Load& load) {
   int status = 0;
   try {
     status = run_command(command.str(), load.run_s);
-  } catch (const NoAnswer&) {
+  } catch (const NoReply&) {
     return {.wrong = {},
             .unanswered = " Not all of " + std::to_string(load.requests) +
                           " requests were answered within " +

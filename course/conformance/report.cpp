@@ -82,7 +82,7 @@ std::string summary(const ConformanceReport& report) {
   for (const Level level : {Level::must, Level::should, Level::ours})
     text += std::string(level == Level::must ? ": " : ", ") +
             std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
-            std::to_string(count(report, level)) + " " + name_of(level);
+            std::to_string(count(report, level)) + " " + to_string(level);
   return text;
 }
 
@@ -122,7 +122,7 @@ std::string causes_text(const ConformanceReport& report) {
     char line[64];
     std::snprintf(line, sizeof line, "%5s  %-4s %-6s ",
                   ("+" + std::to_string(causes[i].points)).c_str(), result.rule.number.c_str(),
-                  name_of(result.rule.level));
+                  to_string(result.rule.level));
     text += line + on_one_line(result.rule.sentence) + "\n";
     text += std::string(19, ' ') + on_one_line(result.why) + "\n";
     if (!causes[i].blocks.empty())
@@ -145,8 +145,8 @@ std::vector<const RuleResult*> lost(const ConformanceReport& report, Level level
 
 std::string in_full(const RuleResult& result) {
   const bool blocked = result.outcome == RuleOutcome::blocked;
-  std::string text = "\n" + result.rule.number + " (" + name_of(result.rule.level) + ") is " +
-                     name_of(result.outcome) +
+  std::string text = "\n" + result.rule.number + " (" + to_string(result.rule.level) + ") is " +
+                     to_string(result.outcome) +
                      (result.blocked_by.empty() ? "" : " by " + result.blocked_by) + ": " +
                      printable(result.rule.sentence) + "\n  case: " + result.case_name + "\n  " +
                      printable(result.why) + "\n";
@@ -161,7 +161,7 @@ std::string table_of(const ConformanceReport& report) {
     if (!result.rule.untested.empty()) continue;
     char line[64];
     std::snprintf(line, sizeof line, "%-5s %-7s %-10s ", result.rule.number.c_str(),
-                  name_of(result.rule.level), name_of(result.outcome));
+                  to_string(result.rule.level), to_string(result.outcome));
     text += line + shortened(result.rule.sentence, line_bytes_max) + "\n";
   }
   return text;
@@ -222,9 +222,9 @@ std::string to_json(const ConformanceReport& report) {
   }
   for (const RuleResult& result : report.rules) {
     Json rule{{"rule", result.rule.number},
-              {"level", name_of(result.rule.level)},
+              {"level", to_string(result.rule.level)},
               {"sentence", result.rule.sentence},
-              {"result", name_of(result.outcome)},
+              {"result", to_string(result.outcome)},
               {"cases", result.cases},
               {"case", result.case_name},
               {"why", result.why},
@@ -242,13 +242,13 @@ std::string html_of(const ConformanceReport& report) {
     const char* const kind = outcome == RuleOutcome::kept     ? "good"
                              : outcome == RuleOutcome::broken ? "bad"
                                                               : "strong";
-    return {{"text", name_of(outcome)}, {"kind", kind}};
+    return {{"text", to_string(outcome)}, {"kind", kind}};
   };
   Json rows = Json::array(), lost_rules = Json::array(), untested = Json::array(),
        ours = Json::array(), causes = Json::array();
   for (const RuleResult& result : report.rules)
     if (result.rule.untested.empty())
-      rows.push_back({result.rule.number, name_of(result.rule.level), colored(result.outcome),
+      rows.push_back({result.rule.number, to_string(result.rule.level), colored(result.outcome),
                       result.rule.sentence});
     else
       untested.push_back({result.rule.number, result.rule.sentence, result.why});
@@ -257,8 +257,8 @@ std::string html_of(const ConformanceReport& report) {
       (level == Level::ours ? ours : lost_rules)
           .push_back(
               {{"type", "details"},
-               {"title", result->rule.number + " (" + name_of(level) + "), " +
-                             name_of(result->outcome) +
+               {"title", result->rule.number + " (" + to_string(level) + "), " +
+                             to_string(result->outcome) +
                              (result->blocked_by.empty() ? "" : " by " + result->blocked_by) +
                              ": " + result->case_name},
                {"blocks",
@@ -271,7 +271,7 @@ std::string html_of(const ConformanceReport& report) {
                                         std::to_string(ours.size()) + ")"},
                           {"blocks", ours}});
   for (const Cause& cause : report.causes())
-    causes.push_back({cause.points, cause.rule->rule.number, name_of(cause.rule->rule.level),
+    causes.push_back({cause.points, cause.rule->rule.number, to_string(cause.rule->rule.level),
                       cause.rule->why, numbers_of(cause.blocks)});
   Json notices = Json::array();
   notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});

@@ -66,7 +66,7 @@ constexpr std::array levels{Level::must, Level::should, Level::ours};
 
 }  // namespace
 
-const char* name_of(Level level) {
+const char* to_string(Level level) {
   return level == Level::must ? "must" : level == Level::should ? "should" : "ours";
 }
 
@@ -89,7 +89,7 @@ std::vector<Rule> read_rules(std::string_view page) {
     Rule rule{.number = std::string(page.substr(begin, number_end - begin))};
     std::size_t sentence_end = std::string::npos;
     for (const Level level : levels)
-      if (const std::size_t mark = text.rfind(" (" + std::string(name_of(level)) + ": ");
+      if (const std::size_t mark = text.rfind(" (" + std::string(to_string(level)) + ": ");
           mark != std::string::npos && (sentence_end == std::string::npos || mark > sentence_end)) {
         sentence_end = mark;
         rule.level = level;

@@ -10,7 +10,7 @@ namespace exchange::conformance {
 
 // The level of a rule. docs/protocol.md gives it for each rule and explains it.
 enum class Level { must, should, ours };
-const char* name_of(Level level);
+const char* to_string(Level level);
 // The points for a rule that the server keeps.
 inline constexpr unsigned points_of(Level level) {
   return level == Level::must ? 3 : level == Level::should ? 1 : 0;

@@ -44,7 +44,7 @@ class Runner {
       give_up(
           std::string("the first request, which creates an account, got no reply: ") + error.what(),
           "the server gives no replies");
-    } catch (const NoAnswer& error) {
+    } catch (const NoReply& error) {
       give_up(error.what(), "the server was gone");
     } catch (const client::Interrupted&) {
       give_up("interrupted by a signal", "the test was interrupted");
@@ -145,8 +145,8 @@ class Runner {
     } catch (const NotAReply&) {
       throw;
     } catch (const std::runtime_error& error) {
-      throw NoAnswer(std::string("the first request, which creates an account, got no reply: ") +
-                     error.what());
+      throw NoReply(std::string("the first request, which creates an account, got no reply: ") +
+                    error.what());
     }
   }
 
@@ -181,9 +181,9 @@ class Runner {
   void restart(const Case& after) {
     try {
       target_.restart();
-    } catch (const NoAnswer& error) {
-      throw NoAnswer(std::string("the server does not answer any more, since the case '") +
-                     after.name + "' of " + after.rule + ": " + error.what());
+    } catch (const NoReply& error) {
+      throw NoReply(std::string("the server does not answer any more, since the case '") +
+                    after.name + "' of " + after.rule + ": " + error.what());
     }
   }
 
@@ -221,7 +221,7 @@ class Runner {
       else
         block(by,
               "results are wrong with one client already: " + by + " is broken. " + error.what());
-    } catch (const NoAnswer& error) {
+    } catch (const NoReply& error) {
       fail(RuleOutcome::broken, error.what());
     } catch (const Blocked& error) {
       const bool many = one.rule == "T17" && error.by.empty();
@@ -263,7 +263,7 @@ class Runner {
 
 }  // namespace
 
-const char* name_of(RuleOutcome outcome) {
+const char* to_string(RuleOutcome outcome) {
   constexpr const char* names[] = {"kept", "broken", "blocked", "untested", "not judged"};
   return names[std::size_t(outcome)];
 }

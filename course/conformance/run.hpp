@@ -26,7 +26,7 @@ struct ConformanceOptions {
 // another rule is broken. untested: there is no case, or the server was unavailable. not_judged:
 // this program failed in a case; the rule does not count.
 enum class RuleOutcome { kept, broken, blocked, untested, not_judged };
-const char* name_of(RuleOutcome outcome);
+const char* to_string(RuleOutcome outcome);
 
 struct RuleResult {
   Rule rule;

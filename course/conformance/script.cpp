@@ -416,7 +416,7 @@ class CaseRun {
                const std::string& account) {
     const std::vector<Element> wanted =
         pattern == "nothing" ? std::vector<Element>()
-                             : read_answer("<results>" + pattern + "</results>").elements;
+                             : read_reply("<results>" + pattern + "</results>").elements;
     Talk::expect_elements(answers, wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       expect(matches(wanted[i], answers[i]),

@@ -65,13 +65,13 @@ std::vector<Element> Talk::receive() try {
   };
   misread_.clear();
   try {
-    Answer answer = read_answer(document);
+    Reply answer = read_reply(document);
     if (answer.problem.empty())
       note_form(document);
     else
       wrong(answer.problem);
     return std::move(answer.elements);
-  } catch (const BadAnswer& error) {
+  } catch (const BadReply& error) {
     wrong(error.what());
     throw Unreadable(error.what());
   }
@@ -79,12 +79,12 @@ std::vector<Element> Talk::receive() try {
   if (wrong_reply_.empty()) wrong_reply_ = error.what();
   link_.reset();
   throw Unreadable(error.what());
-} catch (const NoAnswer& error) {
+} catch (const NoReply& error) {
   no_answer(error);
 }
 
 // Adds the request to the error.
-void Talk::no_answer(const NoAnswer& error) {
+void Talk::no_answer(const NoReply& error) {
   link_.reset();
   std::string sent;
   if (!conversation_.empty()) {
@@ -101,7 +101,7 @@ std::vector<Element> Talk::ask(const std::string& document) try {
   link().send(target_.framed(document));
   if (target_.style().wants_end) link().end_sending();
   return receive();
-} catch (const NoAnswer& error) {
+} catch (const NoReply& error) {
   no_answer(error);
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "course/conformance/answer.hpp"
+#include "course/conformance/reply.hpp"
 #include "course/conformance/target.hpp"
 
 namespace exchange::conformance {
@@ -163,7 +163,7 @@ class Talk {
                                   const std::string& more = "");
 
  private:
-  [[noreturn]] void no_answer(const NoAnswer& error);
+  [[noreturn]] void no_answer(const NoReply& error);
   void note_form(const std::string& document);
 
   const Target& target_;

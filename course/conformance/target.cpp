@@ -68,7 +68,7 @@ int run_command(const std::string& command, double limit_s) {
       pause();
       if (seconds_until(give_up) > 0) continue;
       kill();
-      throw NoAnswer("'" + command + "' does not end");
+      throw NoReply("'" + command + "' does not end");
     } catch (const client::Interrupted&) {
       kill();
       throw;
@@ -90,7 +90,7 @@ void Link::send(std::string_view bytes) {
       bytes.remove_prefix(std::size_t(sent));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!client::wait_for(socket_.number(), POLLOUT, seconds_until(give_up), client::stop_flag()))
-        throw NoAnswer("the server does not read the request");
+        throw NoReply("the server does not read the request");
     } else if (errno != EINTR) {
       return;  // the server has closed: its earlier bytes can still be read
     }
@@ -126,15 +126,15 @@ std::string Link::receive() {
       received_.erase(0, reply.end);
       return document;
     }
-    if (received_.size() > received_bytes_max) throw NoAnswer("the reply does not end");
+    if (received_.size() > received_bytes_max) throw NoReply("the reply does not end");
     if (read(seconds_until(give_up))) continue;
     if (!ended_ && seconds_until(give_up) > 0) continue;
     const std::string why =
         ended_ ? "the server closed the connection without a reply"
                : "no reply within " + std::to_string(int(timeout_s_ * 1000)) + " ms";
     if (received_.empty()) throw Silence(why);
-    throw NoAnswer(why +
-                   ", after an incomplete reply: " + with_visible_mark(received_.substr(0, 200)));
+    throw NoReply(why +
+                  ", after an incomplete reply: " + with_visible_mark(received_.substr(0, 200)));
   }
 }
 
@@ -238,12 +238,12 @@ void Target::find_style() {
   try {
     link->send(framed(new_request_()));
     link->receive();
-  } catch (const NoAnswer& error) {
+  } catch (const NoReply& error) {
     link.reset();
     style_.per_request = true;
     if (!answers())
-      throw NoAnswer(std::string("to a second request: ") + error.what() +
-                     ", and no reply on another connection");
+      throw NoReply(std::string("to a second request: ") + error.what() +
+                    ", and no reply on another connection");
   }
 }
 
@@ -253,18 +253,18 @@ bool Target::answers() const try {
   if (style_.wants_end) link->end_sending();
   link->receive();
   return true;
-} catch (const NoAnswer&) {
+} catch (const NoReply&) {
   return false;
 }
 
 void Target::restart() {
-  if (options_.restart.empty()) throw NoAnswer("there is no restart command");
+  if (options_.restart.empty()) throw NoReply("there is no restart command");
   ++restarts_;
   if (run_command(options_.restart, options_.restart_s) != 0)
-    throw NoAnswer("the restart command failed");
+    throw NoReply("the restart command failed");
   for (const Clock::time_point give_up = in(options_.start_s); seconds_until(give_up) > 0; pause())
     if (answers()) return;
-  throw NoAnswer("it does not answer after the restart command");
+  throw NoReply("it does not answer after the restart command");
 }
 
 std::string with_visible_mark(std::string_view text) {

@@ -13,16 +13,16 @@
 namespace exchange::conformance {
 
 // No right reply came in time.
-struct NoAnswer : std::runtime_error {
+struct NoReply : std::runtime_error {
   using runtime_error::runtime_error;
 };
 // Bytes came that are not a reply.
-struct NotAReply : NoAnswer {
-  using NoAnswer::NoAnswer;
+struct NotAReply : NoReply {
+  using NoReply::NoReply;
 };
 // No byte came: the server may still be starting, or wait for more.
-struct Silence : NoAnswer {
-  using NoAnswer::NoAnswer;
+struct Silence : NoReply {
+  using NoReply::NoReply;
 };
 
 // This program failed: the failure shows nothing about the server.
@@ -49,7 +49,7 @@ struct TargetOptions {
 // A connection. Closed by its destructor.
 class Link {
  public:
-  // Throws Silence, NoAnswer, client::Interrupted, as the other functions do.
+  // Throws Silence, NoReply, client::Interrupted, as the other functions do.
   Link(const client::Address& address, double timeout_s);
 
   void send(std::string_view bytes);
@@ -78,7 +78,7 @@ class Target {
   // client::Unreachable if the name has no address.
   Target(const TargetOptions& options, std::function<std::string()> new_request);
 
-  // Throws client::Unreachable if no server can be reached, NoAnswer if no reply comes,
+  // Throws client::Unreachable if no server can be reached, NoReply if no reply comes,
   // client::Interrupted. Neither this function nor later ones open a connection without a request,
   // or a second one while one is open: a server may have only one thread, or a thread for each
   // connection.
@@ -93,7 +93,7 @@ class Target {
 
   // Whether the server accepts a connection and answers a request.
   bool answers() const;
-  // Runs the command of the options. Throws NoAnswer if there is no command, if it fails, or if the
+  // Runs the command of the options. Throws NoReply if there is no command, if it fails, or if the
   // server does not answer then.
   void restart();
   unsigned restarts() const { return restarts_; }
@@ -113,7 +113,7 @@ class Target {
 };
 
 // Runs a shell command and returns its status, as waitpid(2) gives it. Processes that it starts in
-// the background continue. Throws NoAnswer if it does not end in time, TestError if it cannot be
+// the background continue. Throws NoReply if it does not end in time, TestError if it cannot be
 // started, client::Interrupted.
 int run_command(const std::string& command, double limit_s);
 

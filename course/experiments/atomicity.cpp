@@ -91,7 +91,7 @@ std::vector<Variant> variants(const Settings& settings) {
 
 constexpr unsigned cost_threads[] = {1, 2, tasks};
 std::string run_name(const Variant& variant, unsigned threads, long increments) {
-  return name_of("atomicity", variant.name, threads, increments);
+  return join_name("atomicity", variant.name, threads, increments);
 }
 std::string cost_name(const Settings& settings, const Variant& variant, unsigned threads) {
   return run_name(variant, threads, sizes(settings).increments_in_all / threads);
@@ -137,17 +137,17 @@ void report_asked(const Settings& settings, const Measurements& measured, Report
         (lost_there.empty() ? "" : "; ") + number(100 * (1 - double(left) / (tasks * asked)), 2);
   }
   for (const Variant& variant : variants(settings)) {
-    const Named of(measured, run_name(variant, tasks, asked));
-    const Sample &left = of("left"), &lost = of("lost");
+    const Named found(measured, run_name(variant, tasks, asked));
+    const Sample &left = found("left"), &lost = found("lost");
     if (!variant.guarded) {
       const std::string runs = std::to_string(left.values.size()) + " runs";
       table.rows.push_back({variant.label + ", " + runs, left_there, count(left), lost_there + " %",
-                            percent(of("share")), of.time()});
+                            percent(found("share")), found.time()});
     } else {
       const bool known = variant.name == "atomic";
       table.rows.push_back({variant.label, known ? "50,000 always" : "-", count(left),
                             known ? "0 %" : "-", lost.high() == 0 ? "0 %" : number(lost.high()),
-                            of.time()});
+                            found.time()});
     }
   }
 }
@@ -155,7 +155,7 @@ void report_asked(const Settings& settings, const Measurements& measured, Report
 // The longer each task runs, the more of them run at once.
 void report_overlap(const Settings& settings, const Measurements& measured, Report& out) {
   const Variant plain = variants(settings).front();
-  const double alone_s = measured.of(cost_name(settings, plain, 1), "each").median();
+  const double alone_s = measured.get(cost_name(settings, plain, 1), "each").median();
   Table& table = out.add(Table{"overlap",
                                "The plain counter, 50 tasks, by the length of a task",
                                {"increments of a task", "runs", "runs that lost",
@@ -164,13 +164,13 @@ void report_overlap(const Settings& settings, const Measurements& measured, Repo
                             "increments of each task", "lost, %", true, false});
   const std::vector<long> lengths = sizes(settings).increments;
   for (const long increments : lengths) {
-    const Named of(measured, run_name(plain, tasks, increments));
-    table.rows.push_back({number(double(increments)), std::to_string(of("share").values.size()),
-                          number(of("lost_any").sum()), percent(of("share")),
+    const Named found(measured, run_name(plain, tasks, increments));
+    table.rows.push_back({number(double(increments)), std::to_string(found("share").values.size()),
+                          number(found("lost_any").sum()), percent(found("share")),
                           duration(alone_s * double(increments))});
   }
   plot.add("plain long", lengths, [&](long increments) {
-    return measured.of(run_name(plain, tasks, increments), "share") * 100;
+    return measured.get(run_name(plain, tasks, increments), "share") * 100;
   });
 }
 
@@ -180,11 +180,11 @@ void report_cost(const Settings& settings, const Measurements& measured, Report&
   table.add_columns(cost_threads, threads_text);
   for (const Variant& variant : variants(settings)) {
     table.add_row({variant.label}, cost_threads, [&](unsigned threads) {
-      return duration(measured.of(cost_name(settings, variant, threads), "each"));
+      return duration(measured.get(cost_name(settings, variant, threads), "each"));
     });
     if (variant.guarded)
       out.check_none(variant.label + " loses nothing",
-                     measured.all(name_of("atomicity", variant.name, ""), "lost").worst(),
+                     measured.all(join_name("atomicity", variant.name, ""), "lost").worst(),
                      "lost in any run");
   }
 }

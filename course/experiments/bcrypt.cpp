@@ -106,8 +106,8 @@ struct SetUp {
   unsigned callers, workers, buffer;
 
   std::string name() const {
-    return pool ? name_of("bcrypt/pool", workers, callers, buffer)
-                : name_of("bcrypt/unbounded", callers);
+    return pool ? join_name("bcrypt/pool", workers, callers, buffer)
+                : join_name("bcrypt/unbounded", callers);
   }
   std::string label() const {
     return (pool ? "pool of " + std::to_string(workers) + ", buffer " + std::to_string(buffer)
@@ -202,7 +202,7 @@ void prepare(const Settings& settings) {
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
-  const double alone_s = measured.of("bcrypt/alone").low(), seconds = window_s(settings);
+  const double alone_s = measured.get("bcrypt/alone").low(), seconds = window_s(settings);
   const auto cpus = double(usable_cpus().size());
   Table& table = out.add(Table{
       "F",
@@ -216,11 +216,12 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
             "From a caller's wish to its hash (of those turned away: how long they had waited)",
             {"set-up", "median", "99 %", "longest"}});
   for (const SetUp& set_up : set_ups) {
-    const Named of(measured, set_up.name());
-    table.rows.push_back({set_up.label(), set_up.there, count(of("in_time")),
-                          number(of.median("left")), number(of.median("turned_away")),
-                          count(of("rate")), of.median_time("cpu")});
-    tails.rows.push_back({set_up.label(), of.time("p50"), of.time("p99"), of.time("worst")});
+    const Named found(measured, set_up.name());
+    table.rows.push_back({set_up.label(), set_up.there, count(found("in_time")),
+                          number(found.median("left")), number(found.median("turned_away")),
+                          count(found("rate")), found.median_time("cpu")});
+    tails.rows.push_back(
+        {set_up.label(), found.time("p50"), found.time("p99"), found.time("worst")});
   }
   out.check_none("every hash is right", measured.all("bcrypt/", "wrong").worst(), "wrong");
   out.check_none("every request accepted is done, and every caller gets its result",

@@ -16,7 +16,7 @@ constexpr long keys = 1'000;  // each task writes this many, all its own
 
 int racy_runs(const Settings& settings) { return settings.quick ? 10 : 100; }
 
-std::string asked_name(const std::string& map) { return name_of("collections/asked", map); }
+std::string asked_name(const std::string& map) { return join_name("collections/asked", map); }
 
 template <class Map>
 double write_all(Counters& counters) {
@@ -55,7 +55,7 @@ const char* word_for(Use use) {
 }
 
 std::string mix_name(const std::string& map, unsigned reads, Use use, unsigned threads) {
-  return name_of("collections", map, reads, word_for(use), threads);
+  return join_name("collections", map, reads, word_for(use), threads);
 }
 
 // Draws random numbers, at less cost than the measured operations.
@@ -155,7 +155,7 @@ constexpr bool possible(Use use) {
 constexpr int lengths[] = {1, 10, 100, 1'000};
 constexpr unsigned length_threads[] = {2, 8};
 std::string length_name(const std::string& lock, int length, unsigned threads) {
-  return name_of("collections/length", lock, length, threads);
+  return join_name("collections/length", lock, length, threads);
 }
 
 template <class Mutex, class ReadLock>
@@ -233,16 +233,16 @@ void report_mixes(const Measurements& measured, Report& out) {
           return;
         }
         const auto rate = [&](unsigned threads) {
-          return measured.of(mix_name(map, mix.reads, use, threads), "rate") * 1e-6;
+          return measured.get(mix_name(map, mix.reads, use, threads), "rate") * 1e-6;
         };
         plot.add(label, thread_counts, rate);
         all_row.push_back(count(rate(shown_threads)));
         cpu_row.push_back(
-            duration(measured.of(mix_name(map, mix.reads, use, shown_threads), "cpu")));
+            duration(measured.get(mix_name(map, mix.reads, use, shown_threads), "cpu")));
         if (!std::is_same_v<Map, ThreadMaps>)
           for (const unsigned threads : thread_counts)
             rates[threads].emplace_back(rate(threads).median(), short_name(map));
-        const std::string runs = name_of("collections", map, mix.reads, keys_name, "");
+        const std::string runs = join_name("collections", map, mix.reads, keys_name, "");
         lost = std::max(lost, measured.all(runs, "lost").worst());
       });
       all.rows.push_back(std::move(all_row));
@@ -269,8 +269,8 @@ void report_one_cpu(const Measurements& measured, Report& out) {
         if (!possible<Map>(use)) return;
         if (table.rows.size() == 1) table.columns.push_back(label);
         const std::string name = mix_name(map, mix.reads, use, shown_threads);
-        table.rows.back().push_back(count(measured.of(name, "rate") * 1e-6));
-        lost = std::max(lost, measured.of(name, "lost").worst());
+        table.rows.back().push_back(count(measured.get(name, "rate") * 1e-6));
+        lost = std::max(lost, measured.get(name, "lost").worst());
       });
     }
   out.check_none("mixes on one CPU lose no write under any guard", lost, "lost");
@@ -381,10 +381,11 @@ void report_guarded(const Measurements& measured, Report& out) {
                               : name == "hash"   ? "5.6 ms; 3.0 ms (sync.Map)"
                                                  : "-";
     const std::string what = std::string(label) + (name == "own" ? ", merged at the end" : "");
-    const Named of(measured, asked_name(name));
+    const Named found(measured, asked_name(name));
     table.rows.push_back(
-        {what, there, of.time(), of.median_time("user"), of.median_time("system")});
-    out.check_none(what + ": every write of 50 x 1,000 is there", of("missing").worst(), "missing");
+        {what, there, found.time(), found.median_time("user"), found.median_time("system")});
+    out.check_none(what + ": every write of 50 x 1,000 is there", found("missing").worst(),
+                   "missing");
   });
 }
 

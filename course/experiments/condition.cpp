@@ -231,7 +231,7 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
 }
 
 std::string cell(const Variant& variant, std::size_t places, unsigned pairs) {
-  return name_of("condition", variant.name, places, pairs);
+  return join_name("condition", variant.name, places, pairs);
 }
 
 void prepare(const Settings& settings) {
@@ -268,15 +268,16 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     std::vector<std::string> row{label};
     for (const std::size_t places : places_of_buffer)
       for (const unsigned pairs : s.pairs)
-        row.push_back(duration(measured.of(cell(variant, places, pairs), "item")));
+        row.push_back(duration(measured.get(cell(variant, places, pairs), "item")));
     throughput.rows.push_back(std::move(row));
-    const Named of(measured, cell(variant, 1, s.pairs.back()));
-    const auto plain = [&](const char* what) { return number(of.median(what), 2); };
-    fairness.rows.push_back({label, of.median_time("cpu"), plain("switches"), plain("woken"),
+    const Named found(measured, cell(variant, 1, s.pairs.back()));
+    const auto plain = [&](const char* what) { return number(found.median(what), 2); };
+    fairness.rows.push_back({label, found.median_time("cpu"), plain("switches"), plain("woken"),
                              plain("futile"), plain("out_of_order"), plain("most"),
-                             of.median_time("p50"), of.median_time("p99"), of.time("worst")});
+                             found.median_time("p50"), found.median_time("p99"),
+                             found.time("worst")});
     const auto worst = [&](const char* what) {
-      return measured.all(name_of("condition", variant.name, ""), what).worst();
+      return measured.all(join_name("condition", variant.name, ""), what).worst();
     };
     out.check_none(label + ": every item arrives once, those of one producer in order",
                    worst("wrong"), "wrong");

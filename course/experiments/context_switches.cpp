@@ -391,7 +391,7 @@ void prepare(const Settings& settings) {
     for (const auto& [place, cpus] : placements()) {
       if (place == "two" && !way.on_two) continue;
       const std::uint32_t rounds = (way.in_kernel ? 20'000 : 1'000'000) / (settings.quick ? 10 : 1);
-      measure(name_of("context_switches", way.key, place),
+      measure(join_name("context_switches", way.key, place),
               [way, rounds, cpus = cpus](Counters& counters) {
                 const Meter meter;
                 const Outcome outcome = way.run(cpus, rounds);
@@ -434,17 +434,17 @@ void report(const Settings&, const Measurements& measured, Report& out) {
   for (const Way& way : ways()) {
     std::vector<std::string> row{way.label, way.there};
     for (const std::string place : {"one", "two"}) {
-      const std::string name = name_of("context_switches", way.key, place);
+      const std::string name = join_name("context_switches", way.key, place);
       if (!measured.has(name)) {
         row.push_back("-");
         continue;
       }
-      const Named of(measured, name);
-      row.push_back(of.time("switch"));
+      const Named found(measured, name);
+      row.push_back(found.time("switch"));
       const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
-      cost.rows.push_back({way.label, place, of.median_time("cpu"), number(of.median("kernel"), 2),
-                           of.median_time("mean"), timed(of.median("p99")),
-                           timed(of("worst").high())});
+      cost.rows.push_back({way.label, place, found.median_time("cpu"),
+                           number(found.median("kernel"), 2), found.median_time("mean"),
+                           timed(found.median("p99")), timed(found("worst").high())});
     }
     switches.rows.push_back(std::move(row));
   }

@@ -157,8 +157,8 @@ Sizes sizes(const Settings& settings) {
 constexpr unsigned loops = 2, clients_of_loop = 32;
 
 std::string cell(const CommitKind& commit, const Kind& kind, unsigned threads, unsigned clients) {
-  return name_of("exchange", commit.name, kind.name,
-                 std::to_string(threads) + "x" + std::to_string(clients));
+  return join_name("exchange", commit.name, kind.name,
+                   std::to_string(threads) + "x" + std::to_string(clients));
 }
 
 void prepare(const Settings& settings) {
@@ -180,7 +180,7 @@ void prepare(const Settings& settings) {
 void check(const Measurements& measured, const Kind& kind, Report& out) {
   double lost = 0, not_journaled = 0, violations = 0;
   for (const CommitKind& commit : commits) {
-    const std::string runs = name_of("exchange", commit.name, kind.name, "");
+    const std::string runs = join_name("exchange", commit.name, kind.name, "");
     lost += measured.all(runs, "orders_lost").worst();
     not_journaled += measured.all(runs, "not_journaled").worst();
     violations += measured.all(runs, "violations").worst();
@@ -215,7 +215,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
                               "commands/s"});
     for (const Kind& kind : kinds) {
       const auto rate_of = [&](unsigned threads) -> const Sample& {
-        return measured.of(cell(commit, kind, threads, 1), "rate");
+        return measured.get(cell(commit, kind, threads, 1), "rate");
       };
       table.add_row({kind.label}, s.threads,
                     [&](unsigned threads) { return count(rate_of(threads)); });

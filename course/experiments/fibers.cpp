@@ -192,7 +192,7 @@ template <class Kind>
 void measure_kind(const std::string& kind, const Sizes& size) {
   for (const bool is_long : {true, false}) {
     const auto measured = [=](const std::string& lock, auto run) {
-      measure(name_of("fibers", is_long ? "long" : "short", kind, lock), [=](Counters& counters) {
+      measure(join_name("fibers", is_long ? "long" : "short", kind, lock), [=](Counters& counters) {
         Totals totals;
         const Run ran = run(totals, counters);
         set_quantiles(counters, totals.waits_ns);
@@ -272,7 +272,7 @@ Table locks_table(const Sizes& size, bool is_long, const Measurements& measured)
           {label, what}, std::vector<std::string>{"none", "mutex", spin_name(spins_usual)},
           [&, kind = kind, counter = counter](const std::string& lock) -> std::string {
             if (is_wait && lock == "none") return "-";
-            return duration(measured.of(name_of("fibers", table.key, kind, lock), counter));
+            return duration(measured.get(join_name("fibers", table.key, kind, lock), counter));
           });
     }
   return table;
@@ -289,21 +289,22 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   Plot& plot = out.add(Plot{"spinning", "Five tasks, a long section, a spinlock",
                             "spins before it yields", "seconds"});
   for (const auto& [kind, label] : kinds) {
-    const auto of = [&, kind = kind](unsigned spins, const char* counter) -> const Sample& {
-      return measured.of(name_of("fibers/long", kind, spin_name(spins)), counter);
+    const auto sample = [&, kind = kind](unsigned spins, const char* counter) -> const Sample& {
+      return measured.get(join_name("fibers/long", kind, spin_name(spins)), counter);
     };
     for (const unsigned spins : spins_of_long)
-      spinning.rows.push_back({label, number(spins), number(of(spins, "contended").median()),
-                               number(of(spins, "by_spinning").median()),
-                               number(of(spins, "spins").median() / (tasks * size.long_sections)),
-                               duration(of(spins, "seconds"))});
-    plot.add(label, spins_of_long, [&](unsigned spins) { return of(spins, "seconds"); });
+      spinning.rows.push_back(
+          {label, number(spins), number(sample(spins, "contended").median()),
+           number(sample(spins, "by_spinning").median()),
+           number(sample(spins, "spins").median() / (tasks * size.long_sections)),
+           duration(sample(spins, "seconds"))});
+    plot.add(label, spins_of_long, [&](unsigned spins) { return sample(spins, "seconds"); });
   }
   out.add(Table{"start",
                 "start one that does next to nothing, and join it",
                 {"", "each"},
-                {{"fiber", duration(measured.of("fibers/start/fiber", "each"))},
-                 {"std::thread", duration(measured.of("fibers/start/thread", "each"))}}});
+                {{"fiber", duration(measured.get("fibers/start/fiber", "each"))},
+                 {"std::thread", duration(measured.get("fibers/start/thread", "each"))}}});
 
   const double by_spinning_alone = measured.all("fibers/long/fibers/spin", "by_spinning").sum(),
                spins_alone = measured.all("fibers/long/fibers/spin", "spins").sum();

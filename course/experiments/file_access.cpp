@@ -147,7 +147,7 @@ std::string commit_label(Commit commit) {
                                      : "fdatasync each, file written over";
 }
 std::string group_name(long group, Commit commit) {
-  return name_of("file_access/group", group, int(commit));
+  return join_name("file_access/group", group, int(commit));
 }
 
 double write_groups(const Settings& settings, long group, Commit commit, Counters& counters) {
@@ -299,7 +299,7 @@ double run_writers(const Settings& settings, unsigned threads, Counters& counter
 }
 
 std::string commit_name(const std::string& journal, unsigned threads) {
-  return name_of("file_access/commit", journal, threads);
+  return join_name("file_access/commit", journal, threads);
 }
 
 void prepare(const Settings& settings) {
@@ -336,14 +336,14 @@ void report_ways(const Measurements& measured, const std::string& where, Report&
                                "100,000 writes of 20 bytes, " + where,
                                {"written with", "there", "here", "user", "system", "times faster",
                                 "with fdatasync at the end"}});
-  const double slowest_s = measured.of(way_name(ways[0], false)).median();
+  const double slowest_s = measured.get(way_name(ways[0], false)).median();
   for (const Way& way : ways) {
     const Named plain(measured, way_name(way, false)), synced(measured, way_name(way, true));
     table.rows.push_back({way.label, way.there, plain.time(), plain.median_time("user"),
                           plain.median_time("system"),
                           number(slowest_s / plain.median("seconds"), 2), synced.time()});
     out.check_none(way.label + ": all 100,000 records are read back as written",
-                   measured.all(name_of("file_access", way.name, ""), "wrong").worst(), "wrong");
+                   measured.all(join_name("file_access", way.name, ""), "wrong").worst(), "wrong");
   }
 }
 
@@ -357,7 +357,7 @@ void report_groups(const Measurements& measured, const std::string& where, Repor
                             "records in a commit", "records/s"});
   for (const Commit commit : commits)
     plot.add(commit_label(commit), groups,
-             [&](long group) { return measured.of(group_name(group, commit), "rate"); });
+             [&](long group) { return measured.get(group_name(group, commit), "rate"); });
   for (const long group : groups) {
     const Named growing(measured, group_name(group, Commit::growing)),
         over(measured, group_name(group, Commit::over)),
@@ -378,22 +378,22 @@ void report_commits(const Measurements& measured, const std::string& where, Repo
                     {"threads", "each syncs: records/s", "median wait", "99 %",
                      "one committer: records/s", "median wait", "99 %", "records in a commit"}});
   Plot& plot = out.add(Plot{"commits", table.title, "threads", "records/s"});
-  const auto of = [&](const char* journal, unsigned threads) {
+  const auto sample = [&](const char* journal, unsigned threads) {
     return Named(measured, commit_name(journal, threads));
   };
   for (const unsigned threads : thread_counts) {
     table.rows.push_back({std::to_string(threads)});
     for (const char* journal : {"own", "one"})
       for (const std::string& cell :
-           {count(of(journal, threads)("rate")), of(journal, threads).median_time("p50"),
-            of(journal, threads).median_time("p99")})
+           {count(sample(journal, threads)("rate")), sample(journal, threads).median_time("p50"),
+            sample(journal, threads).median_time("p99")})
         table.rows.back().push_back(cell);
-    table.rows.back().push_back(number(of("one", threads).median("group")));
+    table.rows.back().push_back(number(sample("one", threads).median("group")));
   }
   for (const auto& [journal, label] :
        {std::pair{"own", "each syncs for itself"}, {"one", "one committer"}})
     plot.add(label, thread_counts,
-             [&, journal = journal](unsigned threads) { return of(journal, threads)("rate"); });
+             [&, journal = journal](unsigned threads) { return sample(journal, threads)("rate"); });
   out.check_none("each record acknowledged as on the disk is in the file, once",
                  measured.all("file_access/commit/", "wrong").worst(), "wrong");
 }

@@ -195,7 +195,7 @@ bool belongs(const Suite& suite, const Way& way) {
   return suite.readers > 0 ? !way.only_short : !way.only_long;
 }
 std::string measured_name(const Suite& suite, const Way& way, const std::string& cache) {
-  return name_of("io", suite.key, way.key, cache);
+  return join_name("io", suite.key, way.key, cache);
 }
 
 void prepare(const Settings& settings) {
@@ -239,9 +239,9 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
             out.notes.push_back(why);
           continue;
         }
-        row.push_back(duration(measured.of(name)));
-        const double p99 = measured.of(name, "p99").median();
-        costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.of(name, "cpu")),
+        row.push_back(duration(measured.get(name)));
+        const double p99 = measured.get(name, "p99").median();
+        costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.get(name, "cpu")),
                               p99 > 0 ? duration(p99) : "-"});
       }
       times.rows.push_back(std::move(row));
@@ -250,7 +250,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       for (const Way& way : ways) {
         const std::string name = measured_name(suite, way, cache);
         const double operations = double(suite.writer_bytes) / double(suite.writer_piece_bytes);
-        row.push_back(measured.has(name) ? duration(measured.of(name).median() / operations * 1e6)
+        row.push_back(measured.has(name) ? duration(measured.get(name).median() / operations * 1e6)
                                          : "-");
       }
       if (!direct) times.rows.push_back(std::move(row));

@@ -44,7 +44,7 @@ Sample operator*(Sample sample, double factor) {
   return sample;
 }
 
-const Sample& Measurements::of(const std::string& name, const std::string& counter) const {
+const Sample& Measurements::get(const std::string& name, const std::string& counter) const {
   const auto found = samples_.find(name);
   if (found == samples_.end()) throw std::out_of_range("nothing was measured as " + name);
   const auto sample = found->second.find(counter);

@@ -47,7 +47,7 @@ class Measurements {
   }
   bool has(const std::string& name) const { return samples_.contains(name); }
   // Throws std::out_of_range, which names the missing entry.
-  const Sample& of(const std::string& name, const std::string& counter = "seconds") const;
+  const Sample& get(const std::string& name, const std::string& counter = "seconds") const;
   // Returns the values of a counter in all measurements whose names begin with `prefix` and that
   // have it.
   Sample all(const std::string& prefix, const std::string& counter) const;
@@ -62,7 +62,7 @@ class Named {
   Named(const Measurements& measured, std::string name)
       : measured_(measured), name_(std::move(name)) {}
   const Sample& operator()(const std::string& counter = "seconds") const {
-    return measured_.of(name_, counter);
+    return measured_.get(name_, counter);
   }
   double median(const std::string& counter) const { return (*this)(counter).median(); }
   std::string time(const std::string& counter = "seconds") const;         // with its spread
@@ -173,7 +173,7 @@ Measurements run_measurements(const Settings& settings);
 
 // Builds the name of a measurement from its parts: "locks/2cpu/mutex".
 template <class... Parts>
-std::string name_of(const std::string& first, const Parts&... parts) {
+std::string join_name(const std::string& first, const Parts&... parts) {
   std::ostringstream name;
   name << first;
   ((name << "/" << parts), ...);

@@ -116,7 +116,7 @@ std::vector<Place> places() {
 }
 
 std::string cell(const Place& place, const Kind& kind, long section_ns, unsigned threads) {
-  return name_of("locks", place.name, kind.name, std::to_string(section_ns) + "ns", threads);
+  return join_name("locks", place.name, kind.name, std::to_string(section_ns) + "ns", threads);
 }
 
 // 5 threads, as in table E: sections of 100 us, and of 100 ns.
@@ -133,7 +133,7 @@ const Fixed fixed[] = {
      {"5.96 s in all", "14.13 s in all", "7.95 s in all"}}};
 
 std::string cell(const Place& place, const Fixed& program, const Kind& kind) {
-  return name_of("locks/fixed", place.name, program.name, kind.name);
+  return join_name("locks/fixed", place.name, program.name, kind.name);
 }
 
 // Returns the time of one section, or of the whole run if `each` is false.
@@ -194,7 +194,7 @@ Table table_e(const Grid& g, const Measurements& measured) {
                                    program.there[i]};
       for (const Place& place : places())
         for (const char* what : {"wall", "user", "system"})
-          row.push_back(duration(measured.of(cell(place, program, *as_asked[i]), what)));
+          row.push_back(duration(measured.get(cell(place, program, *as_asked[i]), what)));
       table.rows.push_back(std::move(row));
     }
   return table;
@@ -209,8 +209,9 @@ Table by_length(const Grid& g, const Measurements& measured, const Place& place)
   table.add_columns(g.sections_ns, [](long ns) { return length(ns) + " inside"; });
   for (const Kind& kind : kinds)
     table.add_row({kind.label}, g.sections_ns, [&](long section_ns) {
-      const Named of(measured, cell(place, kind, section_ns, g.usual_threads));
-      return of.time("wall") + "; " + of.median_time("user") + " + " + of.median_time("system");
+      const Named found(measured, cell(place, kind, section_ns, g.usual_threads));
+      return found.time("wall") + "; " + found.median_time("user") + " + " +
+             found.median_time("system");
     });
   return table;
 }
@@ -226,10 +227,10 @@ Table by_threads(const Grid& g, const Measurements& measured, const Place& place
   table.columns.push_back("luckiest of " + std::to_string(most));
   for (const Kind& kind : kinds) {
     table.add_row({kind.label}, g.threads, [&](unsigned threads) {
-      return duration(measured.of(cell(place, kind, g.usual_ns, threads), "wall"));
+      return duration(measured.get(cell(place, kind, g.usual_ns, threads), "wall"));
     });
     table.rows.back().push_back(
-        number(measured.of(cell(place, kind, g.usual_ns, most), "most").median()));
+        number(measured.get(cell(place, kind, g.usual_ns, most), "most").median()));
   }
   return table;
 }
@@ -245,7 +246,7 @@ Table map_of_winners(const Grid& g, const Measurements& measured, const Place& p
   for (const long section_ns : g.sections_ns)
     table.add_row({length(section_ns)}, g.threads, [&](unsigned threads) -> std::string {
       const auto wall = [&](const Kind& kind) -> const Sample& {
-        return measured.of(cell(place, kind, section_ns, threads), "wall");
+        return measured.get(cell(place, kind, section_ns, threads), "wall");
       };
       const Kind* best = nullptr;
       for (const Kind& kind : kinds)
@@ -268,8 +269,8 @@ Plot crossover(const Grid& g, const Measurements& measured, const Place& place, 
     Series series{kind.label};
     for (const long section_ns : g.sections_ns) {
       const double mutex_s =
-          measured.of(cell(place, kinds[0], section_ns, threads), "wall").median();
-      const Sample& wall = measured.of(cell(place, kind, section_ns, threads), "wall");
+          measured.get(cell(place, kinds[0], section_ns, threads), "wall").median();
+      const Sample& wall = measured.get(cell(place, kind, section_ns, threads), "wall");
       series.points.push_back({std::max(10.0, double(section_ns)), mutex_s / wall.median(),
                                mutex_s / wall.high(), mutex_s / wall.low()});
     }
@@ -284,7 +285,7 @@ Plot cpu_cost(const Grid& g, const Measurements& measured, const Place& place) {
             "threads", "user + system time (us)"};
   for (const Kind& kind : kinds)
     plot.add(kind.label, g.threads, [&](unsigned threads) {
-      return measured.of(cell(place, kind, g.usual_ns, threads), "cpu") * 1e6;
+      return measured.get(cell(place, kind, g.usual_ns, threads), "cpu") * 1e6;
     });
   return plot;
 }
@@ -308,7 +309,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   for (const Kind& kind : kinds) {
     double lost = 0, violations = 0;
     for (const Place& place : places()) {
-      const std::string runs = name_of("locks", place.name, kind.name, "");
+      const std::string runs = join_name("locks", place.name, kind.name, "");
       lost += measured.all(runs, "lost").worst();
       violations += measured.all(runs, "violations").worst();
     }

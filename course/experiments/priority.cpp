@@ -200,16 +200,17 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       out.notes.push_back(std::string(variant.label) + ": " + refused);
       continue;
     }
-    const Named of(measured, cell(variant));
-    const double all = double(count_of_trials) * double(of("acquired").values.size());
-    const auto total = [&](const char* what) { return of(what).sum(); };
+    const Named found(measured, cell(variant));
+    const double all = double(count_of_trials) * double(found("acquired").values.size());
+    const auto total = [&](const char* what) { return found(what).sum(); };
     const bool never = total("acquired") == 0;
     const auto of_all = [&](const char* what) {
       return number(total(what)) + " of " + number(all);
     };
-    table.rows.push_back(
-        {variant.label, never ? "gave up after " + duration(patience_s) : of.time("acquire"),
-         never ? "-" : duration(of("worst").high()), of_all("acquired"), of_all("before_middle")});
+    table.rows.push_back({variant.label,
+                          never ? "gave up after " + duration(patience_s) : found.time("acquire"),
+                          never ? "-" : duration(found("worst").high()), of_all("acquired"),
+                          of_all("before_middle")});
     out.check_none(std::string(variant.label) + ": no other thread inside", total("not_excluded"),
                    "times");
     if (variant.run != run_trial<PatientSpinlock>)

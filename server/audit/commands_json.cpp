@@ -16,7 +16,7 @@ Json to_json(const Value& value) {
   else if constexpr (requires { value.view(); })
     return value.view();
   else if constexpr (std::is_enum_v<Value>)
-    return name_of(value);
+    return to_string(value);
   else if constexpr (requires(std::string & text) { append_decimal(text, value); })
     return to_string(value);
   else if constexpr (requires { *value; })

@@ -11,6 +11,7 @@
 #include <boost/mp11.hpp>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 namespace exchange {
 
@@ -53,7 +54,8 @@ inline constexpr std::size_t enumerators = [] {
 
 // Returns the name of the enumerator, which is the word for programs and logs.
 template <class Enum>
-constexpr std::string_view name_of(Enum value) {
+requires std::is_enum_v<Enum>
+constexpr std::string_view to_string(Enum value) {
   constexpr auto names = [] {
     std::array<std::string_view, enumerators<Enum>> all;
     boost::mp11::mp_for_each<EnumeratorsOf<Enum>>(

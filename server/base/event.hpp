@@ -1,6 +1,6 @@
 #pragma once
 // A coroutine waits for an Event, which another part of the same thread sets, or for a
-// PostedAnswer, which another thread delivers. Owner: the coroutine. Thread: that of the context,
+// PostedResult, which another thread delivers. Owner: the coroutine. Thread: that of the context,
 // except where noted.
 
 #include <boost/asio/as_tuple.hpp>
@@ -45,9 +45,9 @@ class Event {
 // Copies share one answer. The coroutine has one copy, and the thread that answers has another,
 // because the answer may come after the coroutine has given up.
 template <class Result>
-class PostedAnswer {
+class PostedResult {
  public:
-  explicit PostedAnswer(boost::asio::io_context& context)
+  explicit PostedResult(boost::asio::io_context& context)
       : context_(context), state_(std::make_shared<State>(State{Event(context)})) {}
   // Call it once. Any thread.
   void deliver(Result result) const {

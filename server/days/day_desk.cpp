@@ -11,17 +11,17 @@ namespace http = boost::beast::http;
 
 namespace {
 
-DayAnswer no_such_day(const std::string& day) {
+DayReply no_such_day(const std::string& day) {
   return {http::status::not_found, "there is no closed day '" + day + "'"};
 }
 
-DayAnswer unknown_symbol(const SymbolName& symbol) {
+DayReply unknown_symbol(const SymbolName& symbol) {
   return {http::status::not_found,
           "unknown symbol '" + std::string(symbol.view()) + "' on this day", "unknown_symbol"};
 }
 
 // Writes the text of the error only to the log: it names hosts and users of the database.
-DayAnswer unavailable(const StoreUnavailable& error) {
+DayReply unavailable(const StoreUnavailable& error) {
   log_warning("closed days cannot be read now: {}", error.what());
   return {http::status::service_unavailable, "the store is unavailable"};
 }
@@ -44,7 +44,7 @@ bool is_of(const Rows& rows, AccountNumber account) {
 // Turns the errors of a day that cannot be replayed into answers, so that a client need not
 // distinguish the causes.
 template <class Make>
-DayAnswer DayDesk::answer(const std::string& day, Make make) try {
+DayReply DayDesk::answer(const std::string& day, Make make) try {
   if (!open(day)) return no_such_day(day);
   return make();
 } catch (const CannotReplay& error) {
@@ -65,7 +65,7 @@ DayAnswer DayDesk::answer(const std::string& day, Make make) try {
   throw;
 }
 
-DayAnswer DayDesk::list() try {
+DayReply DayDesk::list() try {
   std::vector<KeptDay> all;
   for (const std::string& name : days_ ? days_->names() : std::vector<std::string>()) {
     go_on_();
@@ -85,16 +85,16 @@ DayAnswer DayDesk::list() try {
   return unavailable(error);
 }
 
-DayAnswer DayDesk::summary(const std::string& day, const std::optional<SymbolName>& symbol) {
-  return answer(day, [&]() -> DayAnswer {
+DayReply DayDesk::summary(const std::string& day, const std::optional<SymbolName>& symbol) {
+  return answer(day, [&]() -> DayReply {
     if (symbol && summary_->find(*symbol) == nullptr) return unknown_symbol(*symbol);
     return {http::status::ok, day_json(day, *summary_, symbol ? summary_->find(*symbol) : nullptr)};
   });
 }
 
-std::pair<KeyHash, DayAnswer> DayDesk::key_of(const std::string& day, const AccountId& account) {
+std::pair<KeyHash, DayReply> DayDesk::key_of(const std::string& day, const AccountId& account) {
   KeyHash key;
-  DayAnswer found = answer(day, [&]() -> DayAnswer {
+  DayReply found = answer(day, [&]() -> DayReply {
     if (const auto at = summary_->keys.find(account.view()); at != summary_->keys.end())
       key = at->second;
     return {};
@@ -102,8 +102,8 @@ std::pair<KeyHash, DayAnswer> DayDesk::key_of(const std::string& day, const Acco
   return {key, std::move(found)};
 }
 
-DayAnswer DayDesk::moments(const MomentQuestion& question) {
-  return answer(question.day, [&]() -> DayAnswer {
+DayReply DayDesk::moments(const MomentQuestion& question) {
+  return answer(question.day, [&]() -> DayReply {
     const DaySummary::Symbol* const of = summary_->find(question.symbol);
     if (of == nullptr) return unknown_symbol(question.symbol);
     const SymbolNumber symbol = SymbolNumber(of - summary_->symbols.data());

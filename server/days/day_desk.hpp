@@ -17,7 +17,7 @@
 
 namespace exchange {
 
-struct DayAnswer {
+struct DayReply {
   boost::beast::http::status status = boost::beast::http::status::ok;
   std::string text;       // a document, or the sentence of an error
   std::string code = {};  // of an error; empty: the code of the status
@@ -40,13 +40,13 @@ class DayDesk {
   DayDesk(std::unique_ptr<KeptDays> days, const ReplayLimits& limits, std::function<void()> go_on)
       : days_(std::move(days)), limits_(limits), go_on_(std::move(go_on)) {}
 
-  DayAnswer list();
+  DayReply list();
   // The answer has the trading of `symbol` in detail; if empty, it has no details.
-  DayAnswer summary(const std::string& day, const std::optional<SymbolName>& symbol);
-  DayAnswer moments(const MomentQuestion& question);
+  DayReply summary(const std::string& day, const std::optional<SymbolName>& symbol);
+  DayReply moments(const MomentQuestion& question);
   // Returns the key of an account at the end of the day; without a hash if it had no key. If the
   // day cannot be read, the answer is an error, as above.
-  std::pair<KeyHash, DayAnswer> key_of(const std::string& day, const AccountId& account);
+  std::pair<KeyHash, DayReply> key_of(const std::string& day, const AccountId& account);
 
   // Forgets the day in memory.
   void close();
@@ -54,7 +54,7 @@ class DayDesk {
 
  private:
   template <class Make>
-  DayAnswer answer(const std::string& day, Make make);
+  DayReply answer(const std::string& day, Make make);
   bool open(const std::string& day);
   void begin_replay();
   void move_to(const MomentQuestion& question);

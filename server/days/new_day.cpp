@@ -2,11 +2,11 @@
 
 namespace exchange {
 
-NewDay::Answer NewDay::ask(Store& store, const std::string& day) try {
-  using enum Answer::State;
+NewDay::Reply NewDay::ask(Store& store, const std::string& day) try {
+  using enum Reply::State;
   DayCheck check = store.check_day(day);
   if (check.closed) return {closed, std::move(*check.closed)};
-  return state_.with([&](State& state) -> Answer {
+  return state_.with([&](State& state) -> Reply {
     if (state.asked && *state.asked != day)
       return {refused, "the day " + *state.asked + " is being closed"};
     if (state.asked) return {closing, {}};
@@ -18,7 +18,7 @@ NewDay::Answer NewDay::ask(Store& store, const std::string& day) try {
     return {closing, {}};
   });
 } catch (const std::runtime_error& error) {  // from the store
-  return {Answer::State::unavailable, error.what()};
+  return {Reply::State::unavailable, error.what()};
 }
 
 std::optional<std::string> NewDay::asked() {

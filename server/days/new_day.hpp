@@ -15,7 +15,7 @@ namespace exchange {
 
 class NewDay {
  public:
-  struct Answer {
+  struct Reply {
     enum class State { closed, closing, refused, unavailable } state;
     std::string text;  // closed: the URL of the day; refused, unavailable: why
   };
@@ -25,7 +25,7 @@ class NewDay {
 
   // Requests to close `store` as the day of this name, unless it is closed already or cannot be
   // closed. Reports a failed attempt to close it once.
-  Answer ask(Store& store, const std::string& day);
+  Reply ask(Store& store, const std::string& day);
 
   // For main: the day to close, if any, and the result of closing it.
   std::optional<std::string> asked();
@@ -45,6 +45,6 @@ class NewDay {
 };
 
 // NewDay::ask() for the store of a server.
-using CloseDay = std::function<NewDay::Answer(const std::string& day)>;
+using CloseDay = std::function<NewDay::Reply(const std::string& day)>;
 
 }  // namespace exchange

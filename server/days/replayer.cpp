@@ -17,7 +17,7 @@ struct Stopped {};
 constexpr auto spread = std::chrono::milliseconds(20);
 constexpr const char* stopping_sentence = "the server is stopping";
 
-DayAnswer unavailable(std::string sentence) {
+DayReply unavailable(std::string sentence) {
   return {http::status::service_unavailable, std::move(sentence)};
 }
 
@@ -41,14 +41,14 @@ void Replayer::stop() {
   thread_.join();
 }
 
-asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question question,
-                                         PeerAddress address) {
+asio::awaitable<DayReply> Replayer::ask(asio::io_context& context, Question question,
+                                        PeerAddress address) {
   AddressQuota::Share share = waiting_.take(address);
   if (!share) co_return unavailable("too many questions for closed days wait; ask again later");
-  PostedAnswer<DayAnswer> answer(context);
+  PostedResult<DayReply> answer(context);
   const auto abandoned = std::make_shared<std::atomic<bool>>(false);
   Job job{std::move(question), std::move(share),
-          [answer](DayAnswer done) { answer.deliver(std::move(done)); }, abandoned};
+          [answer](DayReply done) { answer.deliver(std::move(done)); }, abandoned};
   const bool queued = queue_.with([&](Queue& queue) {
     if (!queue.stopping) queue.jobs.push_back(std::move(job));
     return !queue.stopping;
@@ -56,7 +56,7 @@ asio::awaitable<DayAnswer> Replayer::ask(asio::io_context& context, Question que
   if (!queued) co_return unavailable(stopping_sentence);
   queue_.notify();
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.answer_ms);
-  std::optional<DayAnswer> given = co_await answer.wait_until(deadline);
+  std::optional<DayReply> given = co_await answer.wait_until(deadline);
   if (given) co_return std::move(*given);
   *abandoned = true;
   co_return unavailable("the day is being replayed up to there; ask again");
@@ -75,14 +75,14 @@ void Replayer::run() {
     });
     if (!job) break;
     if (*job->abandoned) continue;
-    DayAnswer answer = stopping_ ? unavailable(stopping_sentence) : work(*job);
+    DayReply answer = stopping_ ? unavailable(stopping_sentence) : work(*job);
     job->share = {};  // first: the client may send the next request immediately
     job->on_done(std::move(answer));
   }
   desk_.reset();
 }
 
-DayAnswer Replayer::work(const Job& job) try {
+DayReply Replayer::work(const Job& job) try {
   const Bursts::Work bursts(bursts_, spread);
   if (!desk_) desk_.emplace(make_days_(), limits_, [this] { go_on(); });
   return job.question(*desk_);

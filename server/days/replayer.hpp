@@ -22,7 +22,7 @@ namespace exchange {
 class Replayer {
  public:
   using MakeDays = std::function<std::unique_ptr<KeptDays>()>;
-  using Question = std::function<DayAnswer(DayDesk&)>;
+  using Question = std::function<DayReply(DayDesk&)>;
 
   // Calls `make_days` on its thread, when it needs the days. `limits` must outlive it.
   Replayer(MakeDays make_days, const ReplayLimits& limits);
@@ -31,8 +31,8 @@ class Replayer {
   // Returns the answer, or, with the status 503, the reason why it is not available now. After a
   // timeout the replay continues, so that the next question finds it closer. Thread: that of the
   // context.
-  boost::asio::awaitable<DayAnswer> ask(boost::asio::io_context& context, Question question,
-                                        PeerAddress address);
+  boost::asio::awaitable<DayReply> ask(boost::asio::io_context& context, Question question,
+                                       PeerAddress address);
   // Ends the replay; later questions are refused. The contexts of waiting callers must still run,
   // or never run again.
   void stop();
@@ -41,7 +41,7 @@ class Replayer {
   struct Job {
     Question question;
     AddressQuota::Share share;
-    std::function<void(DayAnswer)> on_done;
+    std::function<void(DayReply)> on_done;
     std::shared_ptr<std::atomic<bool>> abandoned;
   };
   struct Queue {
@@ -49,7 +49,7 @@ class Replayer {
     bool stopping = false;
   };
   void run();
-  DayAnswer work(const Job& job);
+  DayReply work(const Job& job);
   void go_on() const;
 
   const MakeDays make_days_;

@@ -296,7 +296,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(
     account_frozen, too_many_orders_a_second, position_too_large)
 std::string_view describe(Reason reason);  // a sentence for people, without Rejected::number
 // Returns a word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
-inline std::string_view code_of(Reason reason) { return name_of(reason); }
+inline std::string_view to_code(Reason reason) { return to_string(reason); }
 
 struct Execution {
   Shares shares;

@@ -30,7 +30,7 @@ std::optional<Rejected> LimitChecks::order(const PlaceOrder& command, AccountNum
     return refusal;
   // If an account has the maximum of kept references, each new one replaces an old one.
   if (command.reference && state_.references.size() >= state_.limits.references_max &&
-      state_.references.of(account) < References::kept_max)
+      state_.references.count(account) < References::kept_max)
     return Rejected{Reason::too_many_references, state_.limits.references_max};
   if (is_collected) return {};
   return executions(command.side, command.limit, symbol);

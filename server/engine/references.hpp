@@ -39,7 +39,7 @@ class References {
     known.oldest_first.pop_front();
   }
   std::size_t size() const { return size_; }
-  std::size_t of(AccountNumber account) const {
+  std::size_t count(AccountNumber account) const {
     const auto known = accounts_.find(account);
     return known == accounts_.end() ? 0 : known->second.rows.size();
   }

@@ -18,7 +18,7 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
     return Begun{{}, std::string(sentence), code};
   };
   const auto unknown = [&] {
-    return refused(describe(Reason::unknown_account), code_of(Reason::unknown_account));
+    return refused(describe(Reason::unknown_account), to_code(Reason::unknown_account));
   };
   const std::int64_t asked_ns = monotonic_ns();
   const AccountId& id = request.account;

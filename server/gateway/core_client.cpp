@@ -19,20 +19,20 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
     co_return share.refusal() == AddressQuota::Refusal::address
         ? "too many requests of your address are under way"
         : "too many requests are under way";
-  const Lease lease = enter();
-  if (!lease) co_return "the server is stopping";
-  co_return co_await execute(pending, commands, credentials, lease);
+  const Permit permit = enter();
+  if (!permit) co_return "the server is stopping";
+  co_return co_await execute(pending, commands, credentials, permit);
 }
 
-CoreClient::Lease CoreClient::enter() {
+CoreClient::Permit CoreClient::enter() {
   const bool entered = state_.with([](State& data) { return !data.closed && ++data.executing; });
-  return Lease(entered ? &state_ : nullptr);
+  return Permit(entered ? &state_ : nullptr);
 }
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
                                                       std::span<Command> commands,
                                                       std::span<Credential> credentials,
-                                                      const Lease&) {
+                                                      const Permit&) {
   using Step = ClientSession::Step;
   if (!attached()) co_return standby_refusal;
   // Requests that wait for the store would occupy the connections of clients that ask for its
@@ -62,7 +62,7 @@ asio::awaitable<void> CoreClient::submit(PendingRequest& pending) {
   co_await pending.executed.wait();
 }
 
-asio::awaitable<void> CoreClient::cancel_tied_orders(PendingRequest& pending, const Lease&) {
+asio::awaitable<void> CoreClient::cancel_tied_orders(PendingRequest& pending, const Permit&) {
   while (attached() && pending.session.begin_tied_cancels()) {
     co_await submit(pending);
     pending.session.end_batch();
@@ -91,7 +91,7 @@ asio::awaitable<CoreClient::Recorded> CoreClient::record_events(AccountId accoun
 }
 
 asio::awaitable<CoreClient::Events> CoreClient::read_events(std::vector<EventRange> ranges) {
-  PostedAnswer<OrderReader::Events> answer(context_);
+  PostedResult<OrderReader::Events> answer(context_);
   const auto on_read = [answer](OrderReader::Events rows) { answer.deliver(std::move(rows)); };
   const bool reading = attached() && state_.with([&](State& state) {
     if (!state.closed) core_->read_events(std::move(ranges), on_read);
@@ -113,7 +113,7 @@ template <class Result, class Begin>
 asio::awaitable<std::pair<std::string_view, Result>> CoreClient::read(
     Begin begin, std::shared_ptr<const AddressQuota::Share> share, std::chrono::milliseconds time) {
   if (!attached()) co_return std::pair(standby_refusal, Result());
-  PostedAnswer<Result> answer(context_);
+  PostedResult<Result> answer(context_);
   const auto on_read = [answer, share](Result found) { answer.deliver(std::move(found)); };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";

@@ -69,19 +69,19 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
                                                    std::span<Command> commands,
                                                    std::span<Credential> credentials);
-  // close() waits until all leases are released.
-  class Lease;
-  // Returns an empty lease if the server stops.
-  Lease enter();
-  // Executes a batch for the holder of a lease, as above but without a limit: the holder executes
+  // close() waits until all permits are released.
+  class Permit;
+  // Returns an empty permit if the server stops.
+  Permit enter();
+  // Executes a batch for the holder of a permit, as above but without a limit: the holder executes
   // one request at a time, even while close() waits.
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
                                                    std::span<Command> commands,
                                                    std::span<Credential> credentials,
-                                                   const Lease& lease);
+                                                   const Permit& permit);
   // Cancels the orders that end with the connection. This needs the core, so it waits while the
   // store is unavailable.
-  boost::asio::awaitable<void> cancel_tied_orders(PendingRequest& pending, const Lease& lease);
+  boost::asio::awaitable<void> cancel_tied_orders(PendingRequest& pending, const Permit& permit);
 
   bool has_keys() const { return authenticator_ != nullptr; }
   // Returns null if accounts have no keys.
@@ -149,7 +149,7 @@ class CoreClient final : public CompletionSink {
  private:
   struct State {
     bool closed = false;
-    std::size_t executing = 0;  // leases
+    std::size_t executing = 0;  // permits
   };
   boost::asio::awaitable<ClientSession::Step> check_keys(ClientSession& session);
   boost::asio::awaitable<void> submit(PendingRequest& pending);
@@ -181,9 +181,9 @@ class CoreClient final : public CompletionSink {
 boost::asio::awaitable<std::string> why_stale(Readiness& readiness, CoreClient& core,
                                               const GatewayLimits& limits);
 
-class CoreClient::Lease {
+class CoreClient::Permit {
  public:
-  Lease() = default;
+  Permit() = default;
   explicit operator bool() const { return bool(state_); }
 
  private:
@@ -194,7 +194,7 @@ class CoreClient::Lease {
       state->notify();
     }
   };
-  explicit Lease(Guarded<State>* state) : state_(state) {}
+  explicit Permit(Guarded<State>* state) : state_(state) {}
   std::unique_ptr<Guarded<State>, Leave> state_;
 };
 

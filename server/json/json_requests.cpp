@@ -406,7 +406,7 @@ Json status_json(const Status& status) {
 
 struct OutcomeJson {
   Json operator()(const Rejected& rejected) const {
-    return error_object(sentence_of(rejected), code_of(rejected.reason));
+    return error_object(sentence_of(rejected), to_code(rejected.reason));
   }
   Json operator()(const Status& status) const { return status_json(status); }
   Json operator()(const Canceled& canceled) const { return status_json(canceled.status); }
@@ -478,13 +478,13 @@ JsonRequest read_json_request(CommandKind kind, const JsonInput& members,
   return request;
 }
 
-JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
+JsonReply JsonRequest::response(std::span<const Outcome> outcomes) const {
   if (problem) return problem_response(problem);
   if (problems_of_list) {
     Json results = Json::array();
     std::size_t executed = 0;
     for (const Problem& one : *problems_of_list)
-      results.push_back(one ? error_object(one.sentence, code_of(one.code))
+      results.push_back(one ? error_object(one.sentence, to_code(one.code))
                             : outcome_json(outcomes[executed++]));
     return {http::status::ok, {{"orders", std::move(results)}}};
   }
@@ -510,11 +510,11 @@ JsonResponse JsonRequest::response(std::span<const Outcome> outcomes) const {
   return {done, std::move(json)};
 }
 
-JsonResponse problem_response(const Problem& problem) {
-  return {http::status::bad_request, error_object(problem.sentence, code_of(problem.code))};
+JsonReply problem_response(const Problem& problem) {
+  return {http::status::bad_request, error_object(problem.sentence, to_code(problem.code))};
 }
 
-JsonResponse outcome_response(const Outcome& outcome) {
+JsonReply outcome_response(const Outcome& outcome) {
   return {status_of(outcome), outcome_json(outcome)};
 }
 

@@ -16,7 +16,7 @@
 
 namespace exchange {
 
-struct JsonResponse {
+struct JsonReply {
   boost::beast::http::status status;
   Json json;  // an object
 };
@@ -30,7 +30,7 @@ struct JsonRequest {
   std::size_t commands = 0;
 
   // Call it after the execution. Returns the outcomes of the commands, or the problem.
-  JsonResponse response(std::span<const Outcome> outcomes) const;
+  JsonReply response(std::span<const Outcome> outcomes) const;
 
   Json named;  // the object that it creates or changes; null: the outcome is the response
   std::vector<std::string> holders;  // the account of each command, if it gives shares to several
@@ -52,7 +52,7 @@ struct OrderName {
 };
 Problem read_order_name(std::string_view text, OrderName& name);
 
-JsonResponse problem_response(const Problem& problem);
-JsonResponse outcome_response(const Outcome& outcome);
+JsonReply problem_response(const Problem& problem);
+JsonReply outcome_response(const Outcome& outcome);
 
 }  // namespace exchange

@@ -107,7 +107,7 @@ class CounterBy : public Metric {
  private:
   void write_samples(MetricText& text) const override {
     for (std::size_t i = 0; i < values_.size(); ++i)
-      text.sample(name_, metric_label(label_, name_of(Enum(i))), double(values_[i]));
+      text.sample(name_, metric_label(label_, to_string(Enum(i))), double(values_[i]));
   }
   const char* const label_;
   std::array<MetricValue, enumerators<Enum>> values_{};

@@ -45,7 +45,7 @@ class CommandCounters : public Metric {
       if (const std::uint64_t count = counts[result]; count > 0 || result == 0)
         text.sample(name_,
                     metric_label("kind", word) + "," +
-                        metric_label("result", result == 0 ? "ok" : code_of(Reason(result - 1))),
+                        metric_label("result", result == 0 ? "ok" : to_code(Reason(result - 1))),
                     double(count));
   }
   std::array<Counts, kinds> counts_{};

@@ -113,7 +113,7 @@ class StageHistograms : public Metric {
     const char* const of_stages = "exchange_stage_seconds";
     text.family(of_stages, "histogram", "Time of sampled requests in each stage.");
     for (std::size_t i = 0; i < stages; ++i)
-      text.histogram(of_stages, metric_label("stage", name_of(Stage(i))), nanoseconds(Stage(i)),
+      text.histogram(of_stages, metric_label("stage", to_string(Stage(i))), nanoseconds(Stage(i)),
                      unit);
   }
   using Histograms = std::array<Histogram, stages + 1>;

@@ -18,10 +18,10 @@
 namespace exchange {
 
 struct Client : Submission {
-  Client(Stream<tcp::socket> stream_, ConnectionLease lease, CompletionSink& sink_,
+  Client(Stream<tcp::socket> stream_, ConnectionSlot slot, CompletionSink& sink_,
          const TransportParts& parts)
       : stream(std::move(stream_)),
-        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
+        conversation(std::move(slot), *this, parts.protocol, parts.metrics, parts.authenticator,
                      stream.is_secure()) {
     sink = &sink_;
   }
@@ -38,9 +38,9 @@ std::unique_ptr<Kind> admit_client(tcp::socket socket, Sink& sink, ConnectionTab
       secure ? parts.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
   if (secure && context == nullptr) return nullptr;
   Stream<tcp::socket> stream(std::move(socket), context.get());
-  std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
-  if (!lease) return nullptr;
-  return std::make_unique<Kind>(std::move(stream), std::move(*lease), sink, parts);
+  std::optional<ConnectionSlot> slot = table.admit(stream.next_layer());
+  if (!slot) return nullptr;
+  return std::make_unique<Kind>(std::move(stream), std::move(*slot), sink, parts);
 }
 
 struct Connection;
@@ -61,9 +61,9 @@ class Host : public CompletionSink {
 // A connection has one operation under way at any time, so it needs no strand even if many threads
 // run it.
 struct Connection : Client {
-  Connection(Stream<tcp::socket> stream_, ConnectionLease lease, Host& host_,
+  Connection(Stream<tcp::socket> stream_, ConnectionSlot slot, Host& host_,
              const TransportParts& parts)
-      : Client(std::move(stream_), std::move(lease), host_, parts),
+      : Client(std::move(stream_), std::move(slot), host_, parts),
         host(host_),
         certificate(parts.certificate) {}
 

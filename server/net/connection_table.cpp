@@ -73,7 +73,7 @@ ConnectionTable::~ConnectionTable() {
 
 // --- admission ---
 
-std::optional<ConnectionLease> ConnectionTable::admit(tcp::socket& socket) {
+std::optional<ConnectionSlot> ConnectionTable::admit(tcp::socket& socket) {
   const std::string* refusal = nullptr;
   ConnectionRecord* const record =
       state_.with([&](State& state) { return enter(state, socket, refusal); });
@@ -83,7 +83,7 @@ std::optional<ConnectionLease> ConnectionTable::admit(tcp::socket& socket) {
   }
   Metrics::add(metrics_.connections_accepted);
   Metrics::add(metrics_.connections);
-  return std::optional<Lease>(std::in_place, *this, *record);
+  return std::optional<Slot>(std::in_place, *this, *record);
 }
 
 // Returns null if the connection is not admitted; `refusal` stays null if the server stops.
@@ -177,15 +177,15 @@ void ConnectionTable::shed_load(State& state, Time now) {
   }
 }
 
-// --- leases ---
+// --- slots ---
 
-ConnectionTable::Lease::Lease(Lease&& other) noexcept
+ConnectionTable::Slot::Slot(Slot&& other) noexcept
     : table_(std::exchange(other.table_, nullptr)),
       record_(other.record_),
       is_executing_(other.is_executing_),
       is_limited_(other.is_limited_) {}
 
-ConnectionTable::Lease::~Lease() {
+ConnectionTable::Slot::~Slot() {
   if (table_ == nullptr) return;
   const bool last = table_->state_.with([&](State& state) {
     state.admission.remove(*record_);
@@ -196,19 +196,19 @@ ConnectionTable::Lease::~Lease() {
   if (last) table_->state_.notify();
 }
 
-void ConnectionTable::Lease::idle() {
+void ConnectionTable::Slot::idle() {
   if (std::exchange(is_limited_, false)) table_->clear(*record_);
   if (std::exchange(is_executing_, false)) record_->activity.answered(table_->now_ms());
 }
 
-void ConnectionTable::Lease::receiving(std::size_t buffered_bytes, bool document_complete) {
+void ConnectionTable::Slot::receiving(std::size_t buffered_bytes, bool document_complete) {
   is_limited_ = true;
   const std::uint32_t time_ms =
       document_complete ? table_->limits_.complete_document_ms : table_->limits_.stall_ms;
   table_->expect(*record_, buffered_bytes, std::chrono::milliseconds(time_ms), false);
 }
 
-bool ConnectionTable::Lease::executing(std::size_t request_bytes) {
+bool ConnectionTable::Slot::executing(std::size_t request_bytes) {
   is_executing_ = true;
   record_->activity.begin_executing();
   if (std::exchange(is_limited_, false)) table_->clear(*record_);
@@ -219,13 +219,13 @@ bool ConnectionTable::Lease::executing(std::size_t request_bytes) {
   return is_limited_;
 }
 
-void ConnectionTable::Lease::sending(std::size_t buffered_bytes) {
+void ConnectionTable::Slot::sending(std::size_t buffered_bytes) {
   is_limited_ = true;
   table_->expect(*record_, buffered_bytes, std::chrono::milliseconds(table_->limits_.stall_ms),
                  true);
 }
 
-void ConnectionTable::Lease::closing() {
+void ConnectionTable::Slot::closing() {
   is_limited_ = false;
   table_->state_.with([&](State& state) {
     record_->request_memory.release();

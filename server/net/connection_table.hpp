@@ -4,7 +4,7 @@
 // bytes are buffered for them), Deadlines (which connections are late). The table ends a connection
 // with shutdown(2) under its lock, even while another thread uses the socket: the thread that
 // serves the connection sees the end of the stream. A common request takes no lock here.
-// Owner: the transport; the table outlives its leases. Any thread. Its own thread, the sweeper,
+// Owner: the transport; the table outlives its slots. Any thread. Its own thread, the sweeper,
 // ends late connections.
 
 #include <boost/asio/ip/tcp.hpp>
@@ -37,15 +37,15 @@ class ConnectionTable {
   ~ConnectionTable();
 
   // A connection's place in the table. The connection is in one state at a time; the deadline and
-  // the memory of a state end with it, and all of them end with the lease. Destroy the lease before
+  // the memory of a state end with it, and all of them end with the slot. Destroy the slot before
   // the socket is closed.
   // Owner: the conversation. Thread: one at a time.
-  class Lease {
+  class Slot {
    public:
-    Lease(ConnectionTable& table, ConnectionRecord& record) : table_(&table), record_(&record) {}
-    Lease(Lease&& other) noexcept;
-    Lease& operator=(Lease&&) = delete;
-    ~Lease();
+    Slot(ConnectionTable& table, ConnectionRecord& record) : table_(&table), record_(&record) {}
+    Slot(Slot&& other) noexcept;
+    Slot& operator=(Slot&&) = delete;
+    ~Slot();
 
     const PeerAddress& address() const { return record_->place.address(); }
     int descriptor() const { return record_->descriptor; }
@@ -55,7 +55,7 @@ class ConnectionTable {
     void idle();
     // The client must finish a TLS handshake or a request within stall_ms of the first call;
     // `buffered_bytes` are in memory for it. If the received bytes are a complete document, but the
-    // announced length is larger (Session::document_is_complete), each call gives it
+    // announced length is larger (XmlSession::document_is_complete), each call gives it
     // complete_document_ms, within the same limit.
     void receiving(std::size_t buffered_bytes, bool document_complete = false);
     // A request batch is complete: the client waits for the server. `request_bytes` is the memory
@@ -76,7 +76,7 @@ class ConnectionTable {
 
   // Admits a socket just accepted, and evicts another connection if necessary. If it refuses the
   // socket, it sends the client the reason, and the caller closes the socket.
-  std::optional<Lease> admit(tcp::socket& socket);
+  std::optional<Slot> admit(tcp::socket& socket);
   // Accepting or serving one more connection failed for lack of descriptors or memory: from now on
   // the number of open connections is the limit.
   void handle_fd_exhaustion();
@@ -138,6 +138,6 @@ class ConnectionTable {
   std::thread sweeper_;
 };
 
-using ConnectionLease = ConnectionTable::Lease;
+using ConnectionSlot = ConnectionTable::Slot;
 
 }  // namespace exchange

@@ -11,26 +11,26 @@ constexpr std::size_t small_batch_bytes_max = 128 * 1024;
 
 }  // namespace
 
-Conversation::Conversation(ConnectionLease lease, Submission& submission,
+Conversation::Conversation(ConnectionSlot slot, Submission& submission,
                            const ProtocolLimits& limits, Metrics& metrics,
                            Authenticator* authenticator, bool secure)
-    : lease_(std::move(lease)),
+    : slot_(std::move(slot)),
       session_(limits),
-      client_(submission, authenticator, metrics, {lease_.address(), lease_.descriptor()},
+      client_(submission, authenticator, metrics, {slot_.address(), slot_.descriptor()},
               limits.policy()),
       limits_(limits),
       metrics_(metrics),
       secure_(secure) {}
 
 Conversation::Step Conversation::start() {
-  if (secure_) lease_.receiving(0);
+  if (secure_) slot_.receiving(0);
   return step_ = secure_ ? Step::handshake : take_requests();
 }
 
 Conversation::Step Conversation::next(const Error& error, std::size_t bytes) {
   switch (step_) {
     case Step::handshake:
-      lease_.idle();
+      slot_.idle();
       if (error) Metrics::add(metrics_.tls_failures);
       return step_ = error ? Step::close : take_requests();
     case Step::receive: return step_ = received(error, bytes);
@@ -54,7 +54,7 @@ Conversation::Step Conversation::take_requests() {
   if (session_.take_requests(client_.tie_problem(limits_.tied_orders_max))) return begin_batch();
   if (session_.finished()) return end();
   if (session_.has_partial_request())
-    lease_.receiving(session_.memory_bytes(), session_.document_is_complete());
+    slot_.receiving(session_.memory_bytes(), session_.document_is_complete());
   return Step::receive;
 }
 
@@ -71,7 +71,7 @@ Conversation::Step Conversation::received(const Error& error, std::size_t bytes)
 Conversation::Step Conversation::begin_batch() {
   client_.count_requests(session_.requests(), session_.errors());
   const std::size_t bytes = session_.memory_bytes();
-  if (!lease_.executing(bytes > small_batch_bytes_max ? bytes : 0))
+  if (!slot_.executing(bytes > small_batch_bytes_max ? bytes : 0))
     session_.refuse_requests(
         "the server has no memory for so large a request now; nothing of it was executed");
   return do_next(client_.begin_batch(session_.commands(), session_.credentials()));
@@ -98,12 +98,12 @@ Conversation::Step Conversation::reply() {
   client_.forget_outcomes();
   // Release the memory of the batch before its reply is sent: the client may then send a batch of
   // the same size.
-  lease_.idle();
+  slot_.idle();
   fail_point("reply.before_send");
   sent_ = 0;
   if (!secure_) return Step::send_now;
   // after part of a TLS record is sent, the server can only continue it
-  lease_.sending(session_.memory_bytes());
+  slot_.sending(session_.memory_bytes());
   return Step::send;
 }
 
@@ -112,7 +112,7 @@ Conversation::Step Conversation::sent_now(const Error& error, std::size_t bytes)
   if (error) return lost();
   sent_ = bytes;
   if (output().empty()) return sent();
-  lease_.sending(session_.memory_bytes());
+  slot_.sending(session_.memory_bytes());
   return Step::send;
 }
 
@@ -121,19 +121,19 @@ Conversation::Step Conversation::sent() {
   client_.replied();
   session_.output().clear();
   sent_ = 0;
-  lease_.idle();
+  slot_.idle();
   return take_requests();
 }
 
 Conversation::Step Conversation::end() {
   if (client_.begin_tied_cancels()) {
-    lease_.executing(0);
+    slot_.executing(0);
     return Step::execute;
   }
   if (is_lost_) return Step::close;
   if (session_.refused()) Metrics::add(metrics_.bad_frames);
   if (!secure_) return linger();
-  lease_.closing();
+  slot_.closing();
   return Step::shut_down_tls;  // the client can tell this end of the stream from a forged one
 }
 
@@ -146,7 +146,7 @@ Conversation::Step Conversation::lost() {
 Conversation::Step Conversation::tied_orders_canceled() {
   client_.end_batch();
   client_.forget_outcomes();
-  lease_.idle();
+  slot_.idle();
   return end();
 }
 
@@ -154,7 +154,7 @@ Conversation::Step Conversation::tied_orders_canceled() {
 // with unread bytes would reset the connection and discard the last reply.
 Conversation::Step Conversation::linger() {
   if (!session_.closed_by_server()) return Step::close;
-  lease_.closing();
+  slot_.closing();
   return Step::end_output;
 }
 

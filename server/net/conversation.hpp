@@ -11,9 +11,9 @@
 //     ... do `step` ...
 //     step = conversation.next(error, bytes);
 //   }
-// A Session reads the requests, and a ClientSession executes them. Conversation keeps the lease of
-// the connection in the matching state.
-// Owner: the connection. Thread: one at a time. No sockets.
+// An XmlSession reads the requests, and a ClientSession executes them. Conversation keeps the slot
+// of the connection in the matching state. Owner: the connection. Thread: one at a time. No
+// sockets.
 
 #include <boost/system/error_code.hpp>
 #include <functional>
@@ -22,7 +22,7 @@
 
 #include "gateway/client_session.hpp"
 #include "net/connection_table.hpp"
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 
 namespace exchange {
 
@@ -44,7 +44,7 @@ class Conversation {
 
   // `submission` belongs to this connection; it and the other arguments must outlive the
   // conversation. `authenticator` is null if accounts have no keys.
-  Conversation(ConnectionLease lease, Submission& submission, const ProtocolLimits& limits,
+  Conversation(ConnectionSlot slot, Submission& submission, const ProtocolLimits& limits,
                Metrics& metrics, Authenticator* authenticator, bool secure);
 
   // Returns the first step.
@@ -52,7 +52,7 @@ class Conversation {
   // Returns the next step. `error` and `bytes` (received or sent) are the result of the last one.
   Step next(const Error& error, std::size_t bytes);
 
-  const PeerAddress& address() const { return lease_.address(); }
+  const PeerAddress& address() const { return slot_.address(); }
   std::span<char> space() { return session_.read_space(); }
   std::string_view output() { return std::string_view(session_.output()).substr(sent_); }
   // Calls `on_done` from a thread of the authenticator, or before it returns.
@@ -71,8 +71,8 @@ class Conversation {
   Step tied_orders_canceled();
   Step linger();
 
-  ConnectionLease lease_;
-  Session session_;
+  ConnectionSlot slot_;
+  XmlSession session_;
   ClientSession client_;
   const ProtocolLimits& limits_;
   Metrics& metrics_;

@@ -24,7 +24,7 @@ constexpr const char* describe(Policy policy) {
 inline std::string policies_text() {
   std::string text;
   for (std::size_t i = 0; i < enumerators<Policy>; ++i)
-    text.append(i == 0 ? "" : ", ").append(name_of(Policy(i))) +=
+    text.append(i == 0 ? "" : ", ").append(to_string(Policy(i))) +=
         std::string(" (") + describe(Policy(i)) + ")";
   return text;
 }

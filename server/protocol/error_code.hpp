@@ -17,6 +17,6 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(ErrorCode, std::uint8_t, bad_framing, malformed_xm
                               number_out_of_range, no_cancel_on_disconnect, no_memory,
                               malformed_json, no_keys, malformed_name)
 
-inline std::string_view code_of(ErrorCode code) { return name_of(code); }
+inline std::string_view to_code(ErrorCode code) { return to_string(code); }
 
 }  // namespace exchange

@@ -136,7 +136,7 @@ struct OutcomeWriter {
   const RequestElement& element;
   bool codes;
   void operator()(const Rejected& rejected) const {
-    const std::string_view code = codes ? code_of(rejected.reason) : "";
+    const std::string_view code = codes ? to_code(rejected.reason) : "";
     if (rejected.number != 0)
       append_error(out, element, code, sentence_of(rejected));
     else
@@ -194,7 +194,7 @@ std::size_t append_results(std::string& out, const Request& request,
   const std::size_t start = out.size();
   std::size_t used = 0;
   out += "<results>";
-  const auto code = [&](ErrorCode error) { return request.codes ? code_of(error) : ""; };
+  const auto code = [&](ErrorCode error) { return request.codes ? to_code(error) : ""; };
   if (!request.error.empty()) append_error(out, {}, code(request.code), request.error);
   for (const RequestElement& element : elements) {
     if (element.error.empty())

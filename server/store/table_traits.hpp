@@ -137,14 +137,14 @@ template <std::size_t Max>
 std::string to_stored(const InlineText<Max>& text) {
   return std::string(text.view());
 }
-inline std::string to_stored(EventKind kind) { return std::string(name_of(kind)); }
+inline std::string to_stored(EventKind kind) { return std::string(to_string(kind)); }
 // Enumerations whose first value is stored as an empty text, as in tables older than the column.
 template <class Value>
 concept WordWithDefault = std::same_as<Value, Trading> || std::same_as<Value, AtBand> ||
     std::same_as<Value, Role> || std::same_as<Value, Access>;
 template <WordWithDefault Value>
 std::string to_stored(Value value) {
-  return value == Value() ? "" : std::string(name_of(value));
+  return value == Value() ? "" : std::string(to_string(value));
 }
 inline std::string to_stored(const std::optional<OrderReference>& reference) {
   return reference ? to_stored(*reference) : "";
@@ -216,7 +216,7 @@ inline const char* from_stored(std::string_view stored, std::optional<OrderRefer
 }
 inline const char* from_stored(std::string_view stored, EventKind& kind) {
   for (std::size_t at = 0; at < enumerators<EventKind>; ++at)
-    if (kind = EventKind(at); name_of(kind) == stored) return nullptr;
+    if (kind = EventKind(at); to_string(kind) == stored) return nullptr;
   return "is not a kind of event";
 }
 template <WordWithDefault Value>

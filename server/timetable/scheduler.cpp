@@ -30,7 +30,7 @@ void log(std::span<const DueChange> changes, std::span<const Outcome> outcomes) 
       if (const auto* uncrossed = std::get_if<Uncrossed>(&outcomes.front()))
         symbol += " (" + to_string(uncrossed->shares) + " at " + to_string(uncrossed->price) + ")";
       if (const auto* rejected = std::get_if<Rejected>(&outcomes.front()))
-        log_error("timetable: {}: {} of {} was refused: {}", step, name_of(trading),
+        log_error("timetable: {}: {} of {} was refused: {}", step, to_string(trading),
                   change.name.view(), sentence_of(*rejected));
       outcomes = outcomes.subspan(1);
     }

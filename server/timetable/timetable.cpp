@@ -57,7 +57,7 @@ std::optional<std::chrono::seconds> parse_time(std::string_view text) {
 
 std::optional<StepKind> parse_kind(std::string_view text) {
   for (std::size_t kind = 0; kind < enumerators<StepKind>; ++kind)
-    if (name_of(StepKind(kind)) == text) return StepKind(kind);
+    if (to_string(StepKind(kind)) == text) return StepKind(kind);
   return {};
 }
 
@@ -167,7 +167,7 @@ class Parser {
 }  // namespace
 
 std::string describe(const TimetableStep& step) {
-  return text_of(step.time) + " " + std::string(name_of(step.kind));
+  return text_of(step.time) + " " + std::string(to_string(step.kind));
 }
 
 Timetable parse_timetable(std::string_view text, const std::string& name) {

@@ -11,7 +11,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-HttpResponse response_to(const HttpHeader& header, const DayAnswer& answer) {
+HttpResponse response_to(const HttpHeader& header, const DayReply& answer) {
   if (answer.status == http::status::ok)
     return respond(header, answer.status, json_type, answer.text);
   if (answer.status == http::status::service_unavailable) return ask_again(header, answer.text);
@@ -67,7 +67,7 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
       *found = of_day;
       return answer;
     };
-    const DayAnswer answer = co_await at.replayer.ask(at.context, std::move(ask), peer);
+    const DayReply answer = co_await at.replayer.ask(at.context, std::move(ask), peer);
     if (answer.status != http::status::ok) co_return response_to(header, answer);
     key = *found;
   }

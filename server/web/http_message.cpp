@@ -185,7 +185,7 @@ HttpResponse count_error(const HttpHeader& header, std::string_view name, std::s
 }
 
 HttpResponse refusal(const HttpHeader& header, http::status status, Reason reason) {
-  return http_error(header, status, describe(reason), code_of(reason));
+  return http_error(header, status, describe(reason), to_code(reason));
 }
 
 HttpResponse ask_again(const HttpHeader& header, std::string_view sentence) {
@@ -196,12 +196,12 @@ HttpResponse ask_again(const HttpHeader& header, std::string_view sentence) {
 
 HttpResponse unknown_symbol(const HttpHeader& header, std::string_view symbol) {
   return http_error(header, http::status::not_found, "unknown symbol '" + std::string(symbol) + "'",
-                    code_of(Reason::unknown_symbol));
+                    to_code(Reason::unknown_symbol));
 }
 
 HttpResponse malformed_account(const HttpHeader& header) {
   return http_error(header, http::status::bad_request, account_id_form,
-                    code_of(ErrorCode::malformed_id));
+                    to_code(ErrorCode::malformed_id));
 }
 
 }  // namespace exchange

@@ -20,7 +20,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-using Answer = asio::awaitable<HttpResponse>;
+using Reply = asio::awaitable<HttpResponse>;
 
 const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
   const auto found = std::ranges::find(files, name, &EmbeddedFile::name);
@@ -219,7 +219,7 @@ HttpResponse shared_leaderboard(HttpRoutes& at, const HttpHeader& header, bool w
 
 // --- what may wait ---
 
-Answer metrics(HttpRoutes& at, HttpRequest& request, Peer peer) {
+Reply metrics(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const bool active =
       co_await at.core.is_active(std::chrono::milliseconds(at.limits.store_answer_ms));
   const AddressTurns::Turn turn = co_await at.turns.take(peer);
@@ -231,7 +231,7 @@ Answer metrics(HttpRoutes& at, HttpRequest& request, Peer peer) {
 }
 
 // Only the operator may see the ids of accounts that have a name.
-Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
+Reply leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string_view ids = parameter(request, "ids");
   const bool with_ids = ids == "true";
   if (ids.data() != nullptr && !with_ids)
@@ -248,7 +248,7 @@ Answer leaderboard(HttpRoutes& at, HttpRequest& request, Peer peer) {
   co_return shared_leaderboard(at, request, with_ids);
 }
 
-Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
+Reply account(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const auto id = parse_account_id(last_segment(request));
   if (!id) co_return malformed_account(request);
   // This check is first, so that a server that shows nothing hashes no keys. The state that is read
@@ -281,7 +281,7 @@ Answer account(HttpRoutes& at, HttpRequest& request, Peer peer) {
 
 // Requests to close the store as a day, or returns the state of that: the client repeats the
 // request until the day is closed.
-Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
+Reply new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!at.core.has_keys())
     co_return http_error(request, http::status::forbidden,
                          "this server has no operator: start it with --auth and "
@@ -290,7 +290,7 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!(login.account == operator_id))
     co_return http_error(request, http::status::forbidden,
                          "a new day needs the operator's key itself: accounts end with the day",
-                         code_of(Reason::operator_key));
+                         to_code(Reason::operator_key));
   std::string reason = co_await at.stale();
   if (reason.empty() && at.readiness.role() != Readiness::Role::active)
     reason = "this server is not the active one";
@@ -300,7 +300,7 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
 
   const auto [body, problem] = read_json(request.body());
-  if (problem) co_return http_error(request, bad_request, problem.sentence, code_of(problem.code));
+  if (problem) co_return http_error(request, bad_request, problem.sentence, to_code(problem.code));
   const auto member = body.is_object() ? body.find("day") : body.end();
   if (body.size() != 1 || member == body.end() || !member->is_string())
     co_return http_error(request, bad_request, "the body is {\"day\": NAME}");
@@ -309,17 +309,17 @@ Answer new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
                          "a name is 1 to 32 lower-case letters, digits, and hyphens between these");
   const std::string day = member->get<std::string>();
   if (!at.close_day) co_return http_error(request, http::status::conflict, "no day can be closed");
-  const NewDay::Answer answer = at.close_day(day);
+  const NewDay::Reply answer = at.close_day(day);
   switch (answer.state) {
-    case NewDay::Answer::State::closed:
+    case NewDay::Reply::State::closed:
       co_return json(request, json_text({{"day", day}, {"closed", true}, {"store", answer.text}}));
-    case NewDay::Answer::State::closing:
+    case NewDay::Reply::State::closing:
       co_return respond(request, http::status::accepted, json_type,
                         json_text({{"day", day}, {"closed", false}}));
-    case NewDay::Answer::State::unavailable:
+    case NewDay::Reply::State::unavailable:
       log_warning("the day {} is not closed yet: {}", day, answer.text);
       co_return http_error(request, unavailable, "the store is unavailable");
-    case NewDay::Answer::State::refused: break;
+    case NewDay::Reply::State::refused: break;
   }
   co_return http_error(request, http::status::conflict, answer.text);
 }
@@ -338,7 +338,7 @@ struct Route {
   HttpResponse (*at_once)(HttpRoutes&, const HttpHeader&) = nullptr;
   // Makes the response from a view that is up to date; the caller has the turn. Pure.
   HttpResponse (*of_market)(const HttpRoutes&, const HttpHeader&) = nullptr;
-  Answer (*answer)(HttpRoutes&, HttpRequest&, Peer) = nullptr;
+  Reply (*answer)(HttpRoutes&, HttpRequest&, Peer) = nullptr;
   std::optional<CommandKind> json = {};
   std::string_view parameters = {};  // of the query, with a space between them
   std::string_view rest = {};        // of the path, after that segment
@@ -500,11 +500,11 @@ std::optional<HttpResponse> HttpRoutes::refuse_content(const HttpRequest& reques
   const Route& route = *find_route(request);
   if (!path_of(request).starts_with("/api/")) return {};
   if (const Problem problem = query_problem(request, route.parameters))
-    return http_error(request, bad_request, problem.sentence, code_of(problem.code));
+    return http_error(request, bad_request, problem.sentence, to_code(problem.code));
   if (!route.takes_body() && !request.body().empty())
     return http_error(request, bad_request,
                       "this request takes no body; its members are parameters of the path",
-                      code_of(ErrorCode::unexpected_content));
+                      to_code(ErrorCode::unexpected_content));
   const auto codings = request.equal_range(http::field::content_encoding);
   for (auto field = codings.first; field != codings.second; ++field)
     if (!boost::iequals(field->value(), "identity")) {

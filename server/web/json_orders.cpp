@@ -103,7 +103,7 @@ asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHead
   co_return response;
 }
 
-HttpResponse json_response(const HttpHeader& header, const JsonResponse& response) {
+HttpResponse json_response(const HttpHeader& header, const JsonReply& response) {
   return respond(header, response.status, json_type, json_text(response.json));
 }
 

@@ -43,12 +43,12 @@ asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer p
     return http_error(request, unavailable, sentence);
   };
   const auto unknown = [&] {
-    return http_error(request, not_found, "no such order", code_of(Reason::unknown_order));
+    return http_error(request, not_found, "no such order", to_code(Reason::unknown_order));
   };
   OrderName name;
   if (read_order_name(last_segment(request), name))
     co_return http_error(request, bad_request, "an order id is a whole number from 1, or ref:REF",
-                         code_of(ErrorCode::malformed_id));
+                         to_code(ErrorCode::malformed_id));
   // This check is first: a server that may have been replaced does not know which orders exist. The
   // state that is read later is at least as new.
   const std::string reason = co_await at.stale();

@@ -259,7 +259,7 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
   auto [json, problem] = read_json(message);
   if (json.is_discarded()) {
-    send(subscriber, error_message("not JSON", code_of(ErrorCode::malformed_json)));
+    send(subscriber, error_message("not JSON", to_code(ErrorCode::malformed_json)));
     subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
     co_return;
   }
@@ -272,7 +272,7 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
     co_return co_await handle_order(subscriber, std::move(*order));
   }
   if (problem) {
-    send(subscriber, error_message(problem.sentence, code_of(problem.code)));
+    send(subscriber, error_message(problem.sentence, to_code(problem.code)));
     co_return;
   }
   const SubscriberRequest request = read_subscriber_request(json);
@@ -292,13 +292,13 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
 
 asio::awaitable<void> MarketChannel::handle_order(Subscriber& subscriber, OrderMessage message) {
   if (message.id.is_null()) {
-    send(subscriber, error_message(message.problem.sentence, code_of(message.problem.code)));
+    send(subscriber, error_message(message.problem.sentence, to_code(message.problem.code)));
     co_return;
   }
   if (!subscriber.orders) {
-    CoreClient::Lease lease = entry_.enter();
-    if (!lease) co_return;  // the server stops, and closes the connection
-    subscriber.orders.emplace(entry_, std::move(lease), protocol_, subscriber.address);
+    CoreClient::Permit permit = entry_.enter();
+    if (!permit) co_return;  // the server stops, and closes the connection
+    subscriber.orders.emplace(entry_, std::move(permit), protocol_, subscriber.address);
     spawn(subscriber, execute_orders(subscriber.shared_from_this()));
   }
   co_await subscriber.orders->has_room();
@@ -368,7 +368,7 @@ asio::awaitable<void> MarketChannel::begin(SubscriberPointer subscriber,
   };
   const auto id = parse_account_id(request.name);
   if (!id) {
-    refuse(account_id_form, code_of(ErrorCode::malformed_id));
+    refuse(account_id_form, to_code(ErrorCode::malformed_id));
     co_return;
   }
   AccountEvents::Request asked{*id, std::move(request.key), request.from};
@@ -434,7 +434,7 @@ asio::awaitable<void> MarketChannel::handle_symbol(Subscriber& subscriber,
   }
   if (!found.symbol) {
     send(subscriber,
-         error_message("unknown symbol '" + request.name + "'", code_of(Reason::unknown_symbol)));
+         error_message("unknown symbol '" + request.name + "'", to_code(Reason::unknown_symbol)));
   } else if (!subscribes) {
     if (subscriber.symbols.erase(*found.symbol) > 0) forget(subscriber, *found.symbol);
     send(subscriber, unsubscribed_message("symbol", request.name));

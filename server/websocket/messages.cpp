@@ -7,7 +7,7 @@ namespace {
 // event "canceled" with the reason "stp".
 Json event_json(const MarketView& view, const EventRow& row) {
   using Kind = EventKind;
-  const std::string_view kind = name_of(row.kind), event = kind.substr(0, kind.find('_'));
+  const std::string_view kind = to_string(row.kind), event = kind.substr(0, kind.find('_'));
   const bool executed = event == "executed", canceled = event == "canceled",
              of_symbol = row.kind != Kind::began && event != "cash";
   Json json{{"number", row.number}, {"event", executed || canceled ? event : kind}};
@@ -64,7 +64,7 @@ std::string write_update(const MarketView& view, const AccountEvents::Update& up
     return error_message("the key of the account was changed or revoked; subscribe with its key",
                          "key_changed", account.view());
   Document document;
-  document.add("type", kind == Kind::snapshot ? "account" : name_of(kind));
+  document.add("type", kind == Kind::snapshot ? "account" : to_string(kind));
   switch (kind) {
     case Kind::snapshot:
       document.add("number", state.events)

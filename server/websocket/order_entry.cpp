@@ -36,7 +36,7 @@ std::string expected() {
 }
 
 // The response to a login without the right key.
-JsonResponse refused_login(bool is_operator) {
+JsonReply refused_login(bool is_operator) {
   return outcome_response(Rejected{is_operator ? Reason::operator_key : Reason::unknown_account});
 }
 
@@ -94,7 +94,7 @@ asio::awaitable<void> OrderEntry::run(Send send) {
   const auto finish = [](OrderEntry* entry) {
     entry->ended_ = true;
     entry->end();
-    entry->lease_ = {};
+    entry->permit_ = {};
   };
   const std::unique_ptr<OrderEntry, decltype(finish)> at_end(this, finish);
   std::exception_ptr problem;
@@ -103,7 +103,7 @@ asio::awaitable<void> OrderEntry::run(Send send) {
   } catch (...) {  // no memory
     problem = std::current_exception();
   }
-  co_await core_.cancel_tied_orders(pending_, lease_);
+  co_await core_.cancel_tied_orders(pending_, permit_);
   if (problem) std::rethrow_exception(problem);
 }
 
@@ -219,7 +219,7 @@ void OrderEntry::add_credentials(JsonRequest& request, std::size_t first) {
 asio::awaitable<void> OrderEntry::execute() {
   refusal_ = {};
   if (commands_.empty() && credentials_.empty()) co_return;
-  refusal_ = co_await core_.execute(pending_, commands_, credentials_, lease_);
+  refusal_ = co_await core_.execute(pending_, commands_, credentials_, permit_);
 }
 
 void OrderEntry::note_tied() {
@@ -237,7 +237,7 @@ std::vector<std::string> OrderEntry::responses() const {
     std::span<const Outcome> outcomes;
     if (refusal_.empty() && count > 0) outcomes = session_.outcomes().subspan(first, count);
     first += count;
-    const JsonResponse response = this->response(read, outcomes);
+    const JsonReply response = this->response(read, outcomes);
     Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};
     json.update(response.json);
     texts.push_back(json_text(json));
@@ -245,7 +245,7 @@ std::vector<std::string> OrderEntry::responses() const {
   return texts;
 }
 
-JsonResponse OrderEntry::response(const Read& read, std::span<const Outcome> outcomes) const {
+JsonReply OrderEntry::response(const Read& read, std::span<const Outcome> outcomes) const {
   if (read.response) return *read.response;
   if (read.request.problem) return problem_response(read.request.problem);
   if (!refusal_.empty())

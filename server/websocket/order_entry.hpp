@@ -37,11 +37,11 @@ class OrderEntry {
   // Sends the texts of some responses; returns when there is room for more.
   using Send = std::function<boost::asio::awaitable<void>(std::vector<std::string>)>;
 
-  // `lease` is a lease of `core`. The limits must outlive the entry.
-  OrderEntry(CoreClient& core, CoreClient::Lease lease, const ProtocolLimits& limits,
+  // `permit` is a permit of `core`. The limits must outlive the entry.
+  OrderEntry(CoreClient& core, CoreClient::Permit permit, const ProtocolLimits& limits,
              const PeerAddress& address)
       : core_(core),
-        lease_(std::move(lease)),
+        permit_(std::move(permit)),
         limits_(limits),
         pending_(core.pending(Peer{address})) {}
 
@@ -62,7 +62,7 @@ class OrderEntry {
   struct Read {
     JsonInput id;
     JsonRequest request;
-    std::optional<JsonResponse> response;  // if the core is not needed for it
+    std::optional<JsonReply> response;     // if the core is not needed for it
     std::optional<Credential::Use> login;  // of an account, or of the operator
   };
   void read_batch();
@@ -73,14 +73,14 @@ class OrderEntry {
   void note_tied();
   std::vector<std::string> responses() const;
   boost::asio::awaitable<void> execute_all(Send send);
-  JsonResponse response(const Read& read, std::span<const Outcome> outcomes) const;
+  JsonReply response(const Read& read, std::span<const Outcome> outcomes) const;
 
   // Waiting requests, and the bytes of their texts; in parsed form they take about twenty times as
   // much memory.
   static constexpr std::size_t waiting_max_ = 256, waiting_bytes_max_ = 65'536;
 
   CoreClient& core_;
-  CoreClient::Lease lease_;  // until run() returns
+  CoreClient::Permit permit_;  // until run() returns
   const ProtocolLimits& limits_;
   PendingRequest pending_;
   ClientSession& session_ = pending_.session;

@@ -74,7 +74,7 @@ bool is_found(Plant plant, std::uint64_t first, std::uint64_t count) {
     if (broken.empty()) continue;
     if (found++ == 0) example = "seed " + std::to_string(seed) + ": " + broken;
   }
-  std::cout << exchange::name_of(plant) << ": found by " << found << " of " << count << " seeds; "
+  std::cout << exchange::to_string(plant) << ": found by " << found << " of " << count << " seeds; "
             << example << std::endl;
   return found > 0;
 }
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
       ->default_str("300; 1 with --seed");
   std::vector<std::string> names{"all"};
   for (std::size_t n = 0; n < exchange::enumerators<Plant>; ++n)
-    names.emplace_back(exchange::name_of(Plant(n)));
+    names.emplace_back(exchange::to_string(Plant(n)));
   app.add_option("--plant", plant, "a fault in the design, or `all`: each must be found")
       ->check(CLI::IsMember(names));
   app.add_flag("--throughput", throughput, "print the table of rates, in simulated time");
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   if (plant == "none") return holds(first, count) ? 0 : 1;
   bool all_found = true;
   for (std::size_t n = 1; n < exchange::enumerators<Plant>; ++n)
-    if (plant == "all" || plant == exchange::name_of(Plant(n)))
+    if (plant == "all" || plant == exchange::to_string(Plant(n)))
       all_found &= is_found(Plant(n), first, count);
   return all_found ? 0 : 1;
 }

@@ -1,7 +1,7 @@
-// A stream of bytes, cut at fuzzed places, through a Session. Wherever the cuts are: every frame is
-// answered as soon as it is complete, replies and commands equal those of its documents taken one
-// by one, and memory stays within the limits. Input: a byte that chooses limits and options, a byte
-// n, n bytes for the lengths of the cuts, the stream.
+// A stream of bytes, cut at fuzzed places, through an XmlSession. Wherever the cuts are: every
+// frame is answered as soon as it is complete, replies and commands equal those of its documents
+// taken one by one, and memory stays within the limits. Input: a byte that chooses limits and
+// options, a byte n, n bytes for the lengths of the cuts, the stream.
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "fuzz/framing_oracle.hpp"
 #include "fuzz/fuzz.hpp"
 #include "protocol/reply.hpp"
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 #include "unit/protocol/well_formed.hpp"
 
 namespace exchange::fuzz {
@@ -197,7 +197,7 @@ class Conversation {
   const Framed framed_;
   const std::vector<std::string> expected_;
   Exchange exchange_;
-  Session session_;
+  XmlSession session_;
   std::size_t sent_ = 0, answered_ = 0;
   std::string last_words_;
 };

@@ -34,7 +34,7 @@ Exchange make_market() {
 }
 
 void check_command(const Command& command) {
-  const std::string written = document_of(command);
+  const std::string written = write_document(command);
   HOLDS(read_back(written, limits) == command, written);
   if (only_reads(command)) return;
   JournalWriter writer;
@@ -44,7 +44,7 @@ void check_command(const Command& command) {
   HOLDS(record.commands.size() == 1 && record.commands[0] == command, written);
 }
 
-void check_response(const JsonResponse& response) {
+void check_response(const JsonReply& response) {
   const std::string text = json_text(response.json);
   HOLDS(std::count(text.begin(), text.end(), '\n') == 1 && text.ends_with('\n'), text);
   const Json read = Json::parse(text, nullptr, false);  // refuses text that is not UTF-8

@@ -8,7 +8,7 @@
 
 namespace exchange::fuzz {
 
-inline std::string document_of(const Command& command) {
+inline std::string write_document(const Command& command) {
   const auto account_of = [](const auto& one) {
     if constexpr (requires { one.account; })
       return one.account;

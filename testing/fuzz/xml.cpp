@@ -199,9 +199,9 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
 // --- commands as documents ---
 
 void check_round_trip(const Command& command) {
-  const std::string written = document_of(command);
+  const std::string written = write_document(command);
   const Command again = read_back(written, limits);
-  HOLDS(again.index() == command.index() && document_of(again) == written, written);
+  HOLDS(again.index() == command.index() && write_document(again) == written, written);
 }
 
 }  // namespace

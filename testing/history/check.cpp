@@ -116,7 +116,7 @@ class Checker {
       if (request.replies.size() != wanted)
         find(i, "got " + std::to_string(request.replies.size()) + " reply elements to " +
                     std::to_string(wanted) + " asked");
-      else if (!request.refusal.empty() && name_of(request.replies.front()) != "error")
+      else if (!request.refusal.empty() && element_name(request.replies.front()) != "error")
         find(i, "is malformed (" + request.refusal + "), but got " + request.replies.front());
     }
   }

@@ -364,13 +364,13 @@ class Matcher {
 
 }  // namespace
 
-std::string_view name_of(const std::string& element) {
+std::string_view element_name(const std::string& element) {
   const std::size_t end = element.find_first_of(" />", 1);
   return std::string_view(element).substr(1, end - 1);
 }
 
 bool acknowledges_change(const std::string& element) {
-  const std::string_view name = name_of(element);
+  const std::string_view name = element_name(element);
   return name == "created" || name == "opened" || name == "canceled" || name == "replaced";
 }
 

@@ -46,7 +46,7 @@ Repeats match(const std::vector<RecordedRequest>& requests, std::vector<Commit>&
               TradingChanges trading_changes, std::vector<Finding>& findings);
 
 // Returns the name of a reply element, such as "opened".
-std::string_view name_of(const std::string& element);
+std::string_view element_name(const std::string& element);
 // Returns whether the reply element reports a change.
 bool acknowledges_change(const std::string& element);
 

@@ -44,7 +44,7 @@ std::string print(const Value& value) {
   } else if constexpr (requires(std::string out) { append_decimal(out, value); }) {
     return to_string(value);
   } else if constexpr (std::is_enum_v<Value>) {
-    return std::string(name_of(value));
+    return std::string(to_string(value));
   } else if constexpr (std::same_as<Value, Timestamp>) {
     return std::to_string(value.microseconds) + "us";
   } else if constexpr (requires { value.index(); }) {

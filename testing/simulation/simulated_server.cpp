@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/recovery.hpp"
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {
@@ -92,7 +92,7 @@ void World::die(Process process, const std::string& why) {
 
 void World::serve_connection(Server& server, std::size_t number) {
   Connection& connection = connections[number];
-  Session session(plan.protocol);
+  XmlSession session(plan.protocol);
   RequestBatch batch;
   batch.sink = &server.sink;
   while (!session.finished()) {

@@ -50,7 +50,7 @@ class EditedServer {
 
   void serve_requests(LocalPort::tcp::socket& socket) {
     const ProtocolLimits limits;
-    Session session(limits);
+    XmlSession session(limits);
     bool asked = false;
     while (!dead_) {
       if (!session.take_requests()) {

@@ -72,7 +72,7 @@ struct Habits {
 
 template <class Enum>
 std::string word(Enum value) {
-  std::string word(name_of(value));
+  std::string word(to_string(value));
   std::replace(word.begin(), word.end(), '_', '-');
   return word;
 }

@@ -13,7 +13,7 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "gateway/client_session.hpp"
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/clocks.hpp"
 #include "support/xml_text.hpp"
@@ -26,7 +26,7 @@ inline Recovered open_and_recover(Store& store) {
 }
 
 // Copies as many bytes to a session as it has room for, and removes them from `bytes`.
-inline void receive_some(Session& session, std::string_view& bytes) {
+inline void receive_some(XmlSession& session, std::string_view& bytes) {
   const std::span<char> space = session.read_space();
   ENSURE(!space.empty());
   const std::size_t taken = std::min(bytes.size(), space.size());
@@ -35,7 +35,7 @@ inline void receive_some(Session& session, std::string_view& bytes) {
   bytes.remove_prefix(taken);
 }
 // Copies all bytes; returns whether there is a request batch.
-inline bool receive(Session& session, std::string_view bytes) {
+inline bool receive(XmlSession& session, std::string_view bytes) {
   while (!bytes.empty()) receive_some(session, bytes);
   return session.take_requests();
 }
@@ -48,7 +48,7 @@ class LocalService {
 
   // Executes the session's request batch and writes its replies. Requires: the client has no orders
   // that end with its connection.
-  void answer(Session& session) {
+  void answer(XmlSession& session) {
     Submission submission{.commands = session.commands()};
     if (!submission.commands.empty()) execute(submission);
     session.reply(submission.outcomes);
@@ -76,7 +76,7 @@ class LocalService {
   Committer committer_;
 };
 
-// One client of the service: the loop of session.hpp, with memory in place of a socket.
+// One client of the service: the loop of xml_session.hpp, with memory in place of a socket.
 class LocalClient {
  public:
   LocalClient(LocalService& service, const ProtocolLimits& limits)
@@ -102,7 +102,7 @@ class LocalClient {
   // Returns all replies since the last call.
   std::string replies() { return std::exchange(replies_, {}); }
   bool closed() const { return session_.finished(); }
-  Session& session() { return session_; }
+  XmlSession& session() { return session_; }
 
  private:
   void answer() {
@@ -122,7 +122,7 @@ class LocalClient {
 
   LocalService& service_;
   const ProtocolLimits& limits_;
-  Session session_;
+  XmlSession session_;
   Submission submission_;
   ClientSession client_;
   std::string replies_;

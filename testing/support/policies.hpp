@@ -16,11 +16,11 @@ inline std::vector<Policy> policies() {
 }
 inline std::vector<std::string> policy_names() {
   std::vector<std::string> all;
-  for (const Policy policy : policies()) all.emplace_back(name_of(policy));
+  for (const Policy policy : policies()) all.emplace_back(to_string(policy));
   return all;
 }
 
-// Tests print it with INFO(name_of(policy)).
+// Tests print it with INFO(to_string(policy)).
 inline Policy any_policy() { return GENERATE(from_range(policies())); }
 
 }  // namespace exchange::testing

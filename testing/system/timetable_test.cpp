@@ -26,7 +26,7 @@ std::vector<std::string> changes_in(const std::string& store) {
     for (const Command& command : decode_journal_record(row.payload).commands)
       if (const auto* set = std::get_if<SetInstrument>(&command))
         changes.push_back(std::string(set->symbol->view()) + " " +
-                          std::string(name_of(set->trading.value())));
+                          std::string(to_string(set->trading.value())));
   return changes;
 }
 

@@ -377,8 +377,8 @@ TEST_CASE("a planted violation is found, with its file and line") {
        ":1: server/store may not include core/clock.hpp of server/core"},
       {"server/journal/journal_file.cpp", "#include \"store/store.hpp\"\n",
        ":1: server/journal may not include store/store.hpp of server/store"},
-      {"server/core/core.cpp", "#include \"protocol/session.hpp\"\n",
-       ":1: server/core may not include protocol/session.hpp of server/protocol"},
+      {"server/core/core.cpp", "#include \"protocol/xml_session.hpp\"\n",
+       ":1: server/core may not include protocol/xml_session.hpp of server/protocol"},
       {"server/core/core.cpp", "#include \"auth/credentials.hpp\"\n",
        ":1: server/core may not include auth/credentials.hpp of server/auth"},
       {"server/auth/scrypt.cpp", "#include \"core/service.hpp\"\n",
@@ -449,7 +449,7 @@ TEST_CASE("what the rules allow, or only looks like an include, is no violation"
             "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n") == Lines{});
   CHECK(inspector.violations_with(
             "client/cli/planted.cpp",
-            "#include \"protocol/session.hpp\"\n#include \"base/histogram.hpp\"\n") == Lines{});
+            "#include \"protocol/xml_session.hpp\"\n#include \"base/histogram.hpp\"\n") == Lines{});
   CHECK(inspector.violations_with("testing/planted.cpp",
                                   "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n") ==
         Lines{});

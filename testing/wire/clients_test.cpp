@@ -111,7 +111,7 @@ std::function<void(Options&)> stall(std::uint32_t stall_ms) {
 
 TEST_CASE("300 clients at once each hold their conversation") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   constexpr int count = 300;
   InProcessServer server(policy);
   Clients clients = connect(server, count);
@@ -147,7 +147,7 @@ TEST_CASE("300 clients at once each hold their conversation") {
 TEST_CASE(
     "clients that connect and leave without a request, or in the middle of one, harm no others") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient stays(server.port());
   for (int i = 0; i < 50; ++i) {
@@ -161,7 +161,7 @@ TEST_CASE(
 
 TEST_CASE("a stopping server answers what it has received, then closes") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   constexpr int count = 20, requests = 200;  // more bytes than a session reads at once
   InProcessServer server(policy);
   const Clients clients = connect(server, count);
@@ -193,7 +193,7 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
 TEST_CASE(
     "a server stops promptly while clients keep sending, and among half requests and silence") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, drain(300));
   TcpClient silent(server.port()), half(server.port());
   REQUIRE(ask(half, account(1) + "100\n<create>") == account_reply(1));
@@ -216,7 +216,7 @@ TEST_CASE(
 
 TEST_CASE("a client that never reads does not hinder others, nor the server's end") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, drain(200));
   TcpClient reads(server.port());
   REQUIRE(ask(reads, account(1)) == account_reply(1));
@@ -251,7 +251,7 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
 
 TEST_CASE("after bad framing the error arrives although the client goes on sending") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
   CHECK(ask(client, account(1) + "garbage") == account_reply(1));
@@ -262,7 +262,7 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
 
 TEST_CASE("after bad framing a client that stays is cut off, though orders ended with it") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [](Options& options) { options.net.limits.linger_ms = 50; });
   TcpClient client(server.port());
   CHECK(ask(client, account(1)) == account_reply(1));
@@ -276,7 +276,7 @@ TEST_CASE("after bad framing a client that stays is cut off, though orders ended
 TEST_CASE(
     "after bad framing the connection ends in order, whatever the client had sent behind it") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
   // more bytes than the server has read when it refuses
@@ -287,7 +287,7 @@ TEST_CASE(
 
 TEST_CASE("one connection too many is refused with the reason, until another leaves") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [](Options& options) {
     options.net.limits.connections_max = 3;
     options.net.limits.connections_per_address = 4;
@@ -315,7 +315,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
   }
   reply = results(reply);
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
   REQUIRE(client.send(framed("<create>" + request + "</create>") + what));
@@ -327,7 +327,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
 
 TEST_CASE("orders that have left the memory are answered from the tables, in the same words") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
   REQUIRE(client.send(account(1) +
@@ -364,7 +364,7 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
 
 TEST_CASE("with open queries any account sees an order that has left the memory") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
   TcpClient client(server.port());
   REQUIRE(client.send(account(1) + account(2) +
@@ -382,7 +382,7 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
 
 TEST_CASE("a client that does not finish a request or take a reply is ended; a silent one is not") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, stall(100));
   TcpClient silent(server.port()), stalled(server.port()),
       deaf(server.port(), {.receive_buffer = 4'096}), slow(server.port());
@@ -410,7 +410,7 @@ TEST_CASE("a length that is too large for its document is answered soon") {
   const SelfSigned certificate;
   const Policy policy = any_policy();
   const bool secure = GENERATE(false, true);
-  INFO(name_of(policy) << (secure ? ", TLS" : ""));
+  INFO(to_string(policy) << (secure ? ", TLS" : ""));
   InProcessServer server(policy, [&](Options& options) {
     // stall_ms is one minute, and a client of this test waits ten seconds
     options.net.limits.complete_document_ms = 100;
@@ -447,7 +447,7 @@ TEST_CASE("white space that comes in time finishes a request whose document was 
 
 TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   make_large_order(server.port());
   TcpClient client(server.port()), other(server.port());
@@ -461,7 +461,7 @@ TEST_CASE("a reply larger than any buffer passes whole to a client that reads la
 
 TEST_CASE("a client that does not take a reply is ended in time, though its request came at once") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, stall(300));
   make_large_order(server.port());
   TcpClient deaf(server.port(), {.receive_buffer = 4'096});
@@ -472,7 +472,7 @@ TEST_CASE("a client that does not take a reply is ended in time, though its requ
 
 TEST_CASE("a client that took a large reply in time is not ended for it later") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, stall(500));
   make_large_order(server.port());
   TcpClient silent(server.port());
@@ -486,7 +486,7 @@ TEST_CASE("a client that took a large reply in time is not ended for it later") 
 
 TEST_CASE("a client that sends a request byte by byte is ended all the same") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, stall(500));
   TcpClient drips(server.port());
   REQUIRE(drips.send("100000\n"));
@@ -522,7 +522,7 @@ TEST_CASE("a small request does not wait for all large ones") {
 TEST_CASE(
     "request batches without memory for them are refused whole, unexecuted, and others are not") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [](Options& options) {
     options.protocol.frame_bytes_max = 65'536;
     options.net.limits.buffered_bytes_max = 1;  // four frames then
@@ -547,7 +547,7 @@ TEST_CASE(
 
 TEST_CASE("orders end with a connection that is reset") {
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy);
   TcpClient other(server.port());
   CHECK(ask(other, account(1)) == account_reply(1));

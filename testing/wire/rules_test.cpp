@@ -175,9 +175,9 @@ TEST_CASE("the page of the protocol lists the error codes, each once") {
   std::vector<std::string> listed, codes;
   for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at)
     listed.push_back((*at)[1]);
-  for (std::size_t i = 0; i < enumerators<Reason>; ++i) codes.emplace_back(code_of(Reason(i)));
+  for (std::size_t i = 0; i < enumerators<Reason>; ++i) codes.emplace_back(to_code(Reason(i)));
   for (std::size_t i = 0; i < enumerators<ErrorCode>; ++i)
-    codes.emplace_back(code_of(ErrorCode(i)));
+    codes.emplace_back(to_code(ErrorCode(i)));
   CHECK(listed == codes);
   CHECK(std::set<std::string>(codes.begin(), codes.end()).size() == codes.size());
 }

@@ -103,7 +103,7 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise,
   std::map<std::string, TcpClient> clients;
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
-    INFO(at(script, step) << " under " << name_of(policy) << (bytewise ? ", byte by byte" : ""));
+    INFO(at(script, step) << " under " << to_string(policy) << (bytewise ? ", byte by byte" : ""));
     TcpClient& client = clients
                             .try_emplace(step.client, server.port(),
                                          TcpClient::Settings{.secure = certificate != nullptr})
@@ -126,7 +126,7 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise,
     }
   }
   for (auto& [name, client] : clients) {
-    INFO(script.name << " under " << name_of(policy) << ": " << name << " gets nothing more");
+    INFO(script.name << " under " << to_string(policy) << ": " << name << " gets nothing more");
     client.end();
     REQUIRE(client.rest() == "");
   }

@@ -28,7 +28,7 @@ struct SecureServer {
 TEST_CASE_METHOD(
     SecureServer,
     "plain text to a TLS port is closed without a reply, and the next client is served") {
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   TcpClient plain(server.port());
   REQUIRE(plain.send(create));
   const std::string reply = plain.rest();
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(
 TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
   const SelfSigned certificate;
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [&](Options& options) {
     options.tls = certificate.files();
     options.net.limits.stall_ms = 100;
@@ -60,7 +60,7 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
 TEST_CASE_METHOD(
     SecureServer,
     "under TLS, a request is answered whether the client sends close_notify or only shuts down") {
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   {
     TcpClient says(server.port(), secure);
     REQUIRE(says.send(create));
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
     SecureServer,
     "under TLS, a client that is closed for bad framing gets the reason and close_notify") {
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   TcpClient client(server.port(), secure);
   REQUIRE(client.send("what\n"));
   CHECK(client.rest().starts_with("<results><error>bad framing"));
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(SecureServer, "under TLS, a reply larger than any buffer arrive
     creations += "<account id='" + id + "' balance='1'/>";
     expected += "<created id=\"" + id + "\"/>";
   }
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
   REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
   CHECK(reader.reply() == results(expected));
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(SecureServer, "under TLS, a reply larger than any buffer arrive
 
 TEST_CASE_METHOD(SecureServer,
                  "a stopping server waits for no handshake, and sends the others close_notify") {
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   TcpClient silent(server.port()), idle(server.port(), secure), busy(server.port(), secure);
   REQUIRE(wait_for([&] { return server.metrics.connections == 3; }));
   REQUIRE(busy.send(create));
@@ -132,7 +132,7 @@ TEST_CASE(
 }
 
 TEST_CASE_METHOD(SecureServer, "key exchanges use X25519, P-256 or P-384, and no expensive group") {
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   for (const char* groups : {"X25519", "P-256", "P-384", "ffdhe8192:P-521:X25519"}) {
     INFO(groups);
     TcpClient client(server.port(), {.secure = true, .groups = groups});
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(SecureServer, "key exchanges use X25519, P-256 or P-384, and no
 TEST_CASE("an address that begins too many TLS connections is closed; others are served") {
   const SelfSigned certificate;
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [&](Options& options) {
     options.tls = certificate.files();
     options.tls.handshakes_per_address = 1;  // four at once
@@ -171,7 +171,7 @@ TEST_CASE("an address that begins too many TLS connections is closed; others are
 TEST_CASE("a key exchange with P-384 counts as eight TLS connections of its address") {
   const SelfSigned certificate;
   const Policy policy = any_policy();
-  INFO(name_of(policy));
+  INFO(to_string(policy));
   InProcessServer server(policy, [&](Options& options) {
     options.tls = certificate.files();
     options.tls.handshakes_per_address = 1;  // four at once

@@ -12,8 +12,8 @@
 #include "client/loadgen/audit/balance_probe.hpp"
 #include "client/loadgen/audit/evidence.hpp"
 #include "client/loadgen/audit/order_ids.hpp"
-#include "client/loadgen/audit/replay.hpp"
 #include "client/loadgen/audit/reply_checks.hpp"
+#include "client/loadgen/audit/rerun.hpp"
 #include "protocol/request_writer.hpp"
 
 namespace exchange::run_audit {
@@ -44,7 +44,7 @@ class Audit {
   std::string_view misfit(std::uint32_t order, const FinalState& state) const;
   std::string_view misfit_of_arrival(const OrderRecord& order, const FinalState& state,
                                      std::uint32_t last_time) const;
-  std::set<std::uint16_t> replay(bool all_known);
+  std::set<std::uint16_t> rerun(bool all_known);
   std::string what_is_not_known() const;
   std::string what_is_not_placed() const;
   std::string what_was_not_open() const;
@@ -61,7 +61,7 @@ class Audit {
   std::uint64_t replaces_not_placed_ = 0;
   std::set<std::uint16_t> not_ordered_;  // symbols whose orders came in an unknown order
   // symbols that were halted, or in an auction, at unknown times; symbols that could not be
-  // replayed through an auction
+  // rerun through an auction
   std::set<std::uint16_t> not_open_, undecided_;
 };
 
@@ -157,7 +157,7 @@ AuditResult Audit::run() {
   ReplyChecks reply_checks(evidence_, findings_, all_known);
   reply_checks.sort(std::move(input_.history.observations));
   if (all_known) check_pairing(evidence_, unclear_, findings_);
-  reply_checks.run(replay(all_known));
+  reply_checks.run(rerun(all_known));
   if (all_known && unclear_.empty()) {
     BalanceProbe balances(input_, evidence_, ask_, findings_, deviations_);
     balances.check_conservation();
@@ -174,7 +174,7 @@ AuditResult Audit::run() {
                          "each is the right one, and balances were not checked";
   } else {
     result.not_checked =
-        "not every order's state is known: the symbols of those others were not replayed, and "
+        "not every order's state is known: the symbols of those others were not rerun, and "
         "balances not checked";
   }
   if (all_known && replaces_not_placed_ > 0)
@@ -247,33 +247,33 @@ std::string Audit::what_was_not_open() const {
   return text;
 }
 
-// The course text leaves some rules open. Replays one reading of it after another until no
+// The course text leaves some rules open. Reruns one reading of it after another until no
 // execution is wrong, and uses the reading with the fewest wrong executions, or the one that
 // explains far more executions with the same number of wrong ones. Returns the symbols that could
-// not be replayed to the end.
-std::set<std::uint16_t> Audit::replay(bool all_known) {
+// not be rerun to the end.
+std::set<std::uint16_t> Audit::rerun(bool all_known) {
   struct Outcome {
-    Replay::Reading reading;
+    Rerun::Reading reading;
     Findings findings;
     std::uint64_t wrong, explained;
     std::vector<Fill> fills;
     std::map<std::uint32_t, std::uint32_t> canceled_by;
     std::vector<std::int64_t> open_after_ns;
-    std::set<std::uint16_t> not_replayed, undecided;
+    std::set<std::uint16_t> not_rerun, undecided;
   };
   const std::vector<Fill> listed = evidence_.fills;
   std::optional<Outcome> best;
-  for (const Replay::Reading reading :
-       {Replay::Reading{true, false}, {false, false}, {true, true}, {false, true}}) {
+  for (const Rerun::Reading reading :
+       {Rerun::Reading{true, false}, {false, false}, {true, true}, {false, true}}) {
     if (best) evidence_.fills = listed;
     Findings findings = findings_;
-    Replay replay(evidence_, findings, reading);
+    Rerun rerun(evidence_, findings, reading);
     for (const OrderRecord& order : evidence_.orders)
       if (!all_known || unclear_.contains(order.symbol) || not_placed_.contains(order.symbol) ||
           not_ordered_.contains(order.symbol) || not_open_.contains(order.symbol))
-        replay.leave_out(order.symbol);
-    replay.run();
-    const std::uint64_t wrong = findings.count(Check::executions), explained = replay.explained();
+        rerun.leave_out(order.symbol);
+    rerun.run();
+    const std::uint64_t wrong = findings.count(Check::executions), explained = rerun.explained();
     const bool better = !best || wrong < best->wrong ||
                         (wrong == best->wrong && explained > best->explained + by_chance &&
                          reading.any_listing == best->reading.any_listing);
@@ -285,8 +285,8 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
                      std::move(evidence_.fills),
                      std::move(evidence_.canceled_by),
                      std::move(evidence_.open_after_ns),
-                     replay.not_replayed(),
-                     replay.undecided()};
+                     rerun.not_rerun(),
+                     rerun.undecided()};
     if (best->wrong == 0) break;
   }
   evidence_.fills = std::move(best->fills);
@@ -295,7 +295,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
   findings_ = std::move(best->findings);
   undecided_ = std::move(best->undecided);
   if (!best->reading.self_match) deviations_.add(Deviation::self_refused, "");
-  return std::move(best->not_replayed);
+  return std::move(best->not_rerun);
 }
 
 // Ids normally rise as orders are taken. This holds for other servers too, whether ids are numbers
@@ -316,7 +316,7 @@ void Audit::rank_ids() {
     std::stable_sort(orders.begin(), orders.end(), by_text);
   else
     std::stable_sort(orders.begin(), orders.end(), by_number);
-  // a few exceptions are an error of the server, which Replay finds
+  // a few exceptions are an error of the server, which Rerun finds
   const bool rise = count_out_of_order(orders) <= orders.size() / 4;
   if (!rise) {
     deviations_.add(Deviation::ids_unordered, id_text(orders.front().id));

@@ -8,7 +8,7 @@
 //     leave out an order that was opened before it was sent and open after its reply;
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
-//   time allows (Replay);
+//   time allows (Rerun);
 //   - halts and auctions that the run itself made were kept, and had the results that the rules
 //     give;
 //   - every account has the resulting cash and shares, to the last unit or to a cent
@@ -19,16 +19,16 @@
 // both are the same either way; the order of events between the sending of a request and its
 // answer, if ids leave it open; what happens after the audit. If the request of a replace opened no
 // order, the time of the replace is not known (Place): the symbols of those orders are not
-// replayed. If another client halted symbols or held auctions, the times are not known: a symbol is
-// not replayed if an order was refused for this reason; an auction that refused no order can cause
+// rerun. If another client halted symbols or held auctions, the times are not known: a symbol is
+// not rerun if an order was refused for this reason; an auction that refused no order can cause
 // false findings. If requests got no right reply (History::unanswered, wrongly_answered), their
-// effect is not known: pairing, replay and balances are then not checked.
+// effect is not known: pairing, rerun and balances are then not checked.
 //
 // Differences from the protocol in form alone (Deviation), and rules that the course protocol
 // leaves open, are not findings: whether orders of one account match each other, and in which order
 // the executions of one second are listed. If transaction ids do not rise in the order of arrival
 // (texts, or numbers with AuditPrecision::cent), orders of one symbol that were sent at once are
-// not replayed.
+// not rerun.
 
 #include <functional>
 #include <string>

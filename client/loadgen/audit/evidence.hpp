@@ -62,9 +62,9 @@ struct Evidence {
   // By order that a cancel of all orders canceled: the index of that cancel in cancels_of_all.
   std::map<std::uint32_t, std::uint32_t> canceled_with;
   // canceled order -> the order that arrived then, which prevents self-trades; it is the same order
-  // or another one (E14, E15). The replay sets it.
+  // or another one (E14, E15). The rerun sets it.
   std::map<std::uint32_t, std::uint32_t> canceled_by;
-  // by order: the order was open at this time, or later; the replay sets it
+  // by order: the order was open at this time, or later; the rerun sets it
   std::vector<std::int64_t> open_after_ns;
   std::function<std::string(unsigned)> symbol_name;
   std::function<std::string(std::uint32_t)> account_name;  // its id

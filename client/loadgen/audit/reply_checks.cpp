@@ -30,8 +30,8 @@ void ReplyChecks::sort(std::vector<Observation> observations) {
   evidence_.first_observation.push_back(at);
 }
 
-void ReplyChecks::run(const std::set<std::uint16_t>& not_replayed) {
-  not_replayed_ = not_replayed;
+void ReplyChecks::run(const std::set<std::uint16_t>& not_rerun) {
+  not_rerun_ = not_rerun;
   for (const OrderRecord& order : evidence_.orders)
     if (prevents_self_trades(order.terms)) prevents_self_trades_.insert(order.account);
   for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
@@ -118,7 +118,7 @@ bool ReplyChecks::could_have(std::int32_t shares, const Observation& observation
   return false;
 }
 
-// Executions are in their true order after a replay. Without a replay, those of one second may be
+// Executions are in their true order after a rerun. Without a rerun, those of one second may be
 // listed in any order.
 bool ReplyChecks::executions_fit(const OrderDigest& then, std::uint32_t order) const {
   const std::span<const Fill> fills = evidence_.fills_of(order);
@@ -129,8 +129,7 @@ bool ReplyChecks::executions_fit(const OrderDigest& then, std::uint32_t order) c
     return count > 0 && count < fills.size() && fills[count - 1].time == fills[count].time;
   };
   return fingerprint == then.fingerprint ||
-         (not_replayed_.contains(evidence_.orders[order].symbol) &&
-          within_a_second(then.executions));
+         (not_rerun_.contains(evidence_.orders[order].symbol) && within_a_second(then.executions));
 }
 
 // Checks that a request or a rule canceled the order, and that replies agree on the time.
@@ -229,12 +228,12 @@ std::int64_t ReplyChecks::open_after_ns(std::uint32_t order) const {
   return ns;
 }
 
-// Whether the rules explain the cancel without a request. If the symbol was not replayed, orders
+// Whether the rules explain the cancel without a request. If the symbol was not rerun, orders
 // that prevent self-trades may have canceled it.
 bool ReplyChecks::explained(std::uint32_t order) const {
   const OrderRecord& record = evidence_.orders[order];
   return never_rests(record.terms) || evidence_.canceled_by.contains(order) ||
-         (not_replayed_.contains(record.symbol) && prevents_self_trades_.contains(record.account));
+         (not_rerun_.contains(record.symbol) && prevents_self_trades_.contains(record.account));
 }
 
 // Checks that the order can have been canceled between these two times.

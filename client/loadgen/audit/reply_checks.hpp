@@ -16,8 +16,8 @@ class ReplyChecks {
       : evidence_(evidence), findings_(findings), all_known_(all_known) {}
   // Moves `observations` of known orders into the evidence, sorted by order.
   void sort(std::vector<Observation> observations);
-  // Call it after the replay. `not_replayed`: the symbols whose executions have no known order.
-  void run(const std::set<std::uint16_t>& not_replayed);
+  // Call it after the rerun. `not_rerun`: the symbols whose executions have no known order.
+  void run(const std::set<std::uint16_t>& not_rerun);
 
  private:
   void check_observation(const Observation& observation, std::uint32_t order);
@@ -35,7 +35,7 @@ class ReplyChecks {
   Evidence& evidence_;
   Findings& findings_;
   const bool all_known_;
-  std::set<std::uint16_t> not_replayed_;
+  std::set<std::uint16_t> not_rerun_;
   std::set<std::uint32_t> prevents_self_trades_;  // accounts with such an order
 };
 

@@ -39,9 +39,9 @@ double wrong_answers_of(const Json& run) {
   return (std::isfinite(protocol) ? protocol : 0) + (std::isfinite(wrong) ? wrong : 0);
 }
 
-double total(const Runs& runs, double (*of)(const Json&)) {
+double total(const Runs& runs, double (*count)(const Json&)) {
   return std::accumulate(runs.begin(), runs.end(), 0.0,
-                         [&](double so_far, const Json& run) { return so_far + of(run); });
+                         [&](double so_far, const Json& run) { return so_far + count(run); });
 }
 
 using Figure = std::function<double(const Json&)>;

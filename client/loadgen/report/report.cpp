@@ -75,14 +75,14 @@ std::string counted(std::uint64_t count, const char* one) {
 std::string describe_load(const Options& options) {
   const LoadOptions& load = options.load;
   std::string described =
-      std::string(name_of(options.workload.kind)) + ", " + counted(load.clients, "client");
+      std::string(to_string(options.workload.kind)) + ", " + counted(load.clients, "client");
   if (load.idle_connections > 0)
     described += " and " + counted(load.idle_connections, "idle connection");
   if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
   if (load.workers > 1) described += text(", %u workers", load.workers);
   described += ", " + name_with('-', load.connection) + " connections";
   if (load.open_loop())
-    described += ", open loop, " + std::string(name_of(load.arrivals)) + " arrivals";
+    described += ", open loop, " + std::string(to_string(load.arrivals)) + " arrivals";
   described += ", seed " + std::to_string(options.workload.seed);
   if (!load.check_replies) described += ", replies not checked";
   return described;
@@ -163,7 +163,7 @@ void print_capacity_found(std::FILE* out, const Report& report) {
 Json latencies_json(const Histogram& ns) {
   Json json;
   for (std::size_t i = 0; i <= std::size_t(Measure::max); ++i)
-    json[std::string(name_of(Measure(i)))] = latency_ms(Measure(i), ns);
+    json[std::string(to_string(Measure(i)))] = latency_ms(Measure(i), ns);
   return json;
 }
 

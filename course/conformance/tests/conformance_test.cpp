@@ -99,7 +99,7 @@ std::string lost(const ConformanceReport& report) {
   std::string text = report.stopped;
   for (const RuleResult& result : report.rules)
     if (result.rule.untested.empty() && result.outcome != RuleOutcome::kept)
-      text += result.rule.number + " " + name_of(result.outcome) + ": " + result.why + "\n";
+      text += result.rule.number + " " + to_string(result.outcome) + ": " + result.why + "\n";
   return text;
 }
 
@@ -210,12 +210,12 @@ TEST_CASE("replies are compared by meaning") {
                   "<replaced limit='2' ref='a' amount='3' id='1'/></results>") ==
         "<results><opened sym=\"S\" amount=\"3\" limit=\"2\" id=\"1\" ref=\"a\"/>"
         "<replaced id=\"1\" ref=\"a\" amount=\"3\" limit=\"2\"/></results>");
-  const std::vector<Element> elements = read_answer(pretty).elements;
+  const std::vector<Element> elements = read_reply(pretty).elements;
   REQUIRE(elements.size() == 2);
   CHECK(elements[0].attribute("id") == "3");
   CHECK(elements[0].children.at(0).attribute("price") == "127.50");
   CHECK(elements[1].text == "no");
-  CHECK_THROWS_AS(read_answer("results"), BadAnswer);
+  CHECK_THROWS_AS(read_reply("results"), BadReply);
   CHECK(units_of("127.50") == 12'750'000'000);
   CHECK(units_of("1.275E2") == 12'750'000'000);
   CHECK(units_of("0.30000000000000004") == 30'000'000);
@@ -236,7 +236,7 @@ TEST_CASE("what is not well-formed is read where its meaning is plain") {
            "1", "5", "0 < 1 = x"},
       }));
   INFO(document);
-  const Answer answer = read_answer(document);
+  const Reply answer = read_reply(document);
   CHECK(answer.problem.find("not well-formed") != std::string::npos);
   REQUIRE(answer.elements.size() == 2);
   const Element& status = answer.elements[0];
@@ -571,5 +571,5 @@ TEST_CASE("a flood of bytes is neither kept nor waited for") {
   });
   Link link(client::resolve(port.address()), 0.5);
   CHECK_FALSE(link.closed_in_time());
-  CHECK_THROWS_AS(link.receive(), NoAnswer);
+  CHECK_THROWS_AS(link.receive(), NoReply);
 }

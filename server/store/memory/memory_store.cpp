@@ -18,20 +18,20 @@ TablesImage MemoryStore::load() {
     for_each_member<Rows>([&](auto of_table) {
       using Row = RowIn<decltype(of_table)>;
       if constexpr (TableTraits<Row>::at_start != nullptr)
-        for (const auto& [key, row] : tables.of<Row>())
+        for (const auto& [key, row] : tables.table<Row>())
           (image.rows.*of_table.pointer).push_back(row);
     });
-    Table<OrderRow>& orders = tables.of<OrderRow>();
+    Table<OrderRow>& orders = tables.table<OrderRow>();
     for (const auto& [id, row] : orders)
       if (row.is_open()) image.rows.orders.push_back(row);
     std::sort(image.rows.orders.begin(), image.rows.orders.end(),
               [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
-    for (const auto& [id, row] : tables.of<ExecutionRow>())
+    for (const auto& [id, row] : tables.table<ExecutionRow>())
       if (orders.at(row.buy_order).is_open() || orders.at(row.sell_order).is_open())
         image.rows.executions.push_back(row);
     std::vector<ReferenceRow>& references = image.rows.references;
     std::map<AccountNumber, std::size_t> read;  // newest first
-    for (const auto& [order, row] : tables.of<ReferenceRow>() | std::views::reverse)
+    for (const auto& [order, row] : tables.table<ReferenceRow>() | std::views::reverse)
       if (++read[row.account] <= References::kept_max) references.push_back(row);
     std::ranges::reverse(references);
     image.rows.totals = tables.totals;
@@ -43,7 +43,7 @@ TablesImage MemoryStore::load() {
 std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
   return tables_.with([&](KeptTables& tables) {
     std::vector<ExecutionRow> rows;
-    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    const Table<ExecutionRow>& all = tables.table<ExecutionRow>();
     const std::size_t skipped = all.size() - std::min(count, all.size());
     for (auto row = std::next(all.begin(), std::ptrdiff_t(skipped)); row != all.end(); ++row)
       rows.push_back(row->second);
@@ -54,8 +54,8 @@ std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
 void MemoryStore::read_trades(ExecutionId after,
                               const std::function<void(const Leaderboard::Trade&)>& visit) {
   tables_.with([&](KeptTables& tables) {
-    const Table<OrderRow>& orders = tables.of<OrderRow>();
-    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    const Table<OrderRow>& orders = tables.table<OrderRow>();
+    const Table<ExecutionRow>& all = tables.table<ExecutionRow>();
     for (auto at = all.upper_bound(after); at != all.end(); ++at) {
       const ExecutionRow& row = at->second;
       visit({row.id, row.symbol, orders.at(row.buy_order).account,
@@ -91,14 +91,15 @@ BatchNumber MemoryStore::projected_batch() {
 void MemoryStore::project(const Rows& rows, BatchNumber batch) {
   tables_.with([&](KeptTables& tables) {
     for (const ExecutionRow& row : rows.executions) {
-      if (tables.of<ExecutionRow>().contains(row.id)) continue;
+      if (tables.table<ExecutionRow>().contains(row.id)) continue;
       tables.executions_of.emplace(row.buy_order, row.id);
       tables.executions_of.emplace(row.sell_order, row.id);
     }
     for_each_member<Rows>([&](auto of_table) {
       using Row = RowIn<decltype(of_table)>;
       for (const Row& row : rows.*of_table.pointer) {
-        const auto [at, is_new] = tables.of<Row>().try_emplace(TableTraits<Row>::key_of(row), row);
+        const auto [at, is_new] =
+            tables.table<Row>().try_emplace(TableTraits<Row>::key_of(row), row);
         if (!is_new && !TableTraits<Row>::changing.empty()) at->second = row;
       }
     });
@@ -115,8 +116,8 @@ void MemoryStore::prune(BatchNumber through) {
 
 std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const ExecutionRange& range) {
   return tables_.with([&](KeptTables& tables) -> std::optional<StoredOrder> {
-    const auto row = tables.of<OrderRow>().find(order);
-    if (row == tables.of<OrderRow>().end()) return {};
+    const auto row = tables.table<OrderRow>().find(order);
+    if (row == tables.table<OrderRow>().end()) return {};
     StoredOrder stored{row->second, {}};
     const auto [first, last] = tables.executions_of.equal_range(order);
     if (range.count == 0) return stored;
@@ -124,7 +125,7 @@ std::optional<StoredOrder> MemoryStore::read_order(OrderId order, const Executio
     stored.executions_total = total;
     auto entry = std::next(first, std::ptrdiff_t(range.begin(total)));
     for (std::uint64_t at = range.begin(total); at < range.end(total); ++at, ++entry) {
-      const ExecutionRow& execution = tables.of<ExecutionRow>().at(entry->second);
+      const ExecutionRow& execution = tables.table<ExecutionRow>().at(entry->second);
       stored.executions.push_back({execution.shares, execution.price, execution.time});
     }
     return stored;
@@ -138,8 +139,8 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
     const auto key = [&](EventNumber number) {
       return TableTraits<EventRow>::key_of({.account = account, .number = number});
     };
-    const Table<EventRow>& all = tables.of<EventRow>();
-    const Table<ReferenceRow>& references = tables.of<ReferenceRow>();
+    const Table<EventRow>& all = tables.table<EventRow>();
+    const Table<ReferenceRow>& references = tables.table<ReferenceRow>();
     for (auto row = all.lower_bound(key(first)); row != all.upper_bound(key(last)); ++row) {
       EventRow& event = events.emplace_back(row->second);
       const auto reference = references.find(event.order);
@@ -152,9 +153,9 @@ std::vector<EventRow> MemoryStore::read_events(AccountNumber account, EventNumbe
 Fills MemoryStore::read_fills(const FillRange& range) {
   return tables_.with([&](KeptTables& tables) {
     Fills fills{{}, tables.totals.executions};
-    const Table<OrderRow>& orders = tables.of<OrderRow>();
-    const Table<ReferenceRow>& references = tables.of<ReferenceRow>();
-    const Table<ExecutionRow>& all = tables.of<ExecutionRow>();
+    const Table<OrderRow>& orders = tables.table<OrderRow>();
+    const Table<ReferenceRow>& references = tables.table<ReferenceRow>();
+    const Table<ExecutionRow>& all = tables.table<ExecutionRow>();
     const auto reference_of = [&](OrderId order) {
       const auto found = references.find(order);
       return found == references.end() ? std::nullopt : std::optional(found->second.reference);

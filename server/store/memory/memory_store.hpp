@@ -52,7 +52,7 @@ class MemoryStore : public Store, public Journal, public Tables {
     // one for each member of Rows
     boost::mp11::mp_rename<boost::mp11::mp_transform<TableOf, MembersOf<Rows>>, std::tuple> all;
     template <class Row>
-    Table<Row>& of() {
+    Table<Row>& table() {
       return std::get<Table<Row>>(all);
     }
     std::multimap<OrderId, ExecutionId> executions_of;

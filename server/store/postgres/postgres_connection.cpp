@@ -109,7 +109,7 @@ std::unique_ptr<pqxx::connection> open_connection(const std::string& conninfo) {
 }
 
 // The answer of a host: a connection to a primary, or the reason why there is no connection.
-struct Answer {
+struct Probe {
   std::unique_ptr<pqxx::connection> connection;
   std::uint64_t timeline = 0;
   std::string problem;
@@ -127,17 +127,17 @@ std::uint64_t ask_timeline(pqxx::connection& connection, SocketDeadlines& deadli
   return timeline.empty() ? 0 : std::stoull(timeline, nullptr, 16);
 }
 
-Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
-  Answer answer;
+Probe probe_host(const std::string& conninfo, SocketDeadlines& deadlines) {
+  Probe probe;
   try {
-    answer.connection = open_connection(conninfo);
-    answer.timeline = ask_timeline(*answer.connection, deadlines);
-    if (answer.timeline == 0) answer.problem = "is a standby";
+    probe.connection = open_connection(conninfo);
+    probe.timeline = ask_timeline(*probe.connection, deadlines);
+    if (probe.timeline == 0) probe.problem = "is a standby";
   } catch (const std::exception& error) {
-    answer.problem = one_line(error);
+    probe.problem = one_line(error);
   }
-  if (!answer.problem.empty()) answer.connection.reset();
-  return answer;
+  if (!probe.problem.empty()) probe.connection.reset();
+  return probe;
 }
 
 // Returns the number of PostgreSQL's process that serves the next statement of a connection.
@@ -270,26 +270,26 @@ PostgresHosts::Connected PostgresHosts::connect() {
     return connect_to_only_host();
   }
   // Ask all at once, because an unreachable host answers only after its time-out.
-  std::vector<std::future<Answer>> asked;
+  std::vector<std::future<Probe>> asked;
   for (const Host& host : hosts_) try {
       asked.push_back(
-          std::async(std::launch::async, [&] { return ask(host.conninfo, deadlines_); }));
+          std::async(std::launch::async, [&] { return probe_host(host.conninfo, deadlines_); }));
     } catch (const std::system_error& error) {  // no thread
       throw StoreUnavailable(one_line(error));
     }
-  Answer newest;
+  Probe newest;
   std::string problems;
   const auto add_problem = [&](const Host& host, const std::string& problem) {
     problems += (problems.empty() ? "" : "; ") + host.name + ": " + problem;
   };
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    Answer answer = asked[i].get();
-    if (answer.connection == nullptr)
-      add_problem(hosts_[i], answer.problem);
-    else if (answer.timeline < newest_timeline_)
+    Probe probe = asked[i].get();
+    if (probe.connection == nullptr)
+      add_problem(hosts_[i], probe.problem);
+    else if (probe.timeline < newest_timeline_)
       add_problem(hosts_[i], "was replaced as primary");
-    else if (answer.timeline > newest.timeline)
-      newest = std::move(answer);
+    else if (probe.timeline > newest.timeline)
+      newest = std::move(probe);
   }
   if (newest.connection == nullptr)
     throw StoreUnavailable(description_ + " has no primary: " + problems);

@@ -21,7 +21,7 @@ class SqliteRows {
   SqliteRows() = default;
   // Adds the source changed_TABLE to the connection. Throws as SqliteDatabase.
   template <class Row>
-  static SqliteRows of(SqliteDatabase& database) {
+  static SqliteRows into(SqliteDatabase& database) {
     return {database, TableTraits<Row>::name, column_names<Row>(), on_conflict<Row>()};
   }
 

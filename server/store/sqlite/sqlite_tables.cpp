@@ -52,7 +52,7 @@ void SqliteTables::open() {
   make_views(tables_);
   std::size_t table = 0;
   for_each_member<Rows>(
-      [&](auto rows) { put_rows_[table++] = SqliteRows::of<RowIn<decltype(rows)>>(tables_); });
+      [&](auto rows) { put_rows_[table++] = SqliteRows::into<RowIn<decltype(rows)>>(tables_); });
   put_projection_ = SqliteStatement(
       tables_,
       "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"

@@ -40,8 +40,8 @@ struct File : sqlite3_file {
   Log* its_log = nullptr;              // for a database file: its log, while the log is open
 };
 
-File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
-sqlite3_file* below(sqlite3_file* file) { return of(file).below; }
+File& opened(sqlite3_file* file) { return *static_cast<File*>(file); }
+sqlite3_file* below(sqlite3_file* file) { return opened(file).below; }
 
 File* database_of(const File& log) {
   return static_cast<File*>(sqlite3_database_file_object(log.name));
@@ -70,7 +70,7 @@ int read_database(File& file, void* into, int amount, sqlite3_int64 offset) {
 
 int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
   pace_read();
-  File& file = of(base);
+  File& file = opened(base);
   if (file.log) return read_log(*file.log, into, amount, offset);
   if (file.pages) return read_database(file, into, amount, offset);
   return file.below->pMethods->xRead(file.below, into, amount, offset);
@@ -83,7 +83,7 @@ int write_log(Log& log, const unsigned char* bytes, int amount, sqlite3_int64 of
 }
 
 int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset) {
-  File& file = of(base);
+  File& file = opened(base);
   if (const int code = pace_write(file.below); code != SQLITE_OK) return code;
   const auto* bytes = static_cast<const unsigned char*>(from);
   if (file.log) return write_log(*file.log, bytes, amount, offset);
@@ -94,30 +94,30 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
 int flush(File& file) { return file.log ? file.log->writes.flush() : SQLITE_OK; }
 
 int truncate(sqlite3_file* base, sqlite3_int64 size) {
-  const int code = flush(of(base));
+  const int code = flush(opened(base));
   return code != SQLITE_OK ? code : below(base)->pMethods->xTruncate(below(base), size);
 }
 
 int sync(sqlite3_file* base, int flags) {
-  const int code = flush(of(base));
+  const int code = flush(opened(base));
   return code != SQLITE_OK ? code : below(base)->pMethods->xSync(below(base), flags);
 }
 
 int file_size(sqlite3_file* base, sqlite3_int64* size) {
-  const int code = flush(of(base));
+  const int code = flush(opened(base));
   return code != SQLITE_OK ? code : below(base)->pMethods->xFileSize(below(base), size);
 }
 
 int shm_lock(sqlite3_file* base, int at, int count, int flags) {
   // The end of a transaction. Whatever is still buffered was rolled back. It must not be written
   // over the next transaction, which may be another connection's.
-  if (at == 0 && (flags & SQLITE_SHM_UNLOCK) != 0 && of(base).its_log != nullptr)
-    of(base).its_log->writes.drop();
+  if (at == 0 && (flags & SQLITE_SHM_UNLOCK) != 0 && opened(base).its_log != nullptr)
+    opened(base).its_log->writes.drop();
   return below(base)->pMethods->xShmLock(below(base), at, count, flags);
 }
 
 int close(sqlite3_file* base) {
-  File& file = of(base);
+  File& file = opened(base);
   if (file.log) database_of(file)->its_log = nullptr;
   const int code = file.below->pMethods->xClose(file.below);
   ::operator delete(file.below);

@@ -26,7 +26,7 @@ TEST_CASE("ledgers and shards keep their promises under crashes, delays and seco
 TEST_CASE("the scale-out checks find each planted fault") {
   for (std::size_t n = 1; n < exchange::enumerators<Plant>; ++n) {
     const auto plant = Plant(n);
-    INFO(exchange::name_of(plant));
+    INFO(exchange::to_string(plant));
     unsigned found = 0;
     for (std::uint64_t seed = 1; seed <= seeds_planted && found == 0; ++seed)
       found += run(seed, plant).empty() ? 0 : 1;

@@ -42,7 +42,7 @@ requires std::is_enum_v<Enum>
 void read(const json& from, Enum& value) {
   bool found = false;
   for (std::size_t i = 0; i < enumerators<Enum>; ++i)
-    if (name_of(Enum(i)) == from.get<std::string>()) value = Enum(i), found = true;
+    if (to_string(Enum(i)) == from.get<std::string>()) value = Enum(i), found = true;
   CHECK(found);
 }
 template <class Optional>

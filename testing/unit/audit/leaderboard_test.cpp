@@ -29,7 +29,7 @@ struct BoardStore : AuditedStore {
       commands.clear();
       for (int i = 0; batch == 7 && i < accounts; i += 2)
         commands.push_back(SetAccount{.account = AccountId(std::to_string(1000 + i)),
-                                      .name = AccountName(i == 4 ? "" : name_of(i))});
+                                      .name = AccountName(i == 4 ? "" : shown_name(i))});
       if (batch == 5 || batch == 10) commands.push_back(BeginRound{OrderReference("round")});
       for (int i = 0; i < 30; ++i)
         commands.push_back(PlaceOrder{AccountId(std::to_string(1000 + random() % accounts)), symbol,
@@ -56,7 +56,7 @@ struct BoardStore : AuditedStore {
                                   with_ids);
             }));
   }
-  static std::string name_of(int account) { return "Zo\u00eb, " + std::to_string(account); }
+  static std::string shown_name(int account) { return "Zo\u00eb, " + std::to_string(account); }
   static constexpr int accounts = 7;
   std::vector<std::string> of_tables[2];  // the second with the ids of accounts that have names
 };

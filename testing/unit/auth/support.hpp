@@ -9,7 +9,7 @@
 #include "auth/scrypt.hpp"
 #include "catch.hpp"
 #include "core/core.hpp"
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 #include "support/local.hpp"
 
 namespace exchange::testing {
@@ -132,7 +132,7 @@ class Talk {
   }
 
   ProtocolLimits limits{.keys = true};
-  Session session{limits};
+  XmlSession session{limits};
   KeyCheck keys;
   Waiting submission;
 

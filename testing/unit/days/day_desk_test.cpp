@@ -33,7 +33,7 @@ struct Desk : DayDesk {
   std::uint64_t position_at(Timestamp time) {
     return Json::parse(found(moments({"monday", symbol, 0, time, 1})))["state"]["position"];
   }
-  static std::string found(const DayAnswer& answer) {
+  static std::string found(const DayReply& answer) {
     INFO(answer.text);
     REQUIRE(unsigned(answer.status) == 200);
     return answer.text;
@@ -43,7 +43,7 @@ struct Desk : DayDesk {
   const std::unique_ptr<ReplayLimits> limits_;
 };
 
-std::string refusal(const DayAnswer& answer) {
+std::string refusal(const DayReply& answer) {
   return std::to_string(unsigned(answer.status)) + " " + answer.text;
 }
 std::string refusal_of_summary(Desk desk) { return refusal(desk.summary("monday", {})); }
@@ -138,7 +138,7 @@ TEST_CASE("each moment of a day is that of an exchange with the same commands") 
     REQUIRE(state["asks"] == levels(engine, Side::sell));
     for (const SymbolRow& row : engine.symbol_rows()) {
       if (!(row.name == symbol)) continue;
-      REQUIRE(state.value("trading", "open") == name_of(row.trading));
+      REQUIRE(state.value("trading", "open") == to_string(row.trading));
       if (row.last_price != Price())
         REQUIRE(state["trades"][0]["price"] == to_string(row.last_price));
     }

@@ -174,7 +174,7 @@ struct Waiting {
     context_.stop();
     thread_.join();
   }
-  std::future<DayAnswer> ask(const char* address = "10.0.0.1") {
+  std::future<DayReply> ask(const char* address = "10.0.0.1") {
     Replayer::Question question = [](DayDesk& desk) { return desk.summary("monday", {}); };
     return asio::co_spawn(
         context_,
@@ -205,10 +205,10 @@ TEST_CASE("questions for closed days wait in a queue that is bounded, and fair t
   ReplayLimits limits;
   limits.requests_max = 4;
   Waiting waiting(limits);
-  std::vector<std::future<DayAnswer>> asked;
+  std::vector<std::future<DayReply>> asked;
   for (int i = 0; i < 3; ++i) asked.push_back(waiting.ask());
   const auto refused = [&](const char* address) {
-    const DayAnswer answer = waiting.ask(address).get();
+    const DayReply answer = waiting.ask(address).get();
     return unsigned(answer.status) == 503 ? answer.text : "";
   };
   const std::string too_many = "too many questions for closed days wait; ask again later";
@@ -224,10 +224,10 @@ TEST_CASE("a replay that takes long goes on after its request was refused") {
   ReplayLimits limits;
   limits.answer_ms = 20;
   Waiting waiting(limits);
-  const DayAnswer late = waiting.ask().get();
+  const DayReply late = waiting.ask().get();
   CHECK((unsigned(late.status) == 503 && late.text.ends_with("ask again")));
   waiting.release();
-  DayAnswer answer = waiting.ask().get();
+  DayReply answer = waiting.ask().get();
   while (unsigned(answer.status) == 503) answer = waiting.ask().get();
   CHECK(unsigned(answer.status) == 200);
 }

@@ -26,11 +26,11 @@ class Recorded : public TwoTraders {
     Lines lines;
     for (const EventRow& row : rows.events) {
       CHECK(row.time == now);
-      CHECK((row.execution != 0) == (name_of(row.kind).starts_with("executed")));
+      CHECK((row.execution != 0) == (to_string(row.kind).starts_with("executed")));
       const std::string side = row.side == Side::buy ? "buy " : "sell ";
       lines.push_back(
           std::to_string(row.account + 1) + "." + std::to_string(row.number) + " " +
-          std::string(name_of(row.kind)) +
+          std::string(to_string(row.kind)) +
           (row.order == 0 ? " " : " " + std::to_string(row.order) + " " + side) +
           to_string(row.shares) +
           (row.order == 0 ? "" : " at " + to_string(row.price) + ", open " + to_string(row.open)) +
@@ -205,7 +205,7 @@ struct Follower {
   }
   void take(const EventRow& row) {
     REQUIRE(row.number == ++number);
-    const std::string_view kind = name_of(row.kind);
+    const std::string_view kind = to_string(row.kind);
     if (kind == "shares_received" || kind == "shares_taken") {
       positions[row.symbol] += (kind == "shares_taken" ? -1 : 1) * Int128(row.shares.units());
     } else if (kind == "cash_received" || kind == "cash_taken") {
@@ -280,7 +280,7 @@ TEST_CASE("by its events alone, a client knows what its account has after each o
       tables.write(rows);
       for (const AccountRow& row : rows.accounts) ids.emplace(row.number, row.id);
       for (const EventRow& row : rows.events) {
-        ++kinds[std::string(name_of(row.kind))];
+        ++kinds[std::string(to_string(row.kind))];
         if (row.kind != EventKind::began) {
           followers.at(row.account).take(row);
           continue;

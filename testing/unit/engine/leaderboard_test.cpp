@@ -16,13 +16,13 @@ Price price(std::int64_t whole) { return Price::whole(whole); }
 RoundRow round_of(std::uint64_t number, ExecutionId executions_before) {
   return {number, OrderReference("r"), executions_before, {}};
 }
-std::vector<Leaderboard::Standing> of(const Leaderboard& board, std::uint64_t round) {
+std::vector<Leaderboard::Standing> standings_in(const Leaderboard& board, std::uint64_t round) {
   const auto standings = board.standings(round);
   REQUIRE(standings);
   return *standings;
 }
 Cash profit_of(const Leaderboard& board, AccountNumber account) {
-  const auto standings = of(board, 0);
+  const auto standings = standings_in(board, 0);
   const auto found = std::ranges::find(standings, account, &Leaderboard::Standing::account);
   REQUIRE(found != standings.end());
   return found->profit;
@@ -40,12 +40,13 @@ TEST_CASE("profit is what trades brought, with what they left at the mark") {
   board.add({1, 0, 7, 8, shares(10), price(5)});  // 7 buys of 8
   board.add({2, 0, 9, 7, shares(4), price(6)});   // 7 sells on
   board.update();
-  CHECK(of(board, 0) == std::vector{standing(1, 7, 10, 14, 2, 10), standing(2, 9, 0, 4, 1, 4),
-                                    standing(3, 8, -10, 10, 1, 10)});
-  CHECK(of(board, 1) == of(board, 0));
+  CHECK(standings_in(board, 0) == std::vector{standing(1, 7, 10, 14, 2, 10),
+                                              standing(2, 9, 0, 4, 1, 4),
+                                              standing(3, 8, -10, 10, 1, 10)});
+  CHECK(standings_in(board, 1) == standings_in(board, 0));
   CHECK_FALSE(board.standings(2));
   board.add({3, 0, 9, 8, shares(1), price(8)});  // worth more to all holders
-  CHECK(of(board, 0)[0] == standing(1, 7, 22, 14, 2, 10));
+  CHECK(standings_in(board, 0)[0] == standing(1, 7, 22, 14, 2, 10));
 }
 
 TEST_CASE("a round counts from its beginning, with what was held then at the prices of then") {
@@ -54,7 +55,8 @@ TEST_CASE("a round counts from its beginning, with what was held then at the pri
   board.add(round_of(1, 1));
   board.add({2, 0, 7, 8, shares(10), price(5)});
   board.add({4, 0, 7, 8, shares(1), price(7)});  // of the second round, which is known later
-  CHECK(of(board, 1) == std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
+  CHECK(standings_in(board, 1) ==
+        std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
 
   Leaderboard late;
   late.add(round_of(1, 1));
@@ -63,10 +65,14 @@ TEST_CASE("a round counts from its beginning, with what was held then at the pri
   late.add({4, 0, 7, 8, shares(1), price(7)});
   late.add(round_of(3, 4));
   late.update();
-  CHECK(of(late, 1) == std::vector{standing(1, 7, 0, 10, 1, 10), standing(1, 8, 0, 10, 1, 10)});
-  CHECK(of(late, 2) == std::vector{standing(1, 7, 20, 1, 1, 11), standing(2, 8, -20, 1, 1, 11)});
-  CHECK(of(late, 3) == std::vector{standing(1, 7, 0, 0, 0, 11), standing(1, 8, 0, 0, 0, 11)});
-  CHECK(of(late, 0) == std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
+  CHECK(standings_in(late, 1) ==
+        std::vector{standing(1, 7, 0, 10, 1, 10), standing(1, 8, 0, 10, 1, 10)});
+  CHECK(standings_in(late, 2) ==
+        std::vector{standing(1, 7, 20, 1, 1, 11), standing(2, 8, -20, 1, 1, 11)});
+  CHECK(standings_in(late, 3) ==
+        std::vector{standing(1, 7, 0, 0, 0, 11), standing(1, 8, 0, 0, 0, 11)});
+  CHECK(standings_in(late, 0) ==
+        std::vector{standing(1, 7, 20, 11, 2, 11), standing(2, 8, -20, 11, 2, 11)});
   CHECK(late.rounds().size() == 3);
 }
 
@@ -108,10 +114,11 @@ TEST_CASE("an account gains nothing from itself, and what comes twice counts onc
   board.add(round_of(1, 0));
   board.add(round_of(1, 0));
   board.add({1, 0, 7, 7, shares(10), price(5)});
-  CHECK(of(board, 0).empty());
+  CHECK(standings_in(board, 0).empty());
   board.add({2, 0, 7, 8, shares(1), price(5)});
   board.add({2, 0, 7, 8, shares(1), price(5)});
-  CHECK(of(board, 0) == std::vector{standing(1, 7, 0, 1, 1, 1), standing(1, 8, 0, 1, 1, 1)});
+  CHECK(standings_in(board, 0) ==
+        std::vector{standing(1, 7, 0, 1, 1, 1), standing(1, 8, 0, 1, 1, 1)});
 }
 
 TEST_CASE("standings are written as CSV, with losses and fractions") {
@@ -125,7 +132,7 @@ TEST_CASE("standings are written as CSV, with losses and fractions") {
       {9, {"90", "Zo\u00eb"}},
       {10, {"100", ""}}};
   const auto csv = [&](bool with_ids) {
-    return standings_csv(of(board, 0), [&](AccountNumber number) {
+    return standings_csv(standings_in(board, 0), [&](AccountNumber number) {
       const auto& [id, name] = accounts.at(number);
       return ShownAccount(id, name, with_ids);
     });
@@ -185,12 +192,12 @@ TEST_CASE("the profits of random executions are what balances and positions say"
       held[seller][symbol] -= amount.units();
     }
     Int128 sum = 0;
-    for (const Leaderboard::Standing& one : of(board, 0)) {
+    for (const Leaderboard::Standing& one : standings_in(board, 0)) {
       CHECK(one.profit.units() == worth(one.account));
       sum += one.profit.units();
     }
     CHECK(sum == 0);
-    for (const Leaderboard::Standing& one : of(board, rounds))
+    for (const Leaderboard::Standing& one : standings_in(board, rounds))
       CHECK(one.profit.units() == worth(one.account) - before[one.account]);
   }
 }

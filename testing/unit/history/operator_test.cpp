@@ -235,11 +235,11 @@ TEST_CASE("faults of a server in halts and auctions, and with frozen accounts, a
       Day day(fault);
       trade(day, random);
       const std::string findings = day.findings();
-      INFO(name_of(fault) << ", round " << round << ": " << findings);
+      INFO(to_string(fault) << ", round " << round << ": " << findings);
       if (fault == DayFault::none) REQUIRE(findings == "");
       found += !findings.empty();
     }
-    INFO(name_of(fault));
+    INFO(to_string(fault));
     CHECK((found > 0) == (fault != DayFault::none));
   });
 }

@@ -52,7 +52,7 @@ struct Guest {
   }
   int client;
   tcp::socket socket;
-  std::optional<ConnectionLease> lease;  // ends before the socket
+  std::optional<ConnectionSlot> slot;  // ends before the socket
 };
 
 struct Port {
@@ -67,13 +67,13 @@ struct Port {
   // Returns the admitted client, or null and the reply to the refused client.
   Guest* enter(const char* from, std::string* reply = nullptr) {
     auto guest = std::make_unique<Guest>(acceptor, from);
-    std::optional<ConnectionLease> lease = table.admit(guest->socket);
-    if (!lease) {
+    std::optional<ConnectionSlot> slot = table.admit(guest->socket);
+    if (!slot) {
       guest->socket.close();
       if (reply) *reply = guest->received();
       return nullptr;
     }
-    guest->lease.emplace(std::move(*lease));
+    guest->slot.emplace(std::move(*slot));
     guests.push_back(std::move(guest));
     return guests.back().get();
   }
@@ -88,15 +88,15 @@ struct Port {
   }
   // A request is answered.
   static void serve(Guest* guest) {
-    guest->lease->executing(0);
-    guest->lease->idle();
+    guest->slot->executing(0);
+    guest->slot->idle();
   }
   void serve_later(Guest* guest) {
     let_time_pass();
     serve(guest);
   }
   // Begins a request that a slow store does not complete.
-  static void execute(Guest* guest) { guest->lease->executing(0); }
+  static void execute(Guest* guest) { guest->slot->executing(0); }
 
   Options options;
   Metrics metrics;
@@ -234,7 +234,7 @@ TEST_CASE(
   CHECK_FALSE(works->ended());
   CHECK_FALSE(waits->ended());
   CHECK(port.metrics.connections_ended[EndCause::idle].load() == 1);
-  waits->lease->idle();  // its idle time counts again from here
+  waits->slot->idle();  // its idle time counts again from here
   CHECK(wait_for([&] { return waits->ended(); }));
 }
 
@@ -265,11 +265,11 @@ TEST_CASE(
   Port port([](Options& options) { options.net.limits.stall_ms = 100; });
   Guest *const stalled = port.enter(one), *const deaf = port.enter(one),
                *const in_time = port.enter(one), *const waits = port.enter(one);
-  stalled->lease->receiving(1);
-  deaf->lease->sending(1);
-  in_time->lease->receiving(1);
-  in_time->lease->idle();
-  waits->lease->receiving(1);
+  stalled->slot->receiving(1);
+  deaf->slot->sending(1);
+  in_time->slot->receiving(1);
+  in_time->slot->idle();
+  waits->slot->receiving(1);
   port.execute(waits);
   REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::stalled].load() == 2; }));
   CHECK(stalled->ended());
@@ -287,9 +287,9 @@ TEST_CASE("a connection that is ended, or lingers, is cut off if it still does n
   });
   Guest *const lingers = port.enter(one), *const stalled = port.enter(one);
   ::shutdown(lingers->socket.native_handle(), SHUT_WR);
-  lingers->lease->closing();
+  lingers->slot->closing();
   CHECK(lingers->received() == "");  // the server sends no more
-  stalled->lease->receiving(1);
+  stalled->slot->receiving(1);
   CHECK(stalled->received() == "");
   CHECK(wait_for([&] { return lingers->ended() && stalled->ended(); }));
 }
@@ -302,24 +302,24 @@ TEST_CASE(
   });
   Guest *const good = port.enter(one), *const hog = port.enter(two), *const small = port.enter(two),
                *const large = port.enter(three);
-  good->lease->receiving(100);
-  good->lease->idle();
+  good->slot->receiving(100);
+  good->slot->idle();
   CHECK(port.table.buffered_bytes() == 0);
-  hog->lease->sending(500);
-  small->lease->receiving(100);
-  small->lease->receiving(150);  // replaces the 100
+  hog->slot->sending(500);
+  small->slot->receiving(100);
+  small->slot->receiving(150);  // replaces the 100
   CHECK(port.table.buffered_bytes() == 650);
   for (int i = 0; i < 5; ++i) port.let_time_pass();
-  good->lease->receiving(200);
+  good->slot->receiving(200);
   CHECK(port.table.buffered_bytes() == 850);
   CHECK(port.metrics.connections_ended[EndCause::memory].load() == 0);
-  large->lease->receiving(300);
+  large->slot->receiving(300);
   CHECK(hog->ended());
   for (Guest* guest : {good, small, large}) CHECK_FALSE(guest->ended());
   CHECK(port.table.buffered_bytes() == 650);
   CHECK(port.metrics.connections_ended[EndCause::memory].load() == 1);
   port.leave(large);
   CHECK(port.table.buffered_bytes() == 350);
-  small->lease->closing();
+  small->slot->closing();
   CHECK(port.table.buffered_bytes() == 200);
 }

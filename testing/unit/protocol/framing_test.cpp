@@ -290,7 +290,7 @@ TEST_CASE("a frame cut short executes nothing") {
 TEST_CASE(
     "a session's memory grows with the bytes that came, not with the length that was claimed") {
   const ProtocolLimits limits;
-  Session session(limits);
+  XmlSession session(limits);
   const auto feed = [&](std::string_view bytes) {
     REQUIRE(session.read_space().size() >= bytes.size());
     REQUIRE(!receive(session, bytes));

@@ -20,7 +20,7 @@ struct FakeCore final : Service {
       for (const Command& command : submission->commands) {
         const auto& set = std::get<SetInstrument>(command);
         changes.push_back(std::string(set.symbol->view()) + " " +
-                          std::string(name_of(*set.trading)));
+                          std::string(to_string(*set.trading)));
       }
       submissions.push_back(changes);
       before_commit();

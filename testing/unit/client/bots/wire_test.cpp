@@ -29,12 +29,12 @@ bool same(const std::vector<Answer>& answers, const std::vector<Answer>& expecte
 }  // namespace
 
 TEST_CASE("commands of the bots as documents") {
-  CHECK(
-      document_of(std::vector<Command>{CreateAccount{me, Cash::from_units(15'000'000'000'000'000)},
-                                       PlaceShares{spy, me, Shares::whole(7)}}) ==
-      R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account>)"
-      R"(</symbol></create>)");
-  CHECK(document_of(std::vector<Command>{
+  CHECK(write_document(
+            std::vector<Command>{CreateAccount{me, Cash::from_units(15'000'000'000'000'000)},
+                                 PlaceShares{spy, me, Shares::whole(7)}}) ==
+        R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account>)"
+        R"(</symbol></create>)");
+  CHECK(write_document(std::vector<Command>{
             CancelOrder{me, 9},
             PlaceOrder{me, spy, Side::sell, Shares::whole(30), Price::from_units(12'750'000'000)},
             buy(3, 1)}) ==
@@ -44,7 +44,7 @@ TEST_CASE("commands of the bots as documents") {
 
 TEST_CASE("terms of an order as attributes") {
   const auto element = [](Price limit, Lifetime lifetime, bool post, SelfTrade self_trade) {
-    const std::string text = document_of(std::vector<Command>{
+    const std::string text = write_document(std::vector<Command>{
         PlaceOrder{me, spy, Side::buy, Shares::whole(3), limit, {}, lifetime, post, self_trade}});
     const std::string before = R"(<transactions id="42"><order sym="SPY" amount="3" )",
                       behind = "/></transactions>";
@@ -67,7 +67,7 @@ TEST_CASE("terms of an order as attributes") {
 TEST_CASE("a replace names its order by id or reference, and has the sign of its side") {
   const ReplaceOrder by_id{me, Side::sell, 9, Shares::whole(30), Price::from_units(12'750'000'000)},
       by_reference{me, Side::buy, 0, Shares::whole(3), Price::whole(1), OrderReference("mine")};
-  CHECK(document_of(std::vector<Command>{by_id, by_reference}) ==
+  CHECK(write_document(std::vector<Command>{by_id, by_reference}) ==
         R"(<transactions id="42"><replace id="9" amount="-30" limit="127.5"/>)"
         R"(<replace ref="mine" amount="3" limit="1"/></transactions>)");
   CHECK(same(read_answers(R"(<results><replaced id="9" amount="-30" limit="127.5"/>)"

@@ -12,7 +12,7 @@ namespace {
 template <class... What>
 std::string error(const What&... what) {
   try {
-    document_of(what...);
+    write_document(what...);
     return "";
   } catch (const UsageError& error) {
     return error.what();
@@ -22,52 +22,52 @@ std::string error(const What&... what) {
 }  // namespace
 
 TEST_CASE("each command becomes one document, its numbers as typed") {
-  CHECK(document_of(NewAccount{"007", "100000.10"}) ==
+  CHECK(write_document(NewAccount{"007", "100000.10"}) ==
         R"(<create><account id="007" balance="100000.10"/></create>)");
-  CHECK(document_of(NewSymbol{"SPY", {}}) == R"(<create><symbol sym="SPY"/></create>)");
-  CHECK(document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
+  CHECK(write_document(NewSymbol{"SPY", {}}) == R"(<create><symbol sym="SPY"/></create>)");
+  CHECK(write_document(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
         R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account>)"
         R"(</symbol></create>)");
-  CHECK(document_of(SetRules{"SPY", {{"tick", "0.050"}, {"order-max", "0"}}}) ==
+  CHECK(write_document(SetRules{"SPY", {{"tick", "0.050"}, {"order-max", "0"}}}) ==
         R"(<create><instrument sym="SPY" tick="0.050" order-max="0"/></create>)");
-  CHECK(document_of(SetRules{{}, {}, {"open", "halted"}}) ==
+  CHECK(write_document(SetRules{{}, {}, {"open", "halted"}}) ==
         R"(<create><instrument trading="open"/><instrument trading="halted"/></create>)");
-  CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
+  CHECK(write_document(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
         R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
   CHECK(
-      document_of(NewOrder{Side::sell, "SPY", "0.00000001", "5."}, "1") ==
+      write_document(NewOrder{Side::sell, "SPY", "0.00000001", "5."}, "1") ==
       R"(<transactions id="1"><order sym="SPY" amount="-0.00000001" limit="5."/></transactions>)");
-  CHECK(document_of(Replacement{"7", Side::buy, "80", "145.50"}, "1") ==
+  CHECK(write_document(Replacement{"7", Side::buy, "80", "145.50"}, "1") ==
         R"(<transactions id="1"><replace id="7" amount="80" limit="145.50"/></transactions>)");
-  CHECK(document_of(Replacement{"ref:a-7", Side::sell, ".5", "5."}, "1") ==
+  CHECK(write_document(Replacement{"ref:a-7", Side::sell, ".5", "5."}, "1") ==
         R"(<transactions id="1"><replace ref="a-7" amount="-.5" limit="5."/></transactions>)");
-  CHECK(document_of(CancelOrders{{"1", "2"}}, "3") ==
+  CHECK(write_document(CancelOrders{{"1", "2"}}, "3") ==
         R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
-  CHECK(document_of(CancelAllOrders{}, "3") ==
+  CHECK(write_document(CancelAllOrders{}, "3") ==
         R"(<transactions id="3"><cancel all="true"/></transactions>)");
-  CHECK(document_of(CancelAllOrders{"SPY"}, "3") ==
+  CHECK(write_document(CancelAllOrders{"SPY"}, "3") ==
         R"(<transactions id="3"><cancel sym="SPY"/></transactions>)");
-  CHECK(document_of(ShowOrders{{"1"}}, "3") ==
+  CHECK(write_document(ShowOrders{{"1"}}, "3") ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
 }
 
 TEST_CASE("what the operator changes of accounts") {
-  CHECK(document_of(NewKey{"1", ""}, "new key of 1", {}) ==
+  CHECK(write_document(NewKey{"1", ""}, "new key of 1", {}) ==
         R"(<create><set-key id="1" key="new key of 1"/></create>)");
-  CHECK(document_of(NewKey{}, "new key of 1", {"old key of 1", "1"}) ==
+  CHECK(write_document(NewKey{}, "new key of 1", {"old key of 1", "1"}) ==
         R"(<transactions id="1" key="old key of 1"><set-key key="new key of 1"/></transactions>)");
-  CHECK(document_of(RevokedKey{"1"}) == R"(<create><set-key id="1" revoke="true"/></create>)");
-  CHECK(document_of(AccountChange{"1", {{"role", "operator"}}}) ==
+  CHECK(write_document(RevokedKey{"1"}) == R"(<create><set-key id="1" revoke="true"/></create>)");
+  CHECK(write_document(AccountChange{"1", {{"role", "operator"}}}) ==
         R"(<create><set-account id="1" role="operator"/></create>)");
-  CHECK(document_of(AccountChange{"1", {{"orders-max", "0"}, {"position-max", "1.50"}}}) ==
+  CHECK(write_document(AccountChange{"1", {{"orders-max", "0"}, {"position-max", "1.50"}}}) ==
         R"(<create><set-account id="1" orders-max="0" position-max="1.50"/></create>)");
-  CHECK(document_of(Adjustment{"1", {}, "-5", "fine"}) ==
+  CHECK(write_document(Adjustment{"1", {}, "-5", "fine"}) ==
         R"(<create><adjust-cash id="1" amount="-5" reason="fine"/></create>)");
-  CHECK(document_of(Adjustment{"1", "S", "0.5", "gift"}) ==
+  CHECK(write_document(Adjustment{"1", "S", "0.5", "gift"}) ==
         R"(<create><adjust-shares sym="S" id="1" amount="0.5" reason="gift"/></create>)");
-  CHECK(document_of(AccountChange{"1", {{"name", "Zo\u00eb & <\"Co\""}}}) ==
+  CHECK(write_document(AccountChange{"1", {{"name", "Zo\u00eb & <\"Co\""}}}) ==
         "<create><set-account id=\"1\" name=\"Zo\u00eb &amp; &lt;&quot;Co&quot;\"/></create>");
-  CHECK(document_of(NewRound{"one"}) == R"(<create><begin-round name="one"/></create>)");
+  CHECK(write_document(NewRound{"one"}) == R"(<create><begin-round name="one"/></create>)");
   CHECK(error(NewRound{"two words"}) == "name must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
   CHECK(error(AccountChange{"1", {{"name", " Ada"}}}) ==
         "name must have at most 40 bytes of UTF-8, no control characters, and no spaces at its "
@@ -84,12 +84,12 @@ TEST_CASE("what the operator changes of accounts") {
 
 TEST_CASE("an account that is an operator sends what is the operator's, with its own key") {
   const Sender by{"key of seven", "7"};
-  CHECK(document_of(AccountChange{"1", {{"access", "frozen"}}}, by) ==
+  CHECK(write_document(AccountChange{"1", {{"access", "frozen"}}}, by) ==
         R"(<create id="7" key="key of seven"><set-account id="1" access="frozen"/></create>)");
-  CHECK(document_of(NewAccount{"1", "5"}, "key of one", by) ==
+  CHECK(write_document(NewAccount{"1", "5"}, "key of one", by) ==
         R"(<create id="7" key="key of seven"><account id="1" balance="5" key="key of one"/>)"
         R"(</create>)");
-  CHECK(without_keys(document_of(NewKey{"1", ""}, "key of one", by)) ==
+  CHECK(without_keys(write_document(NewKey{"1", ""}, "key of one", by)) ==
         R"(<create id="7" key="…"><set-key id="1" key="…"/></create>)");
   CHECK(error(RevokedKey{"1"}, Sender{"key of seven", "seven"}) ==
         "account id must be 1 to 64 digits");
@@ -98,7 +98,7 @@ TEST_CASE("an account that is an operator sends what is the operator's, with its
 TEST_CASE("the terms of an order are attributes") {
   const NewOrder sell{Side::sell, "S", "5",
                       "market",   "R", {{"tif", "ioc"}, {"stp", "cancel-resting"}}};
-  CHECK(document_of(sell, "1") ==
+  CHECK(write_document(sell, "1") ==
         R"(<transactions id="1"><order sym="S" amount="-5" ref="R" tif="ioc" type="market")"
         R"( stp="cancel-resting"/></transactions>)");
   CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", {{"tif", "fok"}}}, "1") ==
@@ -152,27 +152,27 @@ TEST_CASE("without an account the message says how to choose one") {
 
 TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   const std::string key = R"(a"b<c&d key=")";
-  CHECK(document_of(NewAccount{"1", "5"}, key) ==
+  CHECK(write_document(NewAccount{"1", "5"}, key) ==
         R"(<create><account id="1" balance="5" key="a&quot;b&lt;c&amp;d key=&quot;"/></create>)");
-  CHECK(document_of(CancelOrders{{"1"}}, "3", key) ==
+  CHECK(write_document(CancelOrders{{"1"}}, "3", key) ==
         R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;">)"
         R"(<cancel id="1"/></transactions>)");
-  CHECK(document_of(ShowOrders{{"1"}}, "3", key) ==
+  CHECK(write_document(ShowOrders{{"1"}}, "3", key) ==
         R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;">)"
         R"(<query id="1"/></transactions>)");
-  CHECK(without_keys(document_of(NewAccount{"1", "5"}, key)) ==
+  CHECK(without_keys(write_document(NewAccount{"1", "5"}, key)) ==
         R"(<create><account id="1" balance="5" key="…"/></create>)");
-  CHECK(without_keys(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
+  CHECK(without_keys(write_document(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
-  CHECK(without_keys(document_of(ShowOrders{{"1"}}, "3")) ==
+  CHECK(without_keys(write_document(ShowOrders{{"1"}}, "3")) ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
-  CHECK(document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"}) ==
+  CHECK(write_document(NewAccount{"1", "5"}, "long enough", Sender{"operator's"}) ==
         R"(<create key="operator's"><account id="1" balance="5" key="long enough"/></create>)");
-  CHECK(document_of(NewSymbol{"S", {}}, Sender{"operator's"}) ==
+  CHECK(write_document(NewSymbol{"S", {}}, Sender{"operator's"}) ==
         R"(<create key="operator's"><symbol sym="S"/></create>)");
-  CHECK(document_of(SetRules{"S", {}, {"halted"}}, Sender{"operator's"}) ==
+  CHECK(write_document(SetRules{"S", {}, {"halted"}}, Sender{"operator's"}) ==
         R"(<create key="operator's"><instrument sym="S" trading="halted"/></create>)");
-  CHECK(without_keys(document_of(NewAccount{"1", "5"}, "long enough", Sender{"operator's"})) ==
+  CHECK(without_keys(write_document(NewAccount{"1", "5"}, "long enough", Sender{"operator's"})) ==
         R"(<create key="…"><account id="1" balance="5" key="…"/></create>)");
   CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");

@@ -13,7 +13,7 @@ const NewOrder buy{Side::buy, "SPY", "100", "145.67"}, sell{Side::sell, "SPY", "
 
 Status state(const std::string& inner) {
   const std::string document = "<results><status id=\"7\">" + inner + "</status></results>";
-  return std::get<Status>(client::read_results(document, 1).front());
+  return std::get<Status>(client::read_outcomes(document, 1).front());
 }
 std::string shown(const std::string& inner, const NewOrder* terms) {
   return sentence("7", state(inner), terms);

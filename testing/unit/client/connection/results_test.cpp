@@ -119,9 +119,9 @@ TEST_CASE("a reply of another root is found, and one behind a byte order mark") 
          std::vector{without_end(opened)}));
   CHECK(elements_of(other) == "created(1);error()no;end");
   CHECK(ReplyElements(other).root() == "result");
-  CHECK(read_results(other, 2).size() == 2);
-  CHECK_THROWS_AS(read_results("<html></html>", any_number), BadReply);
-  CHECK_THROWS_AS(read_results("<html><p/></html>", any_number), BadReply);
+  CHECK(read_outcomes(other, 2).size() == 2);
+  CHECK_THROWS_AS(read_outcomes("<html></html>", any_number), BadReply);
+  CHECK_THROWS_AS(read_outcomes("<html><p/></html>", any_number), BadReply);
 }
 
 TEST_CASE("what cannot be the beginning of a reply is bad") {
@@ -228,7 +228,7 @@ TEST_CASE("content that is no state of an order is bad") {
 }
 
 TEST_CASE("a whole reply is read as values, an error with its references resolved") {
-  const std::vector<Result> results = read_results(
+  const std::vector<ReplyOutcome> results = read_outcomes(
       "<results><created id=\"1\"/><opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"12\"/>"
       "<status id=\"12\"><open shares=\"3\"/></status>"
       "<canceled id=\"13\"><canceled shares=\"2\" time=\"1700000000\"/></canceled>"
@@ -242,20 +242,21 @@ TEST_CASE("a whole reply is read as values, an error with its references resolve
   CHECK((std::get<Canceled>(results[3]).status ==
          Status{.order = 13, .canceled = Shares::whole(2), .canceled_at = at}));
   CHECK(std::get<Replaced>(results[4]).order == 14);
-  CHECK(std::get<Error>(results[5]).message == "a <b> & c");
+  CHECK(std::get<ErrorElement>(results[5]).message == "a <b> & c");
 }
 
 TEST_CASE("one error without attributes answers every element of the request") {
-  const auto all = read_results("<results><error>the whole</error></results>\n", 3);
+  const auto all = read_outcomes("<results><error>the whole</error></results>\n", 3);
   REQUIRE(all.size() == 3);
-  for (const Result& result : all) CHECK(std::get<Error>(result).message == "the whole");
-  CHECK_THROWS_AS(read_results("<results><error id=\"1\">one</error></results>", 3), BadReply);
+  for (const ReplyOutcome& result : all)
+    CHECK(std::get<ErrorElement>(result).message == "the whole");
+  CHECK_THROWS_AS(read_outcomes("<results><error id=\"1\">one</error></results>", 3), BadReply);
 }
 
 TEST_CASE("a reply may have any number of elements, from one") {
-  CHECK(read_results("<results><created/><created/></results>", any_number).size() == 2);
-  CHECK(read_results("<results><error>no open orders</error></results>", any_number).size() == 1);
-  CHECK_THROWS_AS(read_results("<results/>", any_number), BadReply);
+  CHECK(read_outcomes("<results><created/><created/></results>", any_number).size() == 2);
+  CHECK(read_outcomes("<results><error>no open orders</error></results>", any_number).size() == 1);
+  CHECK_THROWS_AS(read_outcomes("<results/>", any_number), BadReply);
 }
 
 TEST_CASE("replies that no exchange sends are bad") {
@@ -269,7 +270,7 @@ TEST_CASE("replies that no exchange sends are bad") {
         "<results><status id=\"1\"><executed shares=\"1\" price=\"1\" time=\"soon\"/></status>"
         "</results>"}) {
     INFO(document);
-    CHECK_THROWS_AS(read_results(document, 1), BadReply);
+    CHECK_THROWS_AS(read_outcomes(document, 1), BadReply);
   }
 }
 

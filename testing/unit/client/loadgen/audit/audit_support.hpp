@@ -210,7 +210,7 @@ class RandomRun {
                                "\" amount=\"1\" limit=\"0.01\" tif=\"ioc\"/></transactions>";
     first_ = ask_(marker);
     changed_ = ask_("<create><instrument sym=\"" + symbol_name(change_.symbol) + "\" trading=\"" +
-                    std::string(name_of(change_.trading)) + "\"/></create>");
+                    std::string(to_string(change_.trading)) + "\"/></create>");
     second_ = ask_(marker);
     trading_[change_.symbol - 1] = change_.trading;
   }

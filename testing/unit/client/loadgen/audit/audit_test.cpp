@@ -275,7 +275,7 @@ struct RenamingServer {
   }
 };
 
-TEST_CASE("ids may be any texts; where they do not rise, what came at once is not replayed") {
+TEST_CASE("ids may be any texts; where they do not rise, what came at once is not rerun") {
   const Rename hexadecimal = [](std::uint64_t id) {
     char text[16];
     std::snprintf(text, sizeof text, "x%06x", unsigned(id));
@@ -443,7 +443,7 @@ TEST_CASE("each fault of a server is found, in the words of its rule") {
       text += found(fault, true, habits, test_seed() + run);
     }
     for (const std::string& one : wanted) {
-      INFO(name_of(fault) << ": " << one << "\nfound: " << text);
+      INFO(to_string(fault) << ": " << one << "\nfound: " << text);
       CHECK(has(one));
     }
   }
@@ -485,7 +485,7 @@ TEST_CASE("faults of a server in halts and auctions are found") {
       server.end_of_run();
       text += text_of(audited(server, std::move(input)));
     }
-    INFO(name_of(fault) << "\nfound: " << text);
+    INFO(to_string(fault) << "\nfound: " << text);
     CHECK(text.empty() == (fault == DayFault::none));
     CHECK_THAT(text, contains_text(wanted));
   }

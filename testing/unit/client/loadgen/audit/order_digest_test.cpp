@@ -16,7 +16,7 @@ constexpr std::int64_t seconds = 1'700'000'000;
 
 Status read(const std::string& content) {
   const std::string document = "<results><status id=\"12\">" + content + "</status></results>\n";
-  return std::get<Status>(client::read_results(document, 1).front());
+  return std::get<Status>(client::read_outcomes(document, 1).front());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 
 #include <ctime>
 
@@ -41,7 +41,7 @@ TEST_CASE("an error between good requests is answered in its place and harms nei
 
 TEST_CASE("requests that arrived together are one request batch of commands") {
   const ProtocolLimits limits;
-  Session session(limits);
+  XmlSession session(limits);
   REQUIRE(receive(session, create + what + buy + "4"));
   CHECK(session.commands().size() == 3);
   CHECK(session.output() == "");
@@ -69,7 +69,7 @@ TEST_CASE("bad framing after good requests: they are answered, then one error, t
 TEST_CASE("a client that ends its stream is still answered, then the session ends") {
   LocalService service;
   const ProtocolLimits limits;
-  Session session(limits);
+  XmlSession session(limits);
   REQUIRE(receive(session, create + buy));
   session.end_of_stream();
   CHECK(!session.finished());
@@ -117,7 +117,7 @@ TEST_CASE("more pipelined requests than one request batch holds are answered all
 
 TEST_CASE("one request batch holds so many elements, however much was received") {
   const ProtocolLimits limits{.elements_max = 4};
-  Session session(limits);
+  XmlSession session(limits);
   REQUIRE(receive(session, create + buy + buy));
   CHECK(session.commands().size() == 3);
   session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
@@ -147,7 +147,7 @@ TEST_CASE("a pipeline longer than any buffer is answered to its last request") {
 
 TEST_CASE("after a burst a connection is as small as before once its client asks little again") {
   const ProtocolLimits limits;
-  Session session(limits);
+  XmlSession session(limits);
   const auto feed = [&](std::string_view bytes) {
     while (!bytes.empty()) {
       receive_some(session, bytes);
@@ -182,7 +182,7 @@ namespace {
 // Returns whether the session finds the document complete after these bytes, in one piece or many.
 bool is_complete(std::string_view bytes) {
   const ProtocolLimits limits;
-  Session at_once(limits), bytewise(limits);
+  XmlSession at_once(limits), bytewise(limits);
   REQUIRE_FALSE(receive(at_once, bytes));
   const bool complete = at_once.document_is_complete();
   CHECK(at_once.document_is_complete() == complete);
@@ -225,7 +225,7 @@ TEST_CASE(
   const ProtocolLimits limits;
   for (const std::string piece :
        {"<create></create>", "</create>", "<a/>", " ", "</transactions> "}) {
-    Session session(limits);
+    XmlSession session(limits);
     REQUIRE_FALSE(receive(session, "1000000\n<create><x>"));
     const std::clock_t begin = std::clock();
     for (std::size_t sent = 0; sent < 900'000; sent += piece.size()) {

@@ -1,7 +1,7 @@
 #pragma once
-// Session is the conversation with one client in XML, without its socket. It turns received bytes
-// into commands, and outcomes into bytes to send. It reads requests in batches: a batch is all
-// requests that are complete in the bytes received so far. The connection does not read while a
+// XmlSession is the conversation with one client in XML, without its socket. It turns received
+// bytes into commands, and outcomes into bytes to send. It reads requests in batches: a batch is
+// all requests that are complete in the bytes received so far. The connection does not read while a
 // batch is being executed, so it never holds more than one batch.
 //   while (!session.finished()) {
 //     if (session.take_requests()) {
@@ -26,11 +26,11 @@
 
 namespace exchange {
 
-class Session {
+class XmlSession {
  public:
   // `limits` must outlive it.
-  explicit Session(const ProtocolLimits& limits) : limits_(limits) {}
-  explicit Session(ProtocolLimits&&) = delete;
+  explicit XmlSession(const ProtocolLimits& limits) : limits_(limits) {}
+  explicit XmlSession(ProtocolLimits&&) = delete;
 
   // Returns the space for the next bytes; never empty. Valid until received().
   std::span<char> read_space();

@@ -1,4 +1,4 @@
-#include "client/loadgen/audit/replay.hpp"
+#include "client/loadgen/audit/rerun.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -11,7 +11,7 @@ std::string reported(const Fill* fill) { return fill ? text_of(*fill) : "no furt
 
 }  // namespace
 
-Replay::Replay(Evidence& evidence, Findings& findings, Reading reading)
+Rerun::Rerun(Evidence& evidence, Findings& findings, Reading reading)
     : evidence_(evidence),
       findings_(findings),
       reading_(reading),
@@ -42,7 +42,7 @@ Replay::Replay(Evidence& evidence, Findings& findings, Reading reading)
     if (resting_.size() <= cancel.account) resting_.resize(cancel.account + 1);
 }
 
-void Replay::run() {
+void Rerun::run() {
   for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
     now_ = i;
     raise({evidence_.orders[i].sent_ns, Bound::Kind::order, i, i});
@@ -62,11 +62,11 @@ void Replay::run() {
                                            "; by the rules it matched no other order then.");
 }
 
-std::uint64_t Replay::explained() const {
+std::uint64_t Rerun::explained() const {
   return std::accumulate(executed_.begin(), executed_.end(), std::uint64_t(0));
 }
 
-std::set<std::uint16_t> Replay::not_replayed() const {
+std::set<std::uint16_t> Rerun::not_rerun() const {
   std::set<std::uint16_t> symbols;
   for (const auto& [symbol, book] : books_)
     if (book.abandoned) symbols.insert(symbol);
@@ -74,7 +74,7 @@ std::set<std::uint16_t> Replay::not_replayed() const {
 }
 
 // Plays the events that the request of this order caused before it, or after it.
-void Replay::play(std::uint32_t order, Place::Side side) {
+void Rerun::play(std::uint32_t order, Place::Side side) {
   const Place last{evidence_.orders[order].id, side, std::numeric_limits<std::uint16_t>::max()};
   for (; next_event_ < events_.size() && events_[next_event_].place <= last; ++next_event_) {
     const Event& event = events_[next_event_];
@@ -86,7 +86,7 @@ void Replay::play(std::uint32_t order, Place::Side side) {
   }
 }
 
-void Replay::replace(const ReplaceRecord& replace) {
+void Rerun::replace(const ReplaceRecord& replace) {
   const std::uint32_t order = evidence_.find(replace.id);
   Book& book = books_[evidence_.orders[order].symbol];
   if (book.abandoned) return;
@@ -106,7 +106,7 @@ void Replay::replace(const ReplaceRecord& replace) {
   if (!keeps_place) match(order, book);
 }
 
-std::string Replay::wrong_replace(std::uint32_t order, const ReplaceRecord& replace) const {
+std::string Rerun::wrong_replace(std::uint32_t order, const ReplaceRecord& replace) const {
   const std::string text = "When the server replaced " + name(order) + " by " +
                            std::to_string(std::abs(replace.amount)) + ", ";
   if (!in_book_[order]) return text + "nothing was open by the rules (E26).";
@@ -116,7 +116,7 @@ std::string Replay::wrong_replace(std::uint32_t order, const ReplaceRecord& repl
          " had executed by the rules: nothing would be open (E27).";
 }
 
-void Replay::cancel_all(std::uint32_t index) {
+void Rerun::cancel_all(std::uint32_t index) {
   const CancelAllRecord& cancel = evidence_.cancels_of_all[index];
   has_canceled_all_[index] = true;
   for (const std::uint64_t id : cancel.canceled)
@@ -128,7 +128,7 @@ void Replay::cancel_all(std::uint32_t index) {
     });
 }
 
-void Replay::take_out_listed(const CancelAllRecord& cancel, std::uint32_t order) {
+void Rerun::take_out_listed(const CancelAllRecord& cancel, std::uint32_t order) {
   Book& book = books_[evidence_.orders[order].symbol];
   if (book.abandoned) return;
   if (in_book_[order] && may_have_left(order)) return take_out(order);
@@ -141,7 +141,7 @@ void Replay::take_out_listed(const CancelAllRecord& cancel, std::uint32_t order)
 
 // Handles an order that is in the book although a cancel of all did not list it. Returns whether it
 // leaves the list of resting orders.
-bool Replay::must_have_left(const CancelAllRecord& cancel, std::uint32_t order) {
+bool Rerun::must_have_left(const CancelAllRecord& cancel, std::uint32_t order) {
   const OrderRecord& record = evidence_.orders[order];
   Book& book = books_[record.symbol];
   if (book.abandoned) return true;
@@ -164,7 +164,7 @@ bool Replay::must_have_left(const CancelAllRecord& cancel, std::uint32_t order) 
   return true;
 }
 
-void Replay::take_out(std::uint32_t order) {
+void Rerun::take_out(std::uint32_t order) {
   Book& book = books_[evidence_.orders[order].symbol];
   Side& side = evidence_.orders[order].amount > 0 ? book.buys : book.sells;
   const auto price = side.find(rank_of(order));
@@ -174,20 +174,20 @@ void Replay::take_out(std::uint32_t order) {
   in_book_[order] = false;
 }
 
-bool Replay::will_be_canceled(std::uint32_t order) const {
+bool Rerun::will_be_canceled(std::uint32_t order) const {
   const auto with = evidence_.canceled_with.find(order);
   return with != evidence_.canceled_with.end() && !has_canceled_all_[with->second] &&
          evidence_.cancels_of_all[with->second].place.known();
 }
 
-void Replay::rest(std::uint32_t order, Book& book) {
+void Rerun::rest(std::uint32_t order, Book& book) {
   const OrderRecord& record = evidence_.orders[order];
   (record.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(order);
   in_book_[order] = true;
   if (record.account < resting_.size()) resting_[record.account].push_back(order);
 }
 
-void Replay::match(std::uint32_t taker, Book& book) {
+void Rerun::match(std::uint32_t taker, Book& book) {
   if (book.trading != Trading::open) return collect(taker, book);
   const OrderRecord& order = evidence_.orders[taker];
   const Terms terms = terms_of(taker);
@@ -215,7 +215,7 @@ void Replay::match(std::uint32_t taker, Book& book) {
   if (open_[taker] > 0 && !never_rests(terms_of(taker))) rest(taker, book);
 }
 
-Replay::Meeting Replay::meet(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
+Rerun::Meeting Rerun::meet(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
   const OrderRecord& order = evidence_.orders[taker];
   const Terms terms = terms_of(taker);
   const bool own = evidence_.orders[maker].account == order.account;
@@ -250,20 +250,20 @@ Replay::Meeting Replay::meet(std::uint32_t taker, std::uint32_t maker, const Sid
   return open_[maker] == 0 ? Meeting::leaves : Meeting::stays;
 }
 
-void Replay::add_meeting(std::uint32_t taker, std::uint32_t maker, const char* right) {
+void Rerun::add_meeting(std::uint32_t taker, std::uint32_t maker, const char* right) {
   findings_.add(Check::executions, "When " + name(taker) + " came, " + name(maker) +
                                        " was open and would have executed at once: by the rules " +
                                        right + "; the server did something else.");
 }
 
 // Whether the order executes no more and is canceled, but not by a request.
-bool Replay::ends_unasked(std::uint32_t order) const {
+bool Rerun::ends_unasked(std::uint32_t order) const {
   return may_have_left(order) && !evidence_.cancel_of(order);
 }
 
 // Records that `order` was canceled when `taker` came, at the time of the executions of `taker`
 // before that.
-void Replay::explain_cancel(std::uint32_t order, std::uint32_t taker) {
+void Rerun::explain_cancel(std::uint32_t order, std::uint32_t taker) {
   evidence_.canceled_by[order] = taker;
   if (executed_[taker] == 0) return;
   const std::uint32_t last = executed_[taker] - 1;
@@ -273,13 +273,13 @@ void Replay::explain_cancel(std::uint32_t order, std::uint32_t taker) {
 }
 
 // Records that `order` was gone when `taker` came.
-void Replay::leave_with_others(std::uint32_t order, std::uint32_t taker) {
+void Rerun::leave_with_others(std::uint32_t order, std::uint32_t taker) {
   if (const auto with = evidence_.canceled_with.find(order); with != evidence_.canceled_with.end())
     gone_with_.try_emplace(with->second, order, taker);
 }
 
 // Records that `order` comes, executes or is replaced, so that it has not been canceled yet.
-void Replay::stay_with_others(std::uint32_t order) {
+void Rerun::stay_with_others(std::uint32_t order) {
   evidence_.open_after_ns[order] = std::max(evidence_.open_after_ns[order], earliest_.ns);
   const auto with = evidence_.canceled_with.find(order);
   if (with == evidence_.canceled_with.end()) return;
@@ -291,14 +291,14 @@ void Replay::stay_with_others(std::uint32_t order) {
   gone_with_.erase(gone);
 }
 
-const Fill* Replay::next_reported(std::uint32_t order) const {
+const Fill* Rerun::next_reported(std::uint32_t order) const {
   return executed_[order] < evidence_.states[order].fills
              ? &evidence_.fills[evidence_.states[order].first_fill + executed_[order]]
              : nullptr;
 }
 
 // Makes `wanted` the next reported execution, if the order has it among those of the same second.
-void Replay::list_first(std::uint32_t order, const Fill& wanted) {
+void Rerun::list_first(std::uint32_t order, const Fill& wanted) {
   const FinalState& state = evidence_.states[order];
   const auto begin = evidence_.fills.begin() + std::ptrdiff_t(state.first_fill),
              next = begin + std::ptrdiff_t(executed_[order]),
@@ -311,7 +311,7 @@ void Replay::list_first(std::uint32_t order, const Fill& wanted) {
 }
 
 // Returns false if the server reported something other than the rules give.
-bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
+bool Rerun::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
   const Fill* by_taker = next_reported(taker);
   const Fill right{std::min(open_[taker], open_[maker]), limit_cents_[maker],
                    by_taker ? by_taker->time : 0};
@@ -332,8 +332,8 @@ bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& maker
   return true;
 }
 
-std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
-                                  const Side& makers) const {
+std::string Rerun::what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
+                                 const Side& makers) const {
   const Fill* by_taker = next_reported(taker);
   const Fill* by_maker = next_reported(maker);
   std::string text = "When " + name(taker) + " came, " + name(maker) +
@@ -365,13 +365,13 @@ std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, cons
 
 // --- real time
 
-void Replay::raise(const Bound& bound) {
+void Rerun::raise(const Bound& bound) {
   if (bound.ns > earliest_.ns) earliest_ = bound;
 }
 
 // `order` has just executed against `taker`, or is `taker` itself. Replies with fewer executions
 // came before this event, replies with this number after it.
-void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker) {
+void Rerun::compare_with_observations(std::uint32_t order, std::uint32_t taker) {
   const std::uint32_t end = evidence_.first_observation[order + 1];
   std::uint32_t& next = next_observation_[order];
   for (; next < end && evidence_.observations[next].digest.executions < executed_[order]; ++next) {
@@ -386,7 +386,7 @@ void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker)
 }
 
 // Reports that `reply` contains an event which can only have happened after something sent later.
-void Replay::contradict(const std::string& reply) {
+void Rerun::contradict(const std::string& reply) {
   const std::string it = name(earliest_.order);
   const std::string cause =
       earliest_.felt_by == earliest_.order ? "coming" : "meeting " + name(earliest_.felt_by);

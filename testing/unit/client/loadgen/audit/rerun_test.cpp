@@ -1,6 +1,6 @@
-// Tests which courses of events the replay allows. Order n is the n-th placed, at time 10 n,
+// Tests which courses of events the rerun allows. Order n is the n-th placed, at time 10 n,
 // answered 5 later.
-#include "client/loadgen/audit/replay.hpp"
+#include "client/loadgen/audit/rerun.hpp"
 
 #include <algorithm>
 #include <map>
@@ -57,7 +57,7 @@ class Story {
     index(evidence_.observations, evidence_.first_observation);
     index(evidence_.replaces, evidence_.first_replace);
     Findings findings;
-    Replay(evidence_, findings).run();
+    Rerun(evidence_, findings).run();
     std::string text;
     for (const std::string& finding : findings.sentences()) text += finding + "\n";
     return text;

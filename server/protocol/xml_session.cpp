@@ -1,4 +1,4 @@
-#include "protocol/session.hpp"
+#include "protocol/xml_session.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -63,7 +63,7 @@ PartialParse parse_partial(std::string_view text, const ProtocolLimits& limits) 
 
 }  // namespace
 
-std::span<char> Session::read_space() {
+std::span<char> XmlSession::read_space() {
   // The caller has sent the output before it reads.
   if (output_.capacity() >
       (read_was_small_ ? limits_.read_buffer_bytes_min : limits_.read_buffer_bytes_max))
@@ -89,14 +89,14 @@ std::span<char> Session::read_space() {
   return {buffer_.data() + end_, space() - end_};
 }
 
-void Session::received(std::size_t bytes) {
+void XmlSession::received(std::size_t bytes) {
   ENSURE(bytes <= space() - end_);
   end_ += bytes;
   read_was_full_ = end_ == space();
   read_was_small_ = bytes * 8 < space();
 }
 
-bool Session::take_requests(const char* tie_problem) {
+bool XmlSession::take_requests(const char* tie_problem) {
   while (!refused_ && elements_.size() + requests_.size() < limits_.elements_max) {
     Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
     begin_ += frame.skip;
@@ -129,7 +129,7 @@ bool Session::take_requests(const char* tie_problem) {
 }
 
 // Implements F24 and F25. begin_ is already after the skipped bytes (frame.skip).
-void Session::find_lenient_end(Frame& frame) {
+void XmlSession::find_lenient_end(Frame& frame) {
   const std::string_view all(buffer_.data() + begin_, end_ - begin_);
   if (all.starts_with('<')) {
     const std::size_t bytes = document_end_.find(all.substr(0, limits_.frame_bytes_max + 1));
@@ -153,20 +153,20 @@ void Session::find_lenient_end(Frame& frame) {
   frame.state = Frame::State::complete;
 }
 
-void Session::connection_lost() {
+void XmlSession::connection_lost() {
   begin_ = end_;
   stream_ended_ = finished_ = true;
   output_.clear();
 }
 
-std::size_t Session::errors() const {
+std::size_t XmlSession::errors() const {
   const auto documents =
       std::count_if(requests_.begin(), requests_.end(),
                     [](const Request& request) { return !request.error.empty(); });
   return std::size_t(documents) + elements_.size() - commands_.size();
 }
 
-void Session::read_frame(const Frame& frame, const char* tie_problem) {
+void XmlSession::read_frame(const Frame& frame, const char* tie_problem) {
   bytes_wanted_ = 0;
   partial_ = {};
   after_nul_ = false;
@@ -184,7 +184,7 @@ void Session::read_frame(const Frame& frame, const char* tie_problem) {
   begin_ += frame.header + frame.bytes;
 }
 
-void Session::refuse_requests(std::string_view sentence) {
+void XmlSession::refuse_requests(std::string_view sentence) {
   for (Request& request : requests_) {
     if (request.error.empty()) {
       request.error = sentence;
@@ -197,19 +197,19 @@ void Session::refuse_requests(std::string_view sentence) {
   credentials_.clear();
 }
 
-std::size_t Session::memory_bytes() const {
+std::size_t XmlSession::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
          elements_.capacity() * sizeof(RequestElement) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
          credentials_.capacity() * (sizeof(Credential) + key_bytes_max);
 }
 
-std::string_view Session::partial_document() const {
+std::string_view XmlSession::partial_document() const {
   if (header_ == 0 || bytes_wanted_ == 0) return {};
   return {buffer_.data() + begin_ + header_, end_ - begin_ - header_};
 }
 
-bool Session::document_is_complete() {
+bool XmlSession::document_is_complete() {
   const std::string_view all = partial_document();
   const std::size_t text = partial_.seen + without_blank_end(all.substr(partial_.seen)).size();
   const bool more = text > partial_.seen;
@@ -222,7 +222,7 @@ bool Session::document_is_complete() {
   return partial_.complete;
 }
 
-std::string Session::short_frame_problem() const {
+std::string XmlSession::short_frame_problem() const {
   if (header_ == 0 || bytes_wanted_ == 0) return "bad framing: the stream ended inside a request";
   const std::string_view came = partial_document();
   const std::string counts = std::to_string(bytes_wanted_ - header_) + " bytes announced, " +
@@ -233,14 +233,14 @@ std::string Session::short_frame_problem() const {
   return "bad framing: the stream ended inside a request: " + counts + parse.length_hint;
 }
 
-void Session::close_after_error(std::string_view problem) {
+void XmlSession::close_after_error(std::string_view problem) {
   requests_.push_back(
       {.error = std::string(problem), .codes = codes_, .code = ErrorCode::bad_framing});
   begin_ = end_;
   refused_ = true;
 }
 
-void Session::reply(std::span<const Outcome> outcomes, const Note& note) {
+void XmlSession::reply(std::span<const Outcome> outcomes, const Note& note) {
   ENSURE(outcomes.size() == commands_.size());
   std::span<const RequestElement> elements = elements_;
   for (const Request& request : requests_) {
@@ -260,7 +260,7 @@ void Session::reply(std::span<const Outcome> outcomes, const Note& note) {
 }
 
 // Releases memory after a large request, down to the size of an idle connection.
-void Session::shrink() {
+void XmlSession::shrink() {
   constexpr std::size_t elements_kept_max = 64;
   if (elements_.capacity() > elements_kept_max || requests_.capacity() > elements_kept_max) {
     elements_.shrink_to_fit();

@@ -13,7 +13,7 @@
 namespace exchange::conformance {
 
 // The document cannot be read at all.
-struct BadAnswer : std::runtime_error {
+struct BadReply : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
@@ -30,15 +30,15 @@ struct Element {
   std::string print() const;
 };
 
-struct Answer {
+struct Reply {
   std::vector<Element> elements;  // inside <results>
   std::string problem;            // why it breaks R1, although it could be read; else empty
 };
 // If the root is not <results>, returns the elements inside the root, or the root itself if it is
 // an <error> or the like. If the document is not well-formed, returns all elements if their meaning
 // is clear (values without quotes, no blank between attributes, a '<' in a text), else those before
-// the fault. Throws BadAnswer.
-Answer read_answer(std::string_view document);
+// the fault. Throws BadReply.
+Reply read_reply(std::string_view document);
 
 // Returns the number in units of 1e-8. Accepts a currency sign, an exponent, and the rounding noise
 // of a double after the eighth decimal. Returns nothing if the text is not a number.

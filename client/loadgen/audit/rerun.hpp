@@ -10,7 +10,7 @@
 // cancel could have any position: that makes no difference.
 //
 // A replace, or a cancel of all, has no id either, but its request opened an order right before or
-// after it: this gives it a place among the ids (Place), and the replay plays it as an event of its
+// after it: this gives it a place among the ids (Place), and the rerun plays it as an event of its
 // own. A replaced order keeps its place in the book, or leaves it and arrives anew (E29). Until all
 // its replaces have happened, an order was not canceled in another way. A cancel of all takes out
 // the orders that it lists, and every other order of the account must have left before.
@@ -25,16 +25,16 @@
 // must have the reported result either with it or without it.
 //
 // An order that prevents self-trades cancels others, or is canceled, without a request. If the
-// replay finds such a case, it explains the cancel, which no reply shows (Evidence::canceled_by).
+// rerun finds such a case, it explains the cancel, which no reply shows (Evidence::canceled_by).
 //
-// The replay also checks that this course fits real time. By its id, each order was taken no
+// The rerun also checks that this course fits real time. By its id, each order was taken no
 // earlier than these were sent: the order itself, every order with a lower id, every cancel that
 // took effect on it, and every query whose reply did not yet contain its executions. And it was
 // taken before it was answered. Cancels and queries that contain an execution were answered after
-// its orders were sent. The replay cannot see what the intervals between sending and answer leave
+// its orders were sent. The rerun cannot see what the intervals between sending and answer leave
 // open.
 //
-// After a wrong execution the book of its symbol is not known: the replay of that symbol ends
+// After a wrong execution the book of its symbol is not known: the rerun of that symbol ends
 // there.
 
 #include <deque>
@@ -49,7 +49,7 @@
 
 namespace exchange::run_audit {
 
-class Replay {
+class Rerun {
  public:
   // The rules that the course text leaves open.
   struct Reading {
@@ -58,15 +58,15 @@ class Replay {
   };
   // Fills evidence.canceled_by and evidence.open_after_ns. With any_listing, puts the executions of
   // each order into the order in which they happened.
-  Replay(Evidence& evidence, Findings& findings, Reading reading = {true, false});
+  Rerun(Evidence& evidence, Findings& findings, Reading reading = {true, false});
   // Does not match the orders of this symbol: checks only their times.
   void leave_out(std::uint16_t symbol) { books_[symbol].abandoned = true; }
   void run();
   // After run(): the number of executions that it found right, each counted for both its orders.
   std::uint64_t explained() const;
-  // After run(): the symbols that were left out, and those whose replay ended early.
-  std::set<std::uint16_t> not_replayed() const;
-  // After run(): the symbols whose replay ended at an auction with more than unsure_max cancels in
+  // After run(): the symbols that were left out, and those whose rerun ended early.
+  std::set<std::uint16_t> not_rerun() const;
+  // After run(): the symbols whose rerun ended at an auction with more than unsure_max cancels in
   // flight.
   const std::set<std::uint16_t>& undecided() const { return undecided_; }
 

@@ -1,8 +1,8 @@
-// Halts and auctions in the replay (docs/protocol.md, I6 and A1 to A7).
+// Halts and auctions in the rerun (docs/protocol.md, I6 and A1 to A7).
 
 #include <algorithm>
 
-#include "client/loadgen/audit/replay.hpp"
+#include "client/loadgen/audit/rerun.hpp"
 
 namespace exchange::run_audit {
 namespace {
@@ -18,7 +18,7 @@ std::int32_t cents_of(Price price) {
 }  // namespace
 
 // Handles an order that arrives while the symbol is not open.
-void Replay::collect(std::uint32_t order, Book& book) {
+void Rerun::collect(std::uint32_t order, Book& book) {
   const Terms terms = terms_of(order);
   const bool waits = terms == Terms::market ? evidence_.orders[order].amount < 0
                                             : !never_rests(terms) && terms != Terms::post;
@@ -32,7 +32,7 @@ void Replay::collect(std::uint32_t order, Book& book) {
   book.abandoned = true;
 }
 
-void Replay::change_trading(const TradingRecord& record) {
+void Rerun::change_trading(const TradingRecord& record) {
   Book& book = books_[record.symbol];
   if (book.abandoned) return;
   const Trading before = book.trading;
@@ -44,7 +44,7 @@ void Replay::change_trading(const TradingRecord& record) {
   if (collects(before) && !collects(record.trading)) cancel_market_orders(record, book);
 }
 
-void Replay::uncross(const TradingRecord& record, Book& book) {
+void Rerun::uncross(const TradingRecord& record, Book& book) {
   const Collected collected = take_collected(record, book);
   if (collected.unsure.size() > unsure_max) {
     undecided_.insert(record.symbol);
@@ -71,7 +71,7 @@ void Replay::uncross(const TradingRecord& record, Book& book) {
 
 // Whether the order was canceled before: the times show it, or its limit would have made it
 // execute.
-bool Replay::had_left(std::uint32_t order, const TradingRecord& record) const {
+bool Rerun::had_left(std::uint32_t order, const TradingRecord& record) const {
   const Observation* const request = evidence_.cancel_of(order);
   if (!request || !may_have_left(order) || request->sent_ns > record.answered_ns) return false;
   const bool buy = evidence_.orders[order].amount > 0;
@@ -82,7 +82,7 @@ bool Replay::had_left(std::uint32_t order, const TradingRecord& record) const {
 
 // Returns the orders whose limit reaches the best limit of the other side, in the order of the
 // book. Takes out the orders that were canceled before.
-Replay::Collected Replay::take_collected(const TradingRecord& record, Book& book) {
+Rerun::Collected Rerun::take_collected(const TradingRecord& record, Book& book) {
   std::vector<std::uint32_t> gone;
   for (const Side* side : {&book.buys, &book.sells})
     for (const auto& [rank, line] : *side)
@@ -114,7 +114,7 @@ Replay::Collected Replay::take_collected(const TradingRecord& record, Book& book
   return collected;
 }
 
-std::vector<AuctionOrder> Replay::auction_orders(const std::vector<std::uint32_t>& orders) const {
+std::vector<AuctionOrder> Rerun::auction_orders(const std::vector<std::uint32_t>& orders) const {
   std::vector<AuctionOrder> all;
   for (const std::uint32_t order : orders) {
     std::optional<Price> limit;
@@ -125,17 +125,17 @@ std::vector<AuctionOrder> Replay::auction_orders(const std::vector<std::uint32_t
   return all;
 }
 
-std::optional<AuctionResult> Replay::right_result(const std::vector<AuctionOrder>& orders,
-                                                  const Book& book) {
+std::optional<AuctionResult> Rerun::right_result(const std::vector<AuctionOrder>& orders,
+                                                 const Book& book) {
   return auction(orders,
                  book.last_cents > 0 ? std::optional(price_of(book.last_cents)) : std::nullopt);
 }
 
 // Whether the reply and the orders report exactly this result. If so, counts the executions of the
 // orders.
-bool Replay::comes_out_as_reported(const std::vector<std::uint32_t>& orders,
-                                   const std::optional<AuctionResult>& right,
-                                   const TradingRecord& record) {
+bool Rerun::comes_out_as_reported(const std::vector<std::uint32_t>& orders,
+                                  const std::optional<AuctionResult>& right,
+                                  const TradingRecord& record) {
   if (!right) return record.shares == 0;
   const std::int32_t cents = cents_of(right->price);
   if (record.price_cents != cents || Shares::whole(record.shares) != right->volume) return false;
@@ -160,7 +160,7 @@ bool Replay::comes_out_as_reported(const std::vector<std::uint32_t>& orders,
 }
 
 // Applies the executions of these orders that were counted since the last time.
-void Replay::execute_auction(const std::vector<std::uint32_t>& orders, Book& book) {
+void Rerun::execute_auction(const std::vector<std::uint32_t>& orders, Book& book) {
   for (const std::uint32_t order : orders) {
     std::int32_t executed = 0;
     const auto fills = evidence_.fills_of(order).first(executed_[order]);
@@ -175,7 +175,7 @@ void Replay::execute_auction(const std::vector<std::uint32_t>& orders, Book& boo
   }
 }
 
-void Replay::cancel_market_orders(const TradingRecord& record, Book& book) {
+void Rerun::cancel_market_orders(const TradingRecord& record, Book& book) {
   if (book.abandoned) return;
   std::vector<std::uint32_t> left;
   for (const auto& [rank, line] : book.sells)
@@ -195,9 +195,8 @@ void Replay::cancel_market_orders(const TradingRecord& record, Book& book) {
   }
 }
 
-void Replay::add_wrong_auction(const TradingRecord& record,
-                               const std::vector<std::uint32_t>& orders,
-                               const std::optional<AuctionResult>& right) {
+void Rerun::add_wrong_auction(const TradingRecord& record, const std::vector<std::uint32_t>& orders,
+                              const std::optional<AuctionResult>& right) {
   const auto text = [](std::int64_t shares, std::int32_t cents) {
     return shares == 0 ? std::string("nothing")
                        : std::to_string(shares) + " at " + to_string(price_of(cents));
@@ -205,7 +204,7 @@ void Replay::add_wrong_auction(const TradingRecord& record,
   const std::int64_t volume = right ? right->volume.units() / Shares::whole(1).units() : 0;
   const std::int32_t cents = right ? cents_of(right->price) : 0;
   std::string sentence = "When " + evidence_.symbol_name(record.symbol) + " became " +
-                         std::string(name_of(record.trading)) + ", by the rules " +
+                         std::string(to_string(record.trading)) + ", by the rules " +
                          text(volume, cents) + " is executed (A4)";
   if (volume != record.shares || cents != record.price_cents) {
     sentence += "; the server replied " + text(record.shares, record.price_cents) + ".";

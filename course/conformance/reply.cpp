@@ -1,4 +1,4 @@
-#include "course/conformance/answer.hpp"
+#include "course/conformance/reply.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned depth_max = 16;  // the deepest reply of the protocol has 3 levels
 
 Element read(const pugi::xml_node& node, unsigned depth = 0) {
-  if (depth == depth_max) throw BadAnswer("the elements of the reply nest too deeply");
+  if (depth == depth_max) throw BadReply("the elements of the reply nest too deeply");
   Element element{.name = node.name()};
   for (const pugi::xml_attribute& attribute : node.attributes())
     element.attributes.emplace_back(attribute.name(), attribute.value());
@@ -79,7 +79,7 @@ std::string mended(std::string_view document) {
   return out;
 }
 
-Answer read_with(std::string_view document, unsigned options) {
+Reply read_with(std::string_view document, unsigned options) {
   pugi::xml_document parsed;
   const pugi::xml_parse_result result =
       parsed.load_buffer(document.data(), document.size(), options);
@@ -87,14 +87,14 @@ Answer read_with(std::string_view document, unsigned options) {
     const std::string again = mended(document);
     parsed.load_buffer(again.data(), again.size(), options);
   }
-  Answer answer;
+  Reply answer;
   const pugi::xml_node root = parsed.document_element();
   const std::string_view name = root.name();
   if (!result)
     answer.problem = std::string("the reply is not well-formed XML: ") + result.description();
   else if (name != "results")
     answer.problem = "the root of the reply is <" + std::string(name) + ">, not <results>";
-  if (!root) throw BadAnswer(answer.problem);
+  if (!root) throw BadReply(answer.problem);
   Element all = read(root);
   if (is_reply_element(name))
     answer.elements.push_back(std::move(all));
@@ -157,7 +157,7 @@ std::string Element::print() const {
   return out + "</" + name + ">";
 }
 
-Answer read_answer(std::string_view document) { return read_with(document, pugi::parse_default); }
+Reply read_reply(std::string_view document) { return read_with(document, pugi::parse_default); }
 
 std::optional<std::int64_t> units_of(std::string_view text) {
   return run_audit::lenient_units(text);
