@@ -58,9 +58,9 @@ bool is_stop(int signal) {
 // This process sends it to itself when NewDay has a request. From outside it has no effect.
 int new_day_signal() { return SIGRTMIN; }
 
-// Of all signals that end a process by default, the server waits for those that request a stop, and
-// for SIGHUP, and ignores those that can only be sent in error. The remaining signals are errors of
-// the program, SIGKILL, and SIGQUIT, which requests a core dump.
+// The server waits for the signals that request a stop and for SIGHUP, and ignores those that can
+// only be sent in error. The remaining signals are errors of the program, SIGKILL, and SIGQUIT,
+// which requests a core dump.
 sigset_t take_signals() {
   sigset_t set;
   sigemptyset(&set);

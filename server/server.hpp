@@ -5,6 +5,7 @@
 //   Server server(options, {store, system_clock(), metrics, keys}, die);  // HTTP: not ready
 //   server.load();                                                        // the store is open
 //   server.serve();                                                       // clients are served
+// stop(): authenticator, timetable, HTTP, XML port, core; then the lease of the store ends.
 // Thread: that of the caller; the parts have their own threads. Errors: each step throws the
 // exceptions of its parts.
 

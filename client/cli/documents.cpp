@@ -171,7 +171,7 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
     throw UsageError(std::string(parsed.description()) + " at byte " +
                      std::to_string(parsed.offset));
   pugi::xml_node root = document.document_element();
-  if (std::string_view(root.name()) != "create") throw UsageError("it is no <create> document");
+  if (std::string_view(root.name()) != "create") throw UsageError("it is not a <create> document");
   if (root.attribute("key"))
     throw UsageError("it has a key; --operator-key-file names the one to use");
   if (const auto key = optional_key(operator_key)) root.append_attribute("key") = key->c_str();

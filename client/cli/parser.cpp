@@ -361,7 +361,7 @@ void AllCommands::add(Of<ShowHistory>) {
                                 });
   app->add_option("ORDER", list_,
                   "ids of orders, or ref:REF; without: executions of all orders there ever were");
-  app->add_option("-n,--count", history_.count, "so many executions, without ORDER")
+  app->add_option("-n,--count", history_.count, "number of executions to list, without ORDER")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
 }
@@ -381,7 +381,7 @@ void AllCommands::add(Of<ShowTrades>) {
                     [this] {
                       return ShowTrades{words_[0], trades_.count};
                     })
-      ->add_option("-n,--count", trades_.count, "so many")
+      ->add_option("-n,--count", trades_.count, "number of trades")
       ->check(CLI::Range(1, 500))
       ->capture_default_str();
 }
@@ -395,7 +395,8 @@ void AllCommands::add(Of<ShowLeaderboard>) {
   CLI::App* const app = command("leaderboard", "[--round N] [--limit N] [--ids]", "Look",
                                 "what accounts gained by trading", [this] { return leaderboard_; });
   app->add_option("--round", leaderboard_.round, "in this round alone")->check(CLI::PositiveNumber);
-  app->add_option("--limit", leaderboard_.count, "so many")->check(CLI::Range(1, 10'000));
+  app->add_option("--limit", leaderboard_.count, "number of accounts")
+      ->check(CLI::Range(1, 10'000));
   app->add_flag("--ids", leaderboard_.ids,
                 "also the ids of accounts that have a name; the operator's");
 }
@@ -412,7 +413,7 @@ void AllCommands::add(Of<Watch>) {
   app->add_option("SYM", list_, "symbols; or account: what happens to the account")->required();
   const CLI::Range numbers(std::uint64_t(1), std::uint64_t(1) << 62);
   app->add_option("-n,--count", watch_.count,
-                  "end after so many updates or events (default: never)")
+                  "end after this number of updates or events (default: never)")
       ->check(numbers);
   app->add_option("--from", watch_account_.from,
                   "account: the number of the first event (default: those to come)")

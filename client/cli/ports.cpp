@@ -202,7 +202,7 @@ std::optional<std::string> Feed::next(double wait_s) {
   if (!stream_.run_until(socket.done, wait_s)) return {};
   socket.reading = false;
   if (socket.error) lost(socket.error);
-  if (!socket.stream.got_text()) throw client::BadReply("a WebSocket message that is no text");
+  if (!socket.stream.got_text()) throw client::BadReply("a WebSocket message that is not text");
   std::string message = beast::buffers_to_string(socket.message.data());
   socket.message.clear();
   return message;

@@ -242,7 +242,7 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
         return "<canceled> without a positive number of shares";
       if (!read_time(part, status.canceled_at)) return "<canceled> without a time";
     } else {
-      return "an element that is no state of an order";
+      return "an element that is not a state of an order";
     }
   }
   return parts.complete() ? "" : "content that cannot be read";

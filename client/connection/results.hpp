@@ -51,22 +51,24 @@ class ReplyElements {
   State state_ = State::inside;
 };
 
-// Reads the content of a <status> or <canceled> element, exactly. Overwrites `status` except its
-// id, and reuses its memory. Returns the error in the content; empty if there is no error.
+// Reads the content of a <status> or <canceled> element, with every digit. Overwrites `status`
+// except its id, and reuses its memory. Returns the error in the content; empty if there is no
+// error.
 std::string_view read_status(const ReplyElement& element, Status& status);
 
 struct ErrorElement {
   std::string message;
 };
-// One element of a reply: an error, or any outcome except those that look like another one.
+// One element of a reply: an error, or any outcome except those that a reply cannot tell
+// from another: OpenedBefore reads as Opened.
 using ReplyOutcome = boost::mp11::mp_push_back<
     boost::mp11::mp_set_difference<Outcome,
                                    std::variant<Rejected, NotInMemory, OpenedBefore, CanceledAll>>,
     ErrorElement>;
 
 // Reads the reply to a request of `asked` elements: one result for each. If the reply is one
-// <error> for the whole request, it counts for each element. any_number accepts one or more
-// results. Throws BadReply.
+// <error> for the whole request, it counts for each element. any_number accepts any number of
+// elements, at least one. Throws BadReply.
 inline constexpr std::size_t any_number = std::size_t(-1);
 std::vector<ReplyOutcome> read_outcomes(std::string_view document, std::size_t asked);
 

@@ -170,9 +170,10 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
                               "how long to run in place of --requests: 10, 500ms, 2m")
                        ->excludes(requests);
   auto* rate =
-      add_number(app, "--rate", rate_per_s, 0.001, 1e8,
-                 "open loop: plan so many requests per second, whatever the server does, and count "
-                 "latency from the planned time")
+      add_number(
+          app, "--rate", rate_per_s, 0.001, 1e8,
+          "open loop: plan this number of requests per second, whatever the server does, and count "
+          "latency from the planned time")
           ->type_name("PER_SECOND");
   add_parsed(app, "--stage", load.stages, parse_stages, "LIST",
              "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
@@ -353,13 +354,13 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     load.stages = {
         {load.duration_s ? *load.duration_s : double(load.requests) / *rate_per_s, *rate_per_s}};
   if (rate_per_s && load.stages.front().seconds > client::duration_max_s)
-    error("--rate: so many requests would take longer than 11 days");
+    error("--rate: the requests would take longer than 11 days");
   if (load.workers > load.clients) error("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
     error("--pipeline: needs persistent connections");
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     error(
-        "--pipeline: with so many clients and orders per request, too many orders would be in "
+        "--pipeline: with this number of clients and orders per request, too many orders would be in "
         "flight at once");
   // The server remembers at most this number of references of an account.
   constexpr std::uint64_t references_max = 1'024;

@@ -2,8 +2,9 @@
 """Makes a page of what the load generator wrote with --json: of a run, of `loadgen policies`, or of
 several runs side by side.
 
-    build/bin/loadgen -c 50 -d 10s --json run.json && client/report/loadgen_page.py run.json >
-    run.html client/report/loadgen_page.py before.json after1.json,after2.json -o both.html
+    build/bin/loadgen -c 50 -d 10s --json run.json
+    client/report/loadgen_page.py run.json > run.html
+    client/report/loadgen_page.py before.json after1.json,after2.json -o both.html
 
 Files with commas between are runs of one side, as for `loadgen compare`."""
 
@@ -356,13 +357,13 @@ def comparison_page(sides):
 
 
 def read(name):
-    """Raises ValueError if it is no report."""
+    """Raises ValueError if it is not a report."""
     try:
         report = json.loads(Path(name).read_text())
     except ValueError:
         report = None
     if at(report, "format") not in (RUN, POLICIES):
-        raise ValueError(f"{name} is no report of the load generator")
+        raise ValueError(f"{name} is not a report of the load generator")
     return report
 
 

@@ -252,7 +252,7 @@ OrderState Talk::read_state(const Element& element, const char* name) {
     const std::string* const text = part.find(attribute);
     const auto units = text ? units_of(*text) : std::nullopt;
     expect(units.has_value(),
-           "attribute '" + std::string(attribute) + "' is no number in " + part.print());
+           "attribute '" + std::string(attribute) + "' is not a number in " + part.print());
     return std::abs(*units);  // other cases test R10
   };
   for (const Element& part : element.children) {
@@ -266,7 +266,7 @@ OrderState Talk::read_state(const Element& element, const char* name) {
                                         std::strtoll(part.attribute("time").c_str(), nullptr, 10)});
       shares += double(fill.shares);
       cost += double(fill.shares) / units_per_share * double(fill.price) / units_per_quarter;
-      expect(shares < 9e18 && cost < 9e18, "no order has so many shares: " + part.print());
+      expect(shares < 9e18 && cost < 9e18, "more shares than an order can have: " + part.print());
     } else
       expect(part.name == "open" || part.name == "canceled",
              "unknown element in a reply: " + part.print());

@@ -119,7 +119,7 @@ std::string Link::receive() {
   for (;;) {
     const client::ReplyEnd reply = client::find_reply(received_, scanned);
     if (reply.state == client::ReplyEnd::State::bad)
-      throw NotAReply("what came is no reply: " + with_visible_mark(received_.substr(0, 200)));
+      throw NotAReply("what came is not a reply: " + with_visible_mark(received_.substr(0, 200)));
     if (reply.state == client::ReplyEnd::State::complete) {
       before_ = received_.substr(0, reply.begin);
       std::string document = received_.substr(reply.begin, reply.end - reply.begin);

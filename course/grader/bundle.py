@@ -23,7 +23,8 @@ PLATFORMS = ("gradescope", "github-classroom")
 # As their command line has it; what stands for the teacher's machine alone is left out.
 KEPT = "seed quick parts limit_start limit_build limit_time limit_memory limit_disk".split()
 KEPT += ["limit_threads", "limit_cpus", "sandbox", "build_network", "compose_projects"]
-# Of each part, unless --limit-time says otherwise: four parts and a build fit in 40 minutes.
+# The limit of each part, unless --limit-time says otherwise: four parts and a build fit in 40
+# minutes.
 PART_S = 300
 TIME = (2020, 1, 1, 0, 0, 0)  # the same input gives the same bytes
 # The loader stands beside them: /proc/self/exe names it, and there the programs look for others.
@@ -81,7 +82,7 @@ def grader_files(chosen, defaults):
 
 def check_packages(words):
     if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*( [a-z0-9][a-z0-9.+-]*)*", words):
-        raise BadInput(f"--packages {words!r} is no list of packages such as 'g++ make'")
+        raise BadInput(f"--packages {words!r} is not a list of packages such as 'g++ make'")
 
 
 def arguments(chosen, defaults):

@@ -17,7 +17,8 @@ ROOT = re.compile(rb"<([A-Za-z_:][\w.:-]*)(?:\s[^<>]*?)?(/?)>")  # <results>, wh
 
 
 class NoReply(Exception):
-    """The connection failed or ended, or what came is no reply. `came`: whether anything came."""
+    """The connection failed or ended, or what came is not a reply. `came`: whether anything
+    came."""
 
     def __init__(self, text, came=b""):
         super().__init__(f"{text}: {quoted(came)}" if came else text)
@@ -51,7 +52,7 @@ def an_account():
 
 
 def ask_for_an_account(dialogue):
-    """Raises NoReply where what came is no reply to it, such as a page of a web server."""
+    """Raises NoReply where what came is not a reply to it, such as a page of a web server."""
     reply = dialogue.ask(an_account())
     if not any(child.tag in ("created", "error") for child in reply):
         raise NoReply("no <created> in the reply", ET.tostring(reply))
@@ -190,4 +191,4 @@ def parsed(reply):
         parser.feed(text)
         return parser.close()
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise NoReply(f"the reply is no XML ({error})", reply) from None
+        raise NoReply(f"the reply is not XML ({error})", reply) from None

@@ -158,7 +158,7 @@ def fault_of(order, results):
         shares = number_of(child)
         if child.tag in sums:
             if shares is None:
-                return f"changed: the shares of <{child.tag}> are no number"
+                return f"changed: the shares of <{child.tag}> are not a number"
             sums[child.tag] += shares
     whole, wanted = sum(sums.values()), abs(order.amount)
     if not whole:

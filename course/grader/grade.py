@@ -61,7 +61,7 @@ def size(text):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
     value = float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ") if match else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500M or 2G")
     return int(value)
 
 
@@ -71,13 +71,13 @@ def seconds(text):
     except ValueError:
         value = 0
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
 
 
 def count(text):
     if not text.isdigit() or not 0 < int(text) < 10**6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
@@ -122,7 +122,7 @@ def parser():
     only = f"only these parts, of {','.join(plan.PARTS)}"
     add("--parts", type=part_list, default=plan.PARTS, metavar="LIST", help=only)
     add("--quick", action="store_true", help="a look of about 20 seconds each, for no grades")
-    text = "grade so many submissions at once, each on all CPUs, but for their throughput (1)"
+    text = "number of submissions to grade at once, each on all CPUs, but for throughput (1)"
     add("--jobs", type=count, default=1, metavar="N", help=text)
     add("--seed", type=int, default=1, help="of requests and pauses (1)")
     add("--list", action="store_true", help="print what would be run, and run nothing")

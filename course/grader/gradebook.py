@@ -88,7 +88,7 @@ def read(file, assignment):
     head, *rows = parsed(text, delimiter, file) or [[]]
     if len(head) < 2 or not rows:
         raise BadInput(
-            f"--roster {file} is no table: export the gradebook as CSV, or the worksheet"
+            f"--roster {file} is not a table: export the gradebook as CSV, or the worksheet"
         )
     rows = [row + [""] * (len(head) - len(row)) for row in rows if any(map(str.strip, row))]
     roster = Roster(file, head, rows, delimiter)
@@ -120,7 +120,7 @@ def parsed(text, delimiter, file):
             rows.append(row)
     except csv.Error as error:
         where = f"from line {begin} on a quote does not end, or text follows it"
-        raise BadInput(f"--roster {file} is no table: {where} ({error})") from None
+        raise BadInput(f"--roster {file} is not a table: {where} ({error})") from None
     return rows
 
 

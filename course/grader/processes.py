@@ -18,15 +18,16 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BLOCK_BYTES = 4096  # an empty file, too, takes something of a disk
-# Of the kernel's list of sockets.
+# The kernel's list of sockets.
 NETLINK_SOCK_DIAG, BY_FAMILY, REQUEST_ALL, ANY_STATE = 4, 20, 0x301, 0xFFFFFFFF
 SHOW_MEMORY, MEMORY, NLMSG_ERROR, NLMSG_DONE = 0x20, 5, 2, 3
-# Of a server, all its processes together, and of one of them: they are looked at, and each may hold
+# The limits of a server, all its processes together, and of one of them: they are looked at, and
+# each may hold
 # buffers of the kernel.
 OPEN_FILES_MAX, OPEN_FILES_OF_ONE_MAX = 100_000, 20_000
 LISTENING = "0A"  # a state in /proc/net/tcp
 
-_tools = {}  # pid -> Popen: children of the grader that are no part of a server
+_tools = {}  # pid -> Popen: children of the grader that are not part of a server
 _first = set()  # pids of servers' first processes: their Popen reaps them
 
 

@@ -15,7 +15,7 @@ TEXT_BYTES_MAX = 1 << 20  # of a script
 SETTINGS_BYTES_MAX = 16 << 10  # of grade.toml: a name of many parts takes the parser n² steps
 FILES_MAX = 20_000  # of a folder, with the folders in it
 DEPTH_MAX = 64  # folders in each other
-# Of the machine, not of a submission.
+# Files of the machine, not of a submission.
 OWN_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE}
 
 

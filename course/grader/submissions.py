@@ -82,7 +82,7 @@ def from_command(text, folder):
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise BadInput(f"--server {text!r} is no command: {error}") from None
+        raise BadInput(f"--server {text!r} is not a command: {error}") from None
     if not words:
         raise BadInput(f"--server {text!r} has no command")
     return Submission(name or Path(words[0]).name or "server", folder, command)
@@ -165,7 +165,7 @@ def _read_settings(made, file):
             known = ", ".join(SETTINGS)
             return f"grade.toml has an unknown setting {name[:NAME_SHOWN]!r}; it may have {known}"
         if name == "port":
-            if type(value) is not int or not 0 < value < 1 << 16:  # true is no port
+            if type(value) is not int or not 0 < value < 1 << 16:  # true is not a port
                 return "grade.toml: port must be a number from 1 to 65535"
         elif not isinstance(value, str) or not value.strip():
             return f"grade.toml: {name} must be a text that is not empty"
@@ -178,7 +178,7 @@ def _read_settings(made, file):
         made.folder = (made.top / project).resolve()
         made.is_compose = True
         if not any((made.folder / name).is_file() for name in COMPOSE_FILES):
-            return f"grade.toml: compose = {shown!r} is no folder with a {COMPOSE_FILES[0]}"
+            return f"grade.toml: compose = {shown!r} is not a folder with a {COMPOSE_FILES[0]}"
         if not made.folder.is_relative_to(made.top.resolve()):
             return f"grade.toml: compose = {shown!r} is outside of the submission"
     elif not made.command:
@@ -236,7 +236,7 @@ def from_export(file, parent, say=lambda sentence: None):
 
 def from_submissions(folder):
     if not folder.is_dir():
-        raise BadInput(f"--submissions {folder} is no folder and no zip")
+        raise BadInput(f"--submissions {folder} is neither a folder nor a zip")
     every = exports.visible(folder)
     found = [path for path in every if path.is_dir() and not path.name.startswith(".")]
     if not found:

@@ -11,7 +11,7 @@
 namespace exchange::audit {
 
 // Returns a line without its line end. It omits members that have their default value, except the
-// side. Of a key it shows only whether there is one.
+// side. It shows only whether there is a key.
 std::string json_line(BatchNumber batch, const JournalRecord& record);
 
 // Writes the lines of all batches, in order; the memory is that of one portion of the journal.

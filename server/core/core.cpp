@@ -16,7 +16,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
     : limits_(limits),
       metrics_(metrics),
       clock_(clock),
-      has_standbys_(store.allows_standby()),
+      may_have_standbys_(store.allows_standby()),
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store.journal(), clock,
                  limits, metrics),
@@ -78,7 +78,7 @@ void Core::run() {
     while (!inbox_.wait_for(beat_interval, has_work)) {
       beat();
       // A standby server takes over if this one's connection is lost, idle or not.
-      if (has_standbys_) committer_.confirm();
+      if (may_have_standbys_) committer_.confirm();
     }
     inbox_.when(has_work, [&](Inbox& inbox) {
       submissions.clear();

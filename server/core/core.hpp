@@ -1,5 +1,5 @@
 #pragma once
-// Core is the only thread that changes or reads the state of the exchange. It takes all waiting
+// Core owns the only thread that changes or reads the state of the exchange. It takes all waiting
 // submissions, commits them as one batch (Committer) and completes them in order. While a commit is
 // in progress, the next batch collects in the inbox, so batches form without a timer. run_batches()
 // holds replies until their commit; only Core and OrderReader call completion sinks.
@@ -48,8 +48,8 @@ class Core final : public Service {
   bool read_fills(const FillRange& range, OrderReader::OnFills on_read, std::size_t waiting_max) {
     return order_reader_.read_fills(range, std::move(on_read), waiting_max);
   }
-  // Call it if a reader waits for rows of a committed batch: the next projection then begins as
-  // soon as after events. Any thread.
+  // Call it if a reader waits for rows of a committed batch. It shortens the pause before the next
+  // projection, as new events do. Any thread.
   void await_projection() { projector_.await_rows(); }
   // Sets whether clients wait for events of accounts. Any thread.
   void expect_events(bool expected) { projector_.expect_events(expected); }
@@ -92,7 +92,7 @@ class Core final : public Service {
   const CoreLimits& limits_;
   Metrics& metrics_;
   Clock& clock_;
-  const bool has_standbys_;  // whether there may be standbys
+  const bool may_have_standbys_;
   const OnFatal on_fatal_;
   Committer committer_;
   const std::shared_ptr<Health> health_;

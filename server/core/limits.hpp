@@ -18,7 +18,7 @@ struct CoreLimits {
   // orders that the core copies for the projector, and that it frees, in each turn, in addition to
   // some for each command of the turn. Requests wait meanwhile.
   std::size_t orders_at_once = 512;
-  // minimum time from the begin of a projection to the next one: rows that change often are written
+  // minimum time from the start of a projection to the next one: rows that change often are written
   // once
   std::uint32_t projection_interval_ms = 200;
   // the same minimum after rows with events of accounts that clients wait for

@@ -3,14 +3,14 @@
 //   Orders      places, matches, replaces, cancels and finds orders
 //   TradingDay  rules of symbols, halts, auctions
 //   Accounts    creations, and what the operator changes; rounds
-// which check it (LimitChecks), and move cash and shares (Settlement). ExchangeState is the state
-// that they share: Ledger has accounts, symbols and positions; Books the orders; References the
-// names of orders; ChangeSet the changes since the last hand-over of rows.
-// Invariants (check_invariants() tests 2 to 4):
+// They check the command (LimitChecks), then move cash and shares (Settlement). ExchangeState is
+// the state that they share: Ledger has accounts, symbols and positions; Books the orders;
+// References the clients' references of orders; ChangeSet the changes since the last hand-over of
+// rows. Invariants (check_invariants() tests 2 to 4):
 // 1. The same commands and times give the same state, outcomes, changes and digest (digest.hpp).
 //    Recovery, standby, audit and simulation depend on that.
 // 2. Cash of accounts and cash reserved by open buys add up to the cash that was created; the same
-// holds for shares. No balance is negative.
+//    holds for shares. No balance is negative.
 // 3. No book is crossed while its symbol is open: the best bid is below the best ask.
 // 4. Every index agrees with the data that it indexes.
 // 5. A command that is refused changes nothing.

@@ -18,8 +18,9 @@
 // wait, end_batch(), forget_outcomes().
 // Invariants:
 // 1. While a batch is executed, the commands and credentials that began it do not change.
-// 2. The server executes a command only after it has checked its key. The engine refuses commands
-//    with a wrong key, or they do not reach it (Authenticator).
+// 2. A command is executed only after its key was checked. A command with a wrong key gets an
+//    account that cannot exist, so the engine refuses it; a creation without the operator's key
+//    does not reach the core (Authenticator).
 // 3. Outcomes are available after the commit that they depend on. This includes refusals: a server
 //    that was replaced does not know the keys that its successor has set.
 // Owner: the connection. Thread: one at a time. No sockets, no format.

@@ -55,13 +55,14 @@ class Journal {
   // INT64_MAX if there cannot be another server. Any thread.
   virtual std::int64_t lease_end_ns() const { return INT64_MAX; }
 
-  // Does work in advance that a later append would have to do. Does not throw.
+  // Does in advance what a later append would do, such as writing a block. Does not throw.
   virtual void prepare() {}
   // Permits the journal to delete rows up to and including `through`, now or later. Throws
   // StoreUnavailable.
   virtual void prune(BatchNumber through) = 0;
   // Called by a standby. From now on the active server keeps the rows from `batch` on, as long as
-  // this store stays connected and is not hopelessly behind. Ends when Store::try_open() succeeds.
+  // this store stays connected and within the limit that the store sets. Ends when
+  // Store::try_open() succeeds.
   virtual void keep_from(BatchNumber) {}
 };
 

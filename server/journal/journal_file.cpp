@@ -169,7 +169,7 @@ bool JournalFile::is_complete(const std::string& path) {
   // create() syncs a header before it writes more.
   if (magic == unfinished_magic || (is_zero(magic) && file.size() <= header_bytes)) return false;
   if (magic != complete_magic)
-    throw StoreCorrupt(path + ": its header is damaged, or it is no journal; " + restore_store);
+    throw StoreCorrupt(path + ": its header is damaged, or it is not a journal; " + restore_store);
   return true;
 }
 

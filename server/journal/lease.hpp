@@ -5,7 +5,7 @@
 // Consistency", SOSP 1989).
 //
 // A commit that checks the epoch begins before the commit of the next epoch ends. The lease counts
-// from the begin of the first commit, the wait from the end of the second one, so the lease has
+// from the start of the first commit, the wait from the end of the second one, so the lease has
 // ended before the wait ends. Both count on monotonic clocks, because system clocks may jump. The
 // monotonic clocks of two machines must run at the same rate within a third, and a machine must not
 // stop its clock while it is paused. All times are monotonic nanoseconds. Threads: one renews the

@@ -103,7 +103,7 @@ class StageHistograms : public Metric {
     });
   }
   Histogram nanoseconds(Stage stage) const { return histogram(std::size_t(stage)); }
-  // The total lasts from the begin of parse to the end of write.
+  // The total lasts from the start of parse to the end of write.
   Histogram total_nanoseconds() const { return histogram(stages); }
 
  private:

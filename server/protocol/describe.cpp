@@ -26,7 +26,7 @@ struct Described {
   ValueType type;
   AllowedWords words;
   bool required;
-  std::string usual, meaning;
+  std::string default_value, meaning;
 };
 struct DescribedCommand {
   Element element;
@@ -39,10 +39,10 @@ std::vector<DescribedCommand> describe_all() {
     using AnyCommand = typename decltype(type)::type;
     DescribedCommand& one = all.emplace_back(DescribedCommand{request_element<AnyCommand>, {}});
     for (const auto& attribute : attributes_of<AnyCommand>)
-      one.attributes.push_back({std::string(attribute.name), std::string(attribute.member),
-                                attribute.value.type, attribute.value.words,
-                                attribute.presence == Presence::required,
-                                std::string(attribute.usual), std::string(attribute.meaning)});
+      one.attributes.push_back(
+          {std::string(attribute.name), std::string(attribute.member), attribute.value.type,
+           attribute.value.words, attribute.presence == Presence::required,
+           std::string(attribute.default_value), std::string(attribute.meaning)});
   });
   return all;
 }
@@ -82,9 +82,9 @@ Json schema_of(const Described& attribute, const std::string& schemas) {
     case ValueType::word: schema = {{"type", "string"}, {"enum", attribute.words}}; break;
     case ValueType::truth: schema = {{"type", "boolean"}}; break;
   }
-  if (!attribute.usual.empty() && !schema.contains("$ref"))
-    schema["default"] = attribute.type == ValueType::truth ? Json(attribute.usual == "true")
-                                                           : Json(attribute.usual);
+  if (!attribute.default_value.empty() && !schema.contains("$ref"))
+    schema["default"] = attribute.type == ValueType::truth ? Json(attribute.default_value == "true")
+                                                           : Json(attribute.default_value);
   if (!attribute.meaning.empty()) schema["description"] = attribute.meaning;
   return schema;
 }
@@ -321,7 +321,8 @@ ELEMENTS: dict[str, tuple[str, dict[str, Attribute]]] = {
     for (const Described& attribute : command.attributes)
       std::cout << "            \"" << keyword_in_python(attribute) << "\": Attribute(\""
                 << attribute.name << "\", \"" << kind_in_python(attribute.type) << "\", "
-                << (attribute.required ? "True" : "False") << ", \"" << attribute.usual << "\"),\n";
+                << (attribute.required ? "True" : "False") << ", \"" << attribute.default_value
+                << "\"),\n";
     std::cout << "        },\n    ),\n";
   }
   std::cout << "}\n";

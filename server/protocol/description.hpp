@@ -4,21 +4,22 @@
 // attributes; each outcome has its element and its table. The readers and writers of both formats
 // use these tables (request.cpp, request_writer.cpp, reply.cpp, json/json_requests.cpp). The
 // schemas of OpenAPI and AsyncAPI and the tables of the Python client are generated from them
-// (describe.cpp). An attribute is therefore one line here. Pure.
+// (describe.cpp). For the protocol, an attribute is therefore one line here; CONTRIBUTING.md lists
+// the rest. Pure.
 
 #include "protocol/values.hpp"
 
 namespace exchange {
 
-template <class Command>
+template <class AnyCommand>
 struct Value {
   ValueType type;
   // Stores `text`, a value with its references resolved, in `command`, or returns the problem.
   // Null: the reader of the element reads the attribute itself.
-  Problem (*read)(std::string_view text, Command& command, std::string_view name) = nullptr;
+  Problem (*read)(std::string_view text, AnyCommand& command, std::string_view name) = nullptr;
   // Appends the value; returns false if the command has no such value. Null: the attribute is not
   // a part of the command.
-  bool (*write)(const Command& command, std::string& text) = nullptr;
+  bool (*write)(const AnyCommand& command, std::string& text) = nullptr;
   AllowedWords words = {};
 };
 
@@ -27,27 +28,29 @@ enum class Repeated : std::uint8_t {
   never,
   in_errors,  // in errors only: other replies have the number of the order instead
   before_id,  // in all replies, before the number of the order if the reply has one
-  behind_id
+  after_id
 };
 enum class Presence : bool { optional, required };
 
-// One row of a table: attribute("tif", …).behind_id().usually("gtc").means("…").
-template <class Command>
+// One row of a table: attribute("tif", …).after_id().defaults_to("gtc").means("…").
+template <class AnyCommand>
 struct Attribute {
   std::string_view name;  // in XML
-  Value<Command> value;
+  Value<AnyCommand> value;
   std::string_view member = name;  // in JSON; empty: the readers of JSON have it in another form
   Repeated repeated = Repeated::never;
   Presence presence = Presence::optional;
-  std::string_view usual = {};    // the default value; writers leave it out
-  std::string_view meaning = {};  // in a few words, for schemas and help
+  std::string_view default_value = {};  // writers leave it out
+  std::string_view meaning = {};        // in a few words, for schemas and help
 
   consteval Attribute required() const { return with(&Attribute::presence, Presence::required); }
   consteval Attribute json(std::string_view name_) const { return with(&Attribute::member, name_); }
   consteval Attribute in_errors() const { return with(&Attribute::repeated, Repeated::in_errors); }
   consteval Attribute before_id() const { return with(&Attribute::repeated, Repeated::before_id); }
-  consteval Attribute behind_id() const { return with(&Attribute::repeated, Repeated::behind_id); }
-  consteval Attribute usually(std::string_view text) const { return with(&Attribute::usual, text); }
+  consteval Attribute after_id() const { return with(&Attribute::repeated, Repeated::after_id); }
+  consteval Attribute defaults_to(std::string_view text) const {
+    return with(&Attribute::default_value, text);
+  }
   consteval Attribute means(std::string_view text) const { return with(&Attribute::meaning, text); }
 
  private:
@@ -58,8 +61,8 @@ struct Attribute {
     return changed;
   }
 };
-template <class Command>
-consteval Attribute<Command> attribute(std::string_view name, const Value<Command>& value) {
+template <class AnyCommand>
+consteval Attribute<AnyCommand> attribute(std::string_view name, const Value<AnyCommand>& value) {
   return {name, value};
 }
 
@@ -156,34 +159,34 @@ inline constexpr Attribute<PlaceOrder> attributes_of<PlaceOrder>[] = {
     // required, unless the type is market
     attribute("limit", limit_price<PlaceOrder>).before_id(),
     attribute("ref", field<&PlaceOrder::reference>)
-        .behind_id()
+        .after_id()
         .means("what the client calls it: sent again, it is executed once"),
     attribute("tif", field<&PlaceOrder::lifetime, read_lifetime>)
-        .behind_id()
-        .usually("gtc")
+        .after_id()
+        .defaults_to("gtc")
         .means("what is not executed at once: gtc rests, ioc is canceled; fok: all, or refused"),
     attribute("post", field<&PlaceOrder::post_only, read_post>)
-        .behind_id()
-        .usually("false")
+        .after_id()
+        .defaults_to("false")
         .means("refused if it would execute at once; not with the tif ioc or fok"),
     attribute("type", Value<PlaceOrder>{ValueType::word, nullptr, write_type, word_list<OrderType>})
-        .behind_id()
-        .usually("limit"),
+        .after_id()
+        .defaults_to("limit"),
     attribute("stp", field<&PlaceOrder::self_trade>)
-        .behind_id()
-        .usually("none")
+        .after_id()
+        .defaults_to("none")
         .means("what is canceled where it would execute against an order of its account")};
 template <>
 inline constexpr Attribute<QueryOrder> attributes_of<QueryOrder>[] = {
     attribute("id", order_number<QueryOrder>).json("").in_errors(),
-    attribute("ref", field<&QueryOrder::reference>).json("").behind_id(),
+    attribute("ref", field<&QueryOrder::reference>).json("").after_id(),
     attribute("from", field<&QueryOrder::from>)
-        .usually("1")
+        .defaults_to("1")
         .means("the number of the first execution to list")};
 template <>
 inline constexpr Attribute<CancelOrder> attributes_of<CancelOrder>[] = {
     attribute("id", order_number<CancelOrder>).json("").in_errors(),
-    attribute("ref", field<&CancelOrder::reference>).json("").behind_id()};
+    attribute("ref", field<&CancelOrder::reference>).json("").after_id()};
 template <>
 inline constexpr Attribute<CancelAll> attributes_of<CancelAll>[] = {
     attribute("all", Value<CancelAll>{ValueType::truth, read_all, write_all}).json(""),
@@ -191,9 +194,9 @@ inline constexpr Attribute<CancelAll> attributes_of<CancelAll>[] = {
 template <>
 inline constexpr Attribute<ReplaceOrder> attributes_of<ReplaceOrder>[] = {
     attribute("id", order_number<ReplaceOrder>).json("").in_errors(),
-    attribute("ref", field<&ReplaceOrder::reference>).json("").behind_id(),
-    attribute("amount", signed_shares<ReplaceOrder>).json("shares").required().behind_id(),
-    attribute("limit", limit_price<ReplaceOrder>).required().behind_id()};
+    attribute("ref", field<&ReplaceOrder::reference>).json("").after_id(),
+    attribute("amount", signed_shares<ReplaceOrder>).json("shares").required().after_id(),
+    attribute("limit", limit_price<ReplaceOrder>).required().after_id()};
 
 template <>  // a command of the server itself: it has no element
 inline constexpr std::array<Attribute<RecordEvents>, 0> attributes_of<RecordEvents>{};
@@ -225,7 +228,7 @@ inline constexpr Attribute<SetKey> attributes_of<SetKey>[] = {
     // required, except in <transactions>
     attribute("id", field<&SetKey::account>).json("account").before_id(),
     attribute("key", Value<SetKey>{ValueType::key}),
-    attribute("revoke", Value<SetKey>{ValueType::truth}).usually("false")};
+    attribute("revoke", Value<SetKey>{ValueType::truth}).defaults_to("false")};
 template <>
 inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
     attribute("id", field<&SetAccount::account>).json("account").required().before_id(),
@@ -233,7 +236,7 @@ inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
     attribute("access", field<&SetAccount::access>),
     attribute("cancel-orders", field<&SetAccount::cancel_orders>)
         .json("cancel_orders")
-        .usually("false")
+        .defaults_to("false")
         .means("cancels all orders that are open"),
     attribute("orders-max", field<&SetAccount::orders_max>)
         .json("orders_max")

@@ -76,7 +76,7 @@ void append_attributes(std::string& out, const RequestElement& element, Repeated
     if (first == Repeated::in_errors) append_repeated<Asked, Repeated::in_errors>(out, element);
     append_repeated<Asked, Repeated::before_id>(out, element);
     if (order != 0) append_id(out, order);
-    append_repeated<Asked, Repeated::behind_id>(out, element);
+    append_repeated<Asked, Repeated::after_id>(out, element);
   });
 }
 

@@ -17,7 +17,7 @@ AttributeTexts texts_of(const AnyCommand& command) {
     constexpr auto& attribute = attributes_of<AnyCommand>[place];
     std::string text;
     if (attribute.value.write != nullptr && attribute.value.write(command, text) &&
-        (attribute.usual.empty() || text != attribute.usual))
+        (attribute.default_value.empty() || text != attribute.default_value))
       texts[place] = std::move(text);
   });
   return texts;

@@ -78,14 +78,14 @@ class Tables {
   // or not, and the caller repeats it with the same arguments. Throws StoreFenced; StoreCorrupt: a
   // row of the tables contradicts the journal.
   virtual void project(const Rows& rows, BatchNumber batch) = 0;
-  // Makes projected rows as safe as possible. Returns the newest batch for which that succeeded:
-  // the journal need not keep rows up to it for the tables. Throws StoreUnavailable.
+  // Makes the projected rows durable, as far as possible now. Returns the newest batch that is: the
+  // tables do not need the journal up to it any more. Throws StoreUnavailable.
   virtual BatchNumber secure() = 0;
   // Returns the newest batch that the tables include. Throws StoreUnavailable.
   virtual BatchNumber projected_batch() = 0;
 
-  // Reads an order, open or closed, with these of its executions. Returns nothing if the order does
-  // not exist. Throws StoreUnavailable, StoreCorrupt.
+  // Reads an order, open or closed, with its executions in `range`. Returns nothing if the order
+  // does not exist. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order, const ExecutionRange& range) = 0;
   std::optional<StoredOrder> read_order(OrderId order) { return read_order(order, {}); }
   // Reads the existing events of an account with the numbers from `first` to `last`, with the

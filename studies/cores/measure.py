@@ -16,8 +16,8 @@ from studies.profile.waits import disk_waits, read_stays
 import load
 
 SETTLE_S = 0.5  # of load, before anything is measured
-# Of the machine's CPU time, by the hypervisor and by other processes; trials with more are
-# discarded.
+# The shares of the machine's CPU time taken by the hypervisor and by other processes; trials with
+# more are discarded.
 STOLEN_MAX, OTHERS_MAX = 0.01, 0.1
 TRANSPORT = ("loop", "pool", "client")
 QUANTILES = (0, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9)

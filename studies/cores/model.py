@@ -16,7 +16,7 @@ CLIENT_EVENTS_MAX = 256
 # lockstep
 VARIES = 0.2
 YIELDS = 4  # of a client's thread, before it sleeps until its commit
-# Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so
+# The projector (core/projector.cpp, base/bursts.hpp) rests after each burst of CPU time, so
 # that its work takes SPREAD_US.
 PROJECTION_INTERVAL_US, SPREAD_US = 200_000, 500_000
 BURST_US, REST_US_MAX = 50, 500

@@ -32,7 +32,7 @@ except ImportError:
 OPS = ROOT / "ops/cluster"
 NODES, SERVERS = (1, 2, 3), (1, 2)
 PATRONI_MIN = (4, 1)
-# Of the cluster's own network.
+# Addresses of the cluster's own network.
 ETCD, ETCD_PEER, POSTGRES, PATRONI, XML, HTTP = 2379, 2380, 5432, 8008, 12345, 8080
 
 

@@ -121,7 +121,8 @@ TEST_CASE_METHOD(
     fs::rename(db() + ".journal", db());
     fs::rename(db("t"), db() + ".journal");
     const std::string tables = contents(db());
-    CHECK_THAT(start(), contains_text("x.db.journal: its header is damaged, or it is no journal"));
+    CHECK_THAT(start(),
+               contains_text("x.db.journal: its header is damaged, or it is not a journal"));
     CHECK(contents(db()) == tables);
   }
   for (const char* const part : {"", ".journal"}) DYNAMIC_SECTION("another store's .db" << part) {

@@ -494,7 +494,7 @@ std::string_view Audit::unusable(std::uint32_t order, const OrderDigest& digest)
   for (const Execution& execution : state_.executions)
     if (execution.price.units() % units_per_cent != 0 ||
         execution.price.units() / units_per_cent > std::numeric_limits<std::int32_t>::max())
-      return "a price that is no order's limit (M6)";
+      return "a price that is not the limit of an order (M6)";
   return "";
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Proves after a run, over the public protocol alone, that the server followed the market rules.
+// Checks after a run, over the public protocol alone, whether the server kept the market rules.
 // Requires that accounts and symbols belong to this run, and that no other client traded them. Asks
 // for the final state of every order, then checks that
 //   - each state is complete: open + canceled + executed shares equal the ordered shares, and no
@@ -7,8 +7,8 @@
 //   - replies during the run agree with it, a cancel was final, and a cancel of all orders did not
 //     leave out an order that was opened before it was sent and open after its reply;
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
-//   - every execution is the one that price-time priority gives, in a course of events that real
-//   time allows (Rerun);
+//   - every execution is the one that price-time priority gives, in an order of events that the
+//     times of requests and replies allow (Rerun);
 //   - halts and auctions that the run itself made were kept, and had the results that the rules
 //     give;
 //   - every account has the resulting cash and shares, to the last unit or to a cent

@@ -22,7 +22,7 @@ constexpr std::array<Description, deviation_kinds> descriptions{
      {"order states with another order of elements, or elements for 0 shares", "T9"},
      {"attributes repeated in other words", "R8"},
      {"attributes that are not repeated", "R8, T14, T19"},
-     {"transaction ids that are no integers from 1", "T18"},
+     {"transaction ids that are not integers from 1", "T18"},
      {"transaction ids that do not rise in the order of arrival", "T18"},
      {"replies whose root is not <results>", "R1"},
      {"replies with values without quotes", "R1"},

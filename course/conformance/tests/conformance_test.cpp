@@ -323,13 +323,13 @@ TEST_CASE("a reply that is none of the protocol breaks R1 and no other rule") {
     CHECK(result_of(report, rule).outcome == RuleOutcome::kept);
 }
 
-TEST_CASE("a server whose replies are no XML at all breaks R1") {
+TEST_CASE("a server whose replies are not XML at all breaks R1") {
   const Toy toy([](const std::string&) { return "OK\n"; });
   const ConformanceReport report = toy.test({"R1", "M4"});
   CHECK(result_of(report, "R1").outcome == RuleOutcome::broken);
-  CHECK(result_of(report, "R1").why == "what came is no reply: OK\n");
+  CHECK(result_of(report, "R1").why == "what came is not a reply: OK\n");
   CHECK(result_of(report, "M4").outcome == RuleOutcome::untested);
-  CHECK(report.stopped.find("what came is no reply") != std::string::npos);
+  CHECK(report.stopped.find("what came is not a reply") != std::string::npos);
 }
 
 TEST_CASE("a blocked rule names the broken one, also over a third") {
@@ -420,7 +420,7 @@ TEST_CASE("a slow first reply does not look like a server that waits for a newli
   CHECK_FALSE(report.style.per_request);
 }
 
-TEST_CASE("blanks before a reply are no length line, and any address of a name will do") {
+TEST_CASE("blanks before a reply are not a length line, and any address of a name will do") {
   const Toy toy([](const std::string&) { return "\r\n " + created; });
   ConformanceOptions options = toy.options({"R1"});
   options.target.address.replace(0, sizeof "127.0.0.1" - 1, "localhost");

@@ -122,7 +122,7 @@ GIFTS = {
 MONEY = re.compile(r"^- \*\*([CTOEMADIN]\d+)\*\*", re.MULTILINE)
 PROTOCOL = Path(__file__).parents[3] / "docs/protocol.md"
 STYLES = ("bare", "length", "newline", "pretty", "narrow", "close")
-# Of the rules of this exchange alone: an answer to a length that is too long, and codes in errors
+# Rules of this exchange alone: an answer to a length that is too long, and codes in errors
 # of framing.
 NOT_KEPT = {"F18", "R15"}
 

@@ -301,7 +301,7 @@ DayCheck PostgresStore::check_day(const std::string& name) try {
                 " (SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM " +
                 own_relations + ")")[0];
   if (found[0].as<bool>()) return {describe() + "?options=-csearch_path%3D" + schema, {}};
-  if (found[1].as<bool>()) return {{}, "a schema " + schema + " exists, and is no closed day"};
+  if (found[1].as<bool>()) return {{}, "a schema " + schema + " exists, and is not a closed day"};
   if (found[2].as<bool>()) return {{}, standby_is_there};
   if (!found[3].as<bool>() || !found[4].as<bool>())
     return {{},

@@ -19,7 +19,7 @@ function printed(value, places) {
   return (negative ? "-" : "") + digits.slice(0, -places) + (fraction ? "." + fraction : "");
 }
 
-// Units of "127.5", or null where the text is no such decimal; of cash, units of 1e-16.
+// Units of "127.5", or null where the text is not such a decimal; of cash, units of 1e-16.
 export const units = (text) => parsed(text, 8);
 export const cashUnits = (text) => parsed(text, 16);
 

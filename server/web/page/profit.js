@@ -14,7 +14,7 @@ export class TradingProfit {
   #byPrice = false;     // whether the last point shows nothing but a new price
   points = [];          // {time_us, profit}, oldest first
 
-  // Of the fills up to this execution, oldest first, and of what take() gets from then on.
+  // The profit of the fills up to this execution, oldest first, and of what take() gets from then on.
   constructor(fills = [], newest = 0) {
     this.#newest = 0;
     for (const fill of fills) this.take(fill);

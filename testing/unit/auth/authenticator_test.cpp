@@ -227,7 +227,7 @@ TEST_CASE("what came before a refused creation is executed, and what comes after
             opened("2"));
 }
 
-TEST_CASE("a session stays the operator's until a wrong key comes, and is no account's") {
+TEST_CASE("a session stays the operator's until a wrong key comes, and never an account's") {
   Guard guard;
   Talk talk(guard);
   const std::string symbol = "<symbol sym='S'/>", created = results(R"(<created sym="S"/>)"),

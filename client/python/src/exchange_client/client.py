@@ -273,7 +273,7 @@ def set_instrument(
     return protocol.set_instrument(client._create_root(), symbol, rules)
 
 
-# Of a symbol, or of all that exist (None).
+# For one symbol, or for all that exist (None).
 def _set_trading(
     client: Client, symbol: str | None, *trading: Trading
 ) -> Operation[Auction | None]:

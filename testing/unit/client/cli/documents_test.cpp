@@ -195,7 +195,7 @@ TEST_CASE("a scenario is a document that the server takes, with the operator's k
     }
   };
   CHECK(refusal("<create>").find("at byte") != std::string::npos);
-  CHECK(refusal("<transactions id='1'/>") == "it is no <create> document");
+  CHECK(refusal("<transactions id='1'/>") == "it is not a <create> document");
   CHECK(refusal("<create><account id='1'/></create>").find("balance") != std::string::npos);
   CHECK_THAT(refusal("<create><account id='1' balance='5'/></create>"), contains_text("'key'"));
   CHECK(refusal("<create key='operator-1'/>") ==
