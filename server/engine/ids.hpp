@@ -19,7 +19,8 @@ class InlineText {
   InlineText() = default;
   explicit InlineText(std::string_view text) : size_(std::uint8_t(text.size())) {
     ENSURE(text.size() <= Max);
-    if (size_ > 0) std::memset(bytes_ + (size_ - 1) / 8 * 8, 0, 8);
+    if (text.empty()) return;  // its data may be null
+    std::memset(bytes_ + (size_ - 1) / 8 * 8, 0, 8);
     std::memcpy(bytes_, text.data(), text.size());
   }
   std::string_view view() const { return {bytes_, size_}; }

@@ -80,6 +80,7 @@ void AccountEvents::update_expected() {
 
 void AccountEvents::make_ready(const SubscriptionPointer& subscription) {
   Connection& connection = *subscription->connection;
+  if (connection.over) return;
   if (!std::exchange(subscription->ready, true)) connection.ready.push_back(subscription);
   if (connection.waiting != nullptr) connection.waiting->set();
 }
@@ -97,7 +98,7 @@ asio::awaitable<std::vector<AccountEvents::Message>> AccountEvents::next(
     }
     if (has_message(*connection->ready.front())) {
       const AddressTurns::Turn turn = co_await turns_.take(connection->address);
-      take_message(*connection, messages);
+      if (!connection->over) take_message(*connection, messages);
       continue;
     }
     std::vector<EventRange> ranges;
@@ -216,6 +217,7 @@ void AccountEvents::end(const SubscriptionPointer& subscription) {
 
 void AccountEvents::end(Connection& connection) {
   connection.over = true;
+  connection.ready.clear();  // a subscription keeps its connection: they would keep each other
   if (connection.waiting != nullptr) connection.waiting->set();
 }
 

@@ -202,9 +202,12 @@ class Conversation {
   std::string last_words_;
 };
 
-// Removes the hint after the problem: it depends on what has arrived with it.
+// Removes the hint after the problem, which depends on what has arrived with it, and the length line
+// before, which depends on the hint.
 std::string without_hint(const std::string& words) {
-  return words.substr(0, std::min(words.find("; "), words.find("</error>")));
+  const std::size_t begin = words.find('<');
+  if (begin == std::string::npos) return words;
+  return words.substr(begin, std::min(words.find("; "), words.find("</error>")) - begin);
 }
 
 }  // namespace
