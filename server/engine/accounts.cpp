@@ -88,7 +88,7 @@ Outcome Accounts::apply(const SetAccount& command, Timestamp now) {
   if (command.name) state_.ledger.set_name(number, *command.name);
   state_.changes.account_rules.push_back({number, rules.role, rules.access, rules.orders_max,
                                           rules.orders_per_second_max, rules.position_max,
-                                          state_.ledger.name(number)});
+                                          state_.ledger.display_name(number)});
   state_.update_digest(now, Digested::rules_set, number,
                        std::uint64_t(rules.role) << 8 | std::uint64_t(rules.access));
   state_.update_digest(now, Digested::limits_set, rules.orders_max, rules.orders_per_second_max);

@@ -137,7 +137,7 @@ class Ledger {
     marks = (marks & ~std::uint64_t(2)) | std::uint64_t(has_rules) << 1;
     if (has_rules) account_rules_[number].rules = rules;
   }
-  AccountName name(AccountNumber number) const {
+  AccountName display_name(AccountNumber number) const {
     const auto found = account_names_.find(number);
     return found == account_names_.end() ? AccountName() : found->second;
   }

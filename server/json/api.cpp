@@ -52,7 +52,7 @@ std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
 }
 
 ShownAccount shown_account(const MarketView& view, AccountNumber number, bool with_ids) {
-  return {view.account_id(number).view(), view.name(number), with_ids};
+  return {view.account_id(number).view(), view.display_name(number), with_ids};
 }
 
 std::string leaderboard_json(const MarketView& view, std::uint64_t round,

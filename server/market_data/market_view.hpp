@@ -133,11 +133,11 @@ class MarketView {
     return found == account_rules_.end() ? AccountRules() : found->second;
   }
   // Returns the display name of the account; empty if it has no name.
-  std::string_view name(AccountNumber number) const {
+  std::string_view display_name(AccountNumber number) const {
     const auto found = account_names_.find(number);
     return found == account_names_.end() ? std::string_view() : found->second.view();
   }
-  std::string_view name(const Account& account) const { return name(number_of(account)); }
+  std::string_view display_name(const Account& account) const { return display_name(number_of(account)); }
   std::size_t accounts() const { return accounts_.size(); }
   // Returns the index in `positions` of the account's position in this symbol, if it has one.
   std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;

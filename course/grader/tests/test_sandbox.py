@@ -16,6 +16,7 @@ import compose
 import processes
 import sandbox
 import toys
+from exchange_server import is_sanitized
 from watch import machine_memory
 
 ATTACK = Path(__file__).parent / "hostile/attack.py"
@@ -222,6 +223,8 @@ class Ends(Course):
         self.assertRegex(out, r"1  toy +20.0 of 20", said)
 
     def test_replies_without_end(self):
+        if is_sanitized():
+            self.skipTest("sanitizers reserve more memory than the limit")
         programs = toys.SERVER.parent
         for name in REAL:
             if not os.access(programs / name, os.X_OK):
