@@ -30,14 +30,14 @@ std::string rest_of(std::FILE* file) {
 }
 
 // The results of the clients.
-struct Outcome {
+struct RunReport {
   std::string wrong;       // the error; empty if there is none
   std::string unanswered;  // the requests without a reply; empty if all got one
 };
 
-Outcome outcome_of(const nlohmann::json& report) {
+RunReport outcome_of(const nlohmann::json& report) {
   static const std::set<std::string> wrong_kinds{"wrong answer", "protocol"};
-  Outcome outcome;
+  RunReport outcome;
   const auto& result = report.at("result");
   if (const std::string example = result.at("first_wrong_answer"); !example.empty())
     outcome.wrong += " " + first_line(example);
@@ -64,7 +64,7 @@ struct Load {
   double run_s;    // the longest time for the run
 };
 
-Outcome run_clients(Talk& talk, const Load& load) {
+RunReport run_clients(Talk& talk, const Load& load) {
   const Target& target = talk.target();
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "loadgen";
   if (!std::filesystem::exists(program)) throw TestError(program.string() + " is missing");
@@ -135,7 +135,7 @@ void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
   if (talk.target().style().wants_end)
     throw Blocked("the load generator does not end the stream after each request", "F1");
   const std::string at_once = std::to_string(clients) + " clients at once";
-  Outcome outcome;
+  RunReport outcome;
   // The machine may be busy with something else: without ample waiting time the test proves
   // nothing.
   constexpr double ample = 100;
@@ -152,7 +152,7 @@ void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
   if (outcome.wrong.empty())
     broken("with " + at_once + " the server did not answer all:" + outcome.unanswered);
   // an error with one client does not break this rule
-  const Outcome alone = run_clients(talk, affordable(talk, 1, 400, seconds_per_request(talk), 50));
+  const RunReport alone = run_clients(talk, affordable(talk, 1, 400, seconds_per_request(talk), 50));
   if (!alone.wrong.empty())
     throw Blocked("results are wrong with one client already:" + alone.wrong, "");
   broken(at_once + ":" + outcome.wrong + outcome.unanswered);
