@@ -135,10 +135,8 @@ double window_s(const Settings& settings) { return settings.quick ? 0.3 : 5; }
 double run(const SetUp& set_up, const Settings& settings, Counters& counters) {
   const std::vector<Password> known = passwords(cost_of(settings));
   const std::unique_ptr<Mechanism> mechanism = set_up.mechanism();
-  std::atomic<std::uint64_t> accepted{0}, turned_away{0}, in_time{0}, wrong{0};
+  std::atomic<std::uint64_t> accepted{0}, turned_away{0}, done{0}, in_time{0}, wrong{0};
   std::atomic<unsigned> running{0}, running_most{0};
-  // From the request of a caller to its hash; for refused requests, the time that they waited.
-  std::vector<Histogram> latencies_us(set_up.callers);
   const Run ran = run_window(
       set_up.callers, window_s(settings),
       [&](unsigned caller, const auto& begin, const Over& over) {
@@ -150,33 +148,29 @@ double run(const SetUp& set_up, const Settings& settings, Counters& counters) {
           }
           if (hash(password.text, password.salt) != password.hash) ++wrong;
           --running;
+          ++done;
           if (!over) ++in_time;
         };
         begin();
         while (!over) {
-          const double wished_s = now_s();
           const bool served = mechanism->run(request);
-          latencies_us[caller].record(std::uint64_t((now_s() - wished_s) * 1e6));
           ++(served ? accepted : turned_away);
           if (!served) break;
         }
       },
       [&] { mechanism->stop_accepting(); });
 
-  Histogram latency_us;
-  for (const Histogram& one : latencies_us) latency_us.merge(one);
   const auto begun = double(accepted);
   counters["in_time"] = double(in_time);
   counters["left"] = begun - double(in_time);
   counters["turned_away"] = double(turned_away);
   counters["rate"] = begun / ran.seconds;
-  counters["cpu"] = ran.used.cpu_s() / begun;
+  counters["cpu"] = ran.cpu_s / begun;
   counters["wrong"] = double(wrong);
   const double places = set_up.pool ? set_up.workers : set_up.callers;
   counters["beyond"] = std::max(0.0, double(running_most) - places) +
                        std::max(0.0, double(mechanism->waiting_most()) - set_up.buffer);
-  counters["lost"] = double(latency_us.count()) - begun - double(turned_away);
-  set_quantiles(counters, latency_us, 1e-6);
+  counters["lost"] = begun - double(done);
   return ran.seconds;
 }
 
@@ -211,17 +205,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
           number(seconds / alone_s * cpus, 2) + " would be the most on " + number(cpus) + " CPUs",
       {"set-up", "there: hashes in 5 s", "here: hashes in " + duration(seconds), "begun, not done",
        "turned away", "hashes a second, to the last", "CPU time a hash"}});
-  Table& tails = out.add(
-      Table{"waits",
-            "From a caller's wish to its hash (of those turned away: how long they had waited)",
-            {"set-up", "median", "99 %", "longest"}});
   for (const SetUp& set_up : set_ups) {
     const Named found(measured, set_up.name());
     table.rows.push_back({set_up.label(), set_up.there, count(found("in_time")),
                           number(found.median("left")), number(found.median("turned_away")),
                           count(found("rate")), found.median_time("cpu")});
-    tails.rows.push_back(
-        {set_up.label(), found.time("p50"), found.time("p99"), found.time("worst")});
   }
   out.check_none("every hash is right", measured.all("bcrypt/", "wrong").worst(), "wrong");
   out.check_none("every request accepted is done, and every caller gets its result",

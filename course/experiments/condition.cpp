@@ -15,7 +15,6 @@ namespace {
 
 // How threads waited. Changed only inside the monitor.
 struct Tally {
-  long woken = 0;
   long futile = 0;        // woken although the condition did not hold (any more)
   long out_of_order = 0;  // woken before a thread that had waited longer
 };
@@ -30,7 +29,6 @@ struct WaitQueue {
   void wait(Tally& tally, Ready ready, Lock&... lock) {
     const long mine = tickets++;
     condition.wait(lock...);
-    ++tally.woken;
     if (!ready()) ++tally.futile;
     if (mine != served++) ++tally.out_of_order;
   }
@@ -180,7 +178,6 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
   const std::unique_ptr<Buffer> buffer = variant.make(places, items);
   const long share = items / long(pairs);
   std::vector<std::vector<long>> taken(pairs);
-  std::vector<Histogram> waits_ns(pairs);
   const Run ran = run_threads(2 * pairs, [&](unsigned thread) {
     if (thread < pairs) {
       for (long i = 0; i < share; ++i) buffer->put(long(thread) * share + i);
@@ -188,23 +185,13 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
     }
     const unsigned consumer = thread - pairs;
     taken[consumer].reserve(std::size_t(items));
-    while (true) {
-      const double begin_s = now_s();
-      const std::optional<long> item = buffer->get();
-      if (!item) return;
-      waits_ns[consumer].record(std::uint64_t((now_s() - begin_s) * 1e9));
-      taken[consumer].push_back(*item);
-    }
+    while (const std::optional<long> item = buffer->get()) taken[consumer].push_back(*item);
   });
 
-  Histogram waits;
-  for (const Histogram& one : waits_ns) waits.merge(one);
   std::vector<long> all;
-  std::size_t most = 0;
   long overtaken = 0;  // items of one producer that one consumer got in another order
   for (const std::vector<long>& one : taken) {
     all.insert(all.end(), one.begin(), one.end());
-    most = std::max(most, one.size());
     std::vector<long> latest(pairs, -1);
     for (const long item : one) {
       long& before_it = latest[std::size_t(item / share)];
@@ -216,17 +203,9 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
   std::vector<long> expected(std::size_t(items), 0);
   std::iota(expected.begin(), expected.end(), 0);
   counters["wrong"] = double(overtaken) + (all == expected ? 0 : 1);
-  counters["most"] = double(most) * pairs / double(items);
-  const auto per_item = [&](const char* what, double value) {
-    counters[what] = value / double(items);
-  };
-  per_item("item", ran.seconds);
-  per_item("cpu", ran.used.cpu_s());
-  per_item("switches", ran.used.switches);
-  per_item("woken", double(buffer->tally.woken));
-  per_item("futile", double(buffer->tally.futile));
-  per_item("out_of_order", double(buffer->tally.out_of_order));
-  set_quantiles(counters, waits);
+  counters["item"] = ran.seconds / double(items);
+  counters["futile"] = double(buffer->tally.futile);
+  counters["out_of_order"] = double(buffer->tally.out_of_order);
   return ran.seconds;
 }
 
@@ -255,14 +234,6 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       return each + " + " + each + " threads, " + std::to_string(places) +
              (places == 1 ? " place" : " places");
     });
-  const std::string most = std::to_string(s.pairs.back());
-  Table& fairness = out.add(
-      Table{"fairness",
-            "What it takes for one item, and how fair it is: " + most + " + " + most +
-                " threads, 1 place",
-            {"condition variable", "CPU time", "context switches", "woken", "of them for nothing",
-             "of them out of turn", "luckiest consumer to an equal share",
-             "wait of a consumer: median", "99 %", "longest"}});
   for (const Variant& variant : variants) {
     const std::string label = variant.label;
     std::vector<std::string> row{label};
@@ -270,12 +241,6 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       for (const unsigned pairs : s.pairs)
         row.push_back(duration(measured.get(cell(variant, places, pairs), "item")));
     throughput.rows.push_back(std::move(row));
-    const Named found(measured, cell(variant, 1, s.pairs.back()));
-    const auto plain = [&](const char* what) { return number(found.median(what), 2); };
-    fairness.rows.push_back({label, found.median_time("cpu"), plain("switches"), plain("woken"),
-                             plain("futile"), plain("out_of_order"), plain("most"),
-                             found.median_time("p50"), found.median_time("p99"),
-                             found.time("worst")});
     const auto worst = [&](const char* what) {
       return measured.all(join_name("condition", variant.name, ""), what).worst();
     };
@@ -283,9 +248,9 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
                    worst("wrong"), "wrong");
     if (!variant.hands_over) continue;
     out.check_none(label + ": a woken thread finds its condition true", worst("futile"),
-                   "an item did not");
+                   "times it was not");
     out.check_none(label + ": first come, first served", worst("out_of_order"),
-                   "an item out of turn");
+                   "times out of turn");
   }
 }
 

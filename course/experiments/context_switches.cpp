@@ -391,23 +391,16 @@ void prepare(const Settings& settings) {
     for (const auto& [place, cpus] : placements()) {
       if (place == "two" && !way.on_two) continue;
       const std::uint32_t rounds = (way.in_kernel ? 20'000 : 1'000'000) / (settings.quick ? 10 : 1);
-      measure(join_name("context_switches", way.key, place),
-              [way, rounds, cpus = cpus](Counters& counters) {
-                const Meter meter;
-                const Outcome outcome = way.run(cpus, rounds);
-                const Usage used = meter.stop().used;
-                const double switches = 2.0 * rounds;
-                set_quantiles(counters, outcome.round_trips_ns);
-                counters["mean"] = outcome.seconds / switches;
-                // Half the median round: rounds in which another process had the CPU have no effect
-                // on it.
-                counters["switch"] =
-                    way.in_kernel ? double(counters["p50"]) / 2 : outcome.seconds / switches;
-                counters["cpu"] = used.cpu_s() / switches;
-                counters["kernel"] = used.switches / switches;
-                counters["wrong"] = double(outcome.wrong);
-                return outcome.seconds;
-              });
+      measure(join_name("context_switches", way.key, place), [way, rounds,
+                                                              cpus = cpus](Counters& counters) {
+        const Outcome outcome = way.run(cpus, rounds);
+        // Half the median round: rounds in which another process had the CPU have no effect
+        // on it.
+        counters["switch"] = way.in_kernel ? double(outcome.round_trips_ns.quantile(0.5)) * 1e-9 / 2
+                                           : outcome.seconds / (2.0 * rounds);
+        counters["wrong"] = double(outcome.wrong);
+        return outcome.seconds;
+      });
     }
 }
 
@@ -427,24 +420,11 @@ void report(const Settings&, const Measurements& measured, Report& out) {
       out.add(Table{"switches",
                     "one switch (half a round trip)",
                     {"tasks, and how they hand over", "there", "on one CPU", "on two CPUs"}});
-  Table& cost = out.add(Table{
-      "cost",
-      "what a switch costs beside time, and the round trips",
-      {"", "CPUs", "CPU time", "kernel switches", "mean time", "round trip, 99 %", "longest"}});
   for (const Way& way : ways()) {
     std::vector<std::string> row{way.label, way.there};
     for (const std::string place : {"one", "two"}) {
       const std::string name = join_name("context_switches", way.key, place);
-      if (!measured.has(name)) {
-        row.push_back("-");
-        continue;
-      }
-      const Named found(measured, name);
-      row.push_back(found.time("switch"));
-      const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
-      cost.rows.push_back({way.label, place, found.median_time("cpu"),
-                           number(found.median("kernel"), 2), found.median_time("mean"),
-                           timed(found.median("p99")), timed(found("worst").high())});
+      row.push_back(measured.has(name) ? duration(measured.get(name, "switch")) : "-");
     }
     switches.rows.push_back(std::move(row));
   }

@@ -41,26 +41,12 @@ struct Task {
   Outcome outcome;
 };
 
-// The way in which a commit is made durable.
-enum class Commit {
-  none,  // nothing: there is no journal
-  // it writes the record, then the thread sleeps 100 us in place of a device (plus the timer's
-  // slack of about 50 us)
-  sleep,
-  fdatasync,  // it writes the record to a file and syncs it
-};
-
-struct DesignSettings {
-  Commit commit;
-  std::string folder;  // for journals, which are unlinked files
-};
-
 class Design {
  public:
   virtual ~Design() = default;
-  // Executes the tasks in order and fills in their outcomes; returns when they are committed. If
-  // `over` was set while the caller spun for its turn, executes nothing and returns false.
-  virtual bool run(std::span<Task* const> tasks, const std::atomic<bool>& over) = 0;
+  // Executes the task and fills in its outcome; returns when it is committed. If `over` was set
+  // while the caller spun for its turn, executes nothing and returns false.
+  virtual bool run(Task& task, const std::atomic<bool>& over) = 0;
   // Ends all threads. run() must not be called any more.
   virtual void finish() {}
 
@@ -68,43 +54,34 @@ class Design {
   struct Audit {
     std::uint64_t orders = 0;     // ids assigned by the engines
     std::uint64_t journaled = 0;  // commands in the journals
-    std::uint64_t commits = 0;
     // empty if every engine's invariants hold and every journal replays to its engine's state
     std::string violation;
   };
   virtual void add_to(Audit& audit) const = 0;
 };
 
-// Records in sequence, each after its length, in a file that disappears with the process.
+// Records in sequence, each after its length, in a file that is unlinked and so disappears with the
+// process. Each is synced.
 class Journal {
  public:
-  explicit Journal(const DesignSettings& settings) : commit_(settings.commit) {
-    if (commit_ == Commit::none) return;
-    std::string path = settings.folder + "/exchange-experiment-XXXXXX";
+  explicit Journal(const std::string& folder) {
+    std::string path = folder + "/exchange-experiment-XXXXXX";
     file_ = ::mkostemp(path.data(), O_CLOEXEC);
-    if (file_ < 0) throw std::runtime_error("cannot make a journal in " + settings.folder);
+    if (file_ < 0) throw std::runtime_error("cannot make a journal in " + folder);
     ::unlink(path.c_str());
   }
-  ~Journal() {
-    if (file_ >= 0) ::close(file_);
-  }
+  ~Journal() { ::close(file_); }
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   void append(std::string_view payload) {
-    if (commit_ == Commit::none) return;
     auto size = std::uint32_t(payload.size());
     const iovec parts[] = {{&size, sizeof size},
                            {const_cast<char*>(payload.data()), payload.size()}};
     if (::writev(file_, parts, 2) != ssize_t(sizeof size + payload.size()))
       throw std::runtime_error("the journal cannot be written");
-    if (commit_ == Commit::sleep) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    if (commit_ == Commit::fdatasync && ::fdatasync(file_) != 0)
-      throw std::runtime_error("the journal cannot be synced");
-    ++commits_;
+    if (::fdatasync(file_) != 0) throw std::runtime_error("the journal cannot be synced");
   }
-  bool exists() const { return commit_ != Commit::none; }
-  std::uint64_t commits() const { return commits_; }
 
   template <class Visit>
   void for_each(Visit visit) const {
@@ -120,9 +97,7 @@ class Journal {
   }
 
  private:
-  const Commit commit_;
   int file_ = -1;
-  std::uint64_t commits_ = 0;
 };
 
 inline void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symbol) {
@@ -146,8 +121,8 @@ inline void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symb
 // An engine with its journal. One thread at a time.
 class Part {
  public:
-  Part(const DesignSettings& settings, unsigned first_symbol, unsigned last_symbol)
-      : journal_(settings), first_symbol_(first_symbol), last_symbol_(last_symbol) {
+  Part(const std::string& folder, unsigned first_symbol, unsigned last_symbol)
+      : journal_(folder), first_symbol_(first_symbol), last_symbol_(last_symbol) {
     set_up(exchange_, first_symbol, last_symbol);
     exchange_.release_closed(exchange_.take_changes(rows_));
     orders_before_ = exchange_.totals().orders;
@@ -169,7 +144,7 @@ class Part {
     LookAhead ahead(exchange_, commands_);
     for (Task* task : tasks) {
       task->outcome = exchange_.apply(task->command, now, ahead.next());
-      if (journal_.exists() && changed_state(task->outcome)) writer.add(task->command);
+      if (changed_state(task->outcome)) writer.add(task->command);
     }
     unreleased_ += tasks.size();
     if (unreleased_ < commands_between_releases) return;
@@ -191,10 +166,8 @@ class Part {
 
   void add_to(Design::Audit& audit) const {
     audit.orders += exchange_.totals().orders - orders_before_;
-    audit.commits += journal_.commits();
     if (const std::string violation = exchange_.check_invariants(); !violation.empty())
       audit.violation = violation;
-    if (!journal_.exists()) return;
     Exchange replayed;
     set_up(replayed, first_symbol_, last_symbol_);
     journal_.for_each([&](std::string_view payload) {
@@ -228,23 +201,19 @@ class Part {
 template <class Lock, unsigned shards = 1>
 class Locked final : public Design {
  public:
-  explicit Locked(const DesignSettings& settings) {
+  explicit Locked(const std::string& folder) {
     const unsigned each = symbols / shards;
     for (unsigned shard = 0; shard < shards; ++shard)
-      shards_.push_back(std::make_unique<Shard>(settings, shard * each, (shard + 1) * each));
+      shards_.push_back(std::make_unique<Shard>(folder, shard * each, (shard + 1) * each));
   }
 
-  bool run(std::span<Task* const> tasks, const std::atomic<bool>& over) override {
-    if (shards_.size() == 1) return run_in(*shards_.front(), tasks, over);
-    std::vector<Task*> here;
-    bool all = true;
-    for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
-      here.clear();
-      for (Task* task : tasks)
-        if (task->symbol * shards_.size() / symbols == shard) here.push_back(task);
-      if (!here.empty()) all &= run_in(*shards_[shard], here, over);
-    }
-    return all;
+  bool run(Task& task, const std::atomic<bool>& over) override {
+    Shard& shard = *shards_[task.symbol * shards / symbols];
+    if (!shard.lock.lock(over)) return false;
+    Task* const tasks[] = {&task};
+    shard.part.commit(tasks);
+    shard.lock.unlock();
+    return true;
   }
   void add_to(Audit& audit) const override {
     for (const auto& shard : shards_) shard->part.add_to(audit);
@@ -252,17 +221,11 @@ class Locked final : public Design {
 
  private:
   struct alignas(64) Shard {
-    Shard(const DesignSettings& settings, unsigned first_symbol, unsigned last_symbol)
-        : part(settings, first_symbol, last_symbol) {}
+    Shard(const std::string& folder, unsigned first_symbol, unsigned last_symbol)
+        : part(folder, first_symbol, last_symbol) {}
     Lock lock;
     Part part;
   };
-  static bool run_in(Shard& shard, std::span<Task* const> tasks, const std::atomic<bool>& over) {
-    if (!shard.lock.lock(over)) return false;
-    shard.part.commit(tasks);
-    shard.lock.unlock();
-    return true;
-  }
 
   std::vector<std::unique_ptr<Shard>> shards_;
 };
@@ -270,9 +233,10 @@ class Locked final : public Design {
 // Holds a mutex while a command is applied; then one of the waiting threads commits for all.
 class GroupCommit final : public Design {
  public:
-  explicit GroupCommit(const DesignSettings& settings) : part_(settings, 0, symbols) {}
+  explicit GroupCommit(const std::string& folder) : part_(folder, 0, symbols) {}
 
-  bool run(std::span<Task* const> tasks, const std::atomic<bool>&) override {
+  bool run(Task& task, const std::atomic<bool>&) override {
+    Task* const tasks[] = {&task};
     std::unique_lock lock(mutex_);
     if (!filling_) {
       filling_ = true;
@@ -280,7 +244,6 @@ class GroupCommit final : public Design {
       writers_[next_ % 2].begin(time_);
     }
     part_.apply(tasks, time_, writers_[next_ % 2]);
-    if (!part_.journal().exists()) return true;
     const std::uint64_t mine = next_;
     waiting_[mine % 2].wait(lock, [&] { return durable_ >= mine || !committing_; });
     if (durable_ >= mine) return true;
@@ -318,12 +281,12 @@ class GroupCommit final : public Design {
 // them as one batch and completes them.
 class CoreThread final : public Design {
  public:
-  explicit CoreThread(const DesignSettings& settings)
-      : part_(settings, 0, symbols), thread_([this] { serve(); }) {}
+  explicit CoreThread(const std::string& folder)
+      : part_(folder, 0, symbols), thread_([this] { serve(); }) {}
   ~CoreThread() override { finish(); }
 
-  bool run(std::span<Task* const> tasks, const std::atomic<bool>&) override {
-    Submission submission{tasks};
+  bool run(Task& task, const std::atomic<bool>&) override {
+    Submission submission{&task};
     const bool was_empty = inbox_.with([&](Inbox& inbox) {
       inbox.submissions.push_back(&submission);
       return inbox.submissions.size() == 1;
@@ -342,7 +305,7 @@ class CoreThread final : public Design {
 
  private:
   struct Submission {
-    std::span<Task* const> tasks;
+    Task* task;
     std::binary_semaphore done{0};
   };
   struct Inbox {
@@ -361,8 +324,7 @@ class CoreThread final : public Design {
                     submissions.swap(inbox.submissions);
                     stopping = inbox.stopping && submissions.empty();
                   });
-      for (const Submission* submission : submissions)
-        tasks.insert(tasks.end(), submission->tasks.begin(), submission->tasks.end());
+      for (const Submission* submission : submissions) tasks.push_back(submission->task);
       part_.commit(tasks);
       for (Submission* submission : submissions) submission->done.release();
     }

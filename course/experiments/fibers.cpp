@@ -1,6 +1,5 @@
 // 6. Tasks that the program itself schedules: what do locks cost among them, and when does a
 // spinlock help?
-// worth?
 
 #include <boost/fiber/algo/shared_work.hpp>
 #include <boost/fiber/barrier.hpp>
@@ -67,23 +66,23 @@ struct FibersOnTwoThreads : Fibers {
 };
 
 struct Contention {
-  std::uint64_t sections = 0;  // sections that had to wait
-  std::uint64_t got_by_spinning = 0;
+  std::uint64_t got_by_spinning = 0;  // sections
   std::uint64_t spins = 0;
 };
+
+constexpr unsigned spins_max = 1'000;
 
 // Test and test-and-set. It spins at most spins_max times, then lets another task run: otherwise it
 // would spin for ever on one OS thread.
 template <class Kind>
 class Spinlock {
  public:
-  explicit Spinlock(unsigned spins_max) : spins_max_(spins_max) {}
   void lock() {
     if (flag_.look_and_try_lock()) return;
     std::uint64_t spins = 0;
     bool spinning = false;
     for (bool mine = false; !mine;) {
-      for (unsigned spin = 0; spin < spins_max_ && !mine; ++spin, ++spins) {
+      for (unsigned spin = 0; spin < spins_max && !mine; ++spin, ++spins) {
         cpu_pause();
         mine = spinning = flag_.look_and_try_lock();
       }
@@ -91,7 +90,6 @@ class Spinlock {
       Kind::yield();
       mine = flag_.look_and_try_lock();
     }
-    ++contention_.sections;
     contention_.got_by_spinning += spinning;
     contention_.spins += spins;
   }
@@ -100,47 +98,34 @@ class Spinlock {
 
  private:
   Flag flag_;
-  const unsigned spins_max_;
   Contention contention_;  // only the holder of the lock changes it
 };
 
-constexpr unsigned spins_of_long[] = {10, 100, 1'000, 10'000};
-constexpr unsigned spins_usual = 1'000;
-
-struct Sizes {
-  unsigned long_sections, short_sections, starts;  // sections of each task
-  unsigned sections(bool is_long) const { return is_long ? long_sections : short_sections; }
-};
-Sizes sizes(const Settings& settings) {
-  return settings.quick ? Sizes{20, 20'000, 500} : Sizes{200, 400'000, 5'000};
-}
+unsigned sections_of(const Settings& settings) {
+  return settings.quick ? 20 : 200;
+}  // of each task
 constexpr unsigned half_section_steps = 25'000;  // about 50 us
-
-struct Section {
-  std::uint64_t entered = 0, overlapped = 0;
-  bool inside = false;
-  template <class Work>
-  void enter(Work work) {
-    overlapped += inside;
-    inside = true;
-    ++entered;
-    work();
-    inside = false;
-  }
-};
 
 std::uint64_t compute(std::uint64_t state, unsigned steps) {
   for (unsigned step = 0; step < steps; ++step) next_random(state);
   return state;
 }
 
-// A long section in which another task may run, as when a time slice ends or I/O begins.
-template <class Kind>
-void long_section() {
-  keep(compute(1, half_section_steps));
-  Kind::yield();
-  keep(compute(2, half_section_steps));
-}
+// Another task may run in the middle of it, as when a time slice ends or I/O begins.
+struct Section {
+  std::uint64_t entered = 0, overlapped = 0;
+  bool inside = false;
+  template <class Kind>
+  void enter() {
+    overlapped += inside;
+    inside = true;
+    ++entered;
+    keep(compute(1, half_section_steps));
+    Kind::yield();
+    keep(compute(2, half_section_steps));
+    inside = false;
+  }
+};
 
 struct Totals {
   std::uint64_t entered = 0, overlapped = 0;
@@ -154,24 +139,19 @@ struct Unguarded {
 };
 
 template <class Kind, class Lock>
-Run run_sections(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
+Run run_sections(unsigned sections, Lock& lock, Totals& totals) {
   Section common;
   std::vector<Section> own(tasks);
   std::vector<Histogram> waits_ns(tasks);
   const Run run = Kind::run([&](unsigned task) {
     Section mine;  // not in the vector, where neighbours would share a cache line
     Section& section = std::is_same_v<Lock, Unguarded> ? mine : common;
-    for (unsigned i = 0; i < size.sections(is_long); ++i) {
-      if (!is_long) {
-        const std::lock_guard held(lock);
-        section.enter([] { clobber_memory(); });
-        continue;
-      }
+    for (unsigned i = 0; i < sections; ++i) {
       const double begin_s = now_s();
       {
         const std::lock_guard held(lock);
         waits_ns[task].record(std::uint64_t((now_s() - begin_s) * 1e9));
-        section.enter(long_section<Kind>);
+        section.enter<Kind>();
       }
       Kind::yield();
     }
@@ -186,65 +166,36 @@ Run run_sections(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
   return run;
 }
 
-std::string spin_name(unsigned spins) { return "spin" + std::to_string(spins); }
-
-template <class Kind>
-void measure_kind(const std::string& kind, const Sizes& size) {
-  for (const bool is_long : {true, false}) {
-    const auto measured = [=](const std::string& lock, auto run) {
-      measure(join_name("fibers", is_long ? "long" : "short", kind, lock), [=](Counters& counters) {
-        Totals totals;
-        const Run ran = run(totals, counters);
-        set_quantiles(counters, totals.waits_ns);
-        counters["cpu"] = ran.used.cpu_s();
-        counters["missing"] = double(tasks) * size.sections(is_long) - double(totals.entered);
-        counters["overlapped"] = double(totals.overlapped);
-        return ran.seconds;
-      });
-    };
-    measured("none", [=](Totals& totals, Counters&) {
-      Unguarded none;
-      return run_sections<Kind>(size, is_long, none, totals);
-    });
-    measured("mutex", [=](Totals& totals, Counters&) {
-      typename Kind::Mutex mutex;
-      return run_sections<Kind>(size, is_long, mutex, totals);
-    });
-    for (const unsigned spins : spins_of_long) {
-      if (!is_long && spins != spins_usual) continue;
-      measured(spin_name(spins), [=](Totals& totals, Counters& counters) {
-        Spinlock<Kind> lock(spins);
-        const Run run = run_sections<Kind>(size, is_long, lock, totals);
-        counters["contended"] = double(lock.contention().sections);
-        counters["by_spinning"] = double(lock.contention().got_by_spinning);
-        counters["spins"] = double(lock.contention().spins);
-        return run;
-      });
+template <class Kind, class Lock>
+void measure_lock(const std::string& kind, const std::string& name, unsigned sections) {
+  measure(join_name("fibers", kind, name), [=](Counters& counters) {
+    Lock lock;
+    Totals totals;
+    const Run run = run_sections<Kind>(sections, lock, totals);
+    counters["p99"] = double(totals.waits_ns.quantile(0.99)) * 1e-9;
+    counters["cpu"] = run.cpu_s;
+    counters["missing"] = double(tasks) * sections - double(totals.entered);
+    counters["overlapped"] = double(totals.overlapped);
+    if constexpr (std::is_same_v<Lock, Spinlock<Kind>>) {
+      counters["by_spinning"] = double(lock.contention().got_by_spinning);
+      counters["spins"] = double(lock.contention().spins);
     }
-  }
-}
-
-template <class Started>
-void measure_start(const std::string& name, unsigned starts) {
-  measure("fibers/start/" + name, [starts](Counters& counters) {
-    unsigned done = 0;
-    const double begin_s = now_s();
-    for (unsigned i = 0; i < starts; ++i) Started([&] { ++done; }).join();
-    const double seconds = now_s() - begin_s;
-    counters["each"] = seconds / starts;
-    counters["missing"] = starts - done;
-    return seconds;
+    return run.seconds;
   });
 }
 
+template <class Kind>
+void measure_kind(const std::string& kind, unsigned sections) {
+  measure_lock<Kind, Unguarded>(kind, "none", sections);
+  measure_lock<Kind, typename Kind::Mutex>(kind, "mutex", sections);
+  measure_lock<Kind, Spinlock<Kind>>(kind, "spinlock", sections);
+}
+
 void prepare(const Settings& settings) {
-  const Sizes size = sizes(settings);
-  measure_kind<Fibers>("fibers", size);
-  measure_kind<FibersOnTwoThreads>("fibers-two", size);
-  measure_kind<ThreadsOnOneCpu>("threads-one", size);
-  measure_kind<Threads>("threads", size);
-  measure_start<boost::fibers::fiber>("fiber", size.starts);
-  measure_start<std::thread>("thread", size.starts);
+  measure_kind<Fibers>("fibers", sections_of(settings));
+  measure_kind<FibersOnTwoThreads>("fibers-two", sections_of(settings));
+  measure_kind<ThreadsOnOneCpu>("threads-one", sections_of(settings));
+  measure_kind<Threads>("threads", sections_of(settings));
 }
 
 const std::pair<std::string, std::string> kinds[] = {
@@ -253,61 +204,24 @@ const std::pair<std::string, std::string> kinds[] = {
     {"threads-one", "std::thread, one CPU"},
     {"threads", "std::thread, all CPUs"}};
 
-Table locks_table(const Sizes& size, bool is_long, const Measurements& measured) {
-  const unsigned sections = size.sections(is_long);
-  Table table{is_long ? "long" : "short",
-              std::string(is_long ? "long" : "short") + " critical section, 5 tasks x " +
-                  number(sections) + " sections",
-              {"tasks", "", "no lock", "mutex", "spinlock"}};
-  table.rows.push_back(is_long ? std::vector<std::string>{"there: user-level threads", "user",
-                                                          "1.57 s", "1.60 s", "4.74 s"}
-                               : std::vector<std::string>{"there: user-level threads", "total",
-                                                          "5.96 s", "14.13 s", "7.95 s"});
+void report(const Settings& settings, const Measurements& measured, Report& out) {
+  Table& table = out.add(
+      Table{"long",
+            "long critical section, 5 tasks x " + number(sections_of(settings)) + " sections",
+            {"tasks", "", "no lock", "mutex", "spinlock"},
+            {{"there: user-level threads", "user", "1.57 s", "1.60 s", "4.74 s"}}});
   for (const auto& [kind, label] : kinds)
     for (const auto& [counter, what] :
-         {std::pair{"seconds", "time"}, {"cpu", "CPU time"}, {"p99", "wait, 99 %"}}) {
-      const bool is_wait = std::string(counter) == "p99";
-      if (!is_long && is_wait) continue;
+         {std::pair{"seconds", "time"}, {"cpu", "CPU time"}, {"p99", "wait, 99 %"}})
       table.add_row(
-          {label, what}, std::vector<std::string>{"none", "mutex", spin_name(spins_usual)},
-          [&, kind = kind, counter = counter](const std::string& lock) -> std::string {
-            if (is_wait && lock == "none") return "-";
-            return duration(measured.get(join_name("fibers", table.key, kind, lock), counter));
+          {label, what}, std::vector<std::string>{"none", "mutex", "spinlock"},
+          [&, kind = kind, counter = std::string(counter)](const std::string& lock) -> std::string {
+            if (counter == "p99" && lock == "none") return "-";
+            return duration(measured.get(join_name("fibers", kind, lock), counter));
           });
-    }
-  return table;
-}
 
-void report(const Settings& settings, const Measurements& measured, Report& out) {
-  const Sizes size = sizes(settings);
-  out.add(locks_table(size, true, measured));
-  out.add(locks_table(size, false, measured));
-  Table& spinning = out.add(Table{"spinning",
-                                  "a spinlock that yields after N spins, long section (medians)",
-                                  {"tasks", "spins at most", "sections that had to wait",
-                                   "got it by spinning", "spins per section", "time"}});
-  Plot& plot = out.add(Plot{"spinning", "Five tasks, a long section, a spinlock",
-                            "spins before it yields", "seconds"});
-  for (const auto& [kind, label] : kinds) {
-    const auto sample = [&, kind = kind](unsigned spins, const char* counter) -> const Sample& {
-      return measured.get(join_name("fibers/long", kind, spin_name(spins)), counter);
-    };
-    for (const unsigned spins : spins_of_long)
-      spinning.rows.push_back(
-          {label, number(spins), number(sample(spins, "contended").median()),
-           number(sample(spins, "by_spinning").median()),
-           number(sample(spins, "spins").median() / (tasks * size.long_sections)),
-           duration(sample(spins, "seconds"))});
-    plot.add(label, spins_of_long, [&](unsigned spins) { return sample(spins, "seconds"); });
-  }
-  out.add(Table{"start",
-                "start one that does next to nothing, and join it",
-                {"", "each"},
-                {{"fiber", duration(measured.get("fibers/start/fiber", "each"))},
-                 {"std::thread", duration(measured.get("fibers/start/thread", "each"))}}});
-
-  const double by_spinning_alone = measured.all("fibers/long/fibers/spin", "by_spinning").sum(),
-               spins_alone = measured.all("fibers/long/fibers/spin", "spins").sum();
+  const double by_spinning_alone = measured.get("fibers/fibers/spinlock", "by_spinning").sum(),
+               spins_alone = measured.get("fibers/fibers/spinlock", "spins").sum();
   out.check_none("no two tasks are inside a section at once",
                  measured.all("fibers/", "overlapped").sum(), "overlaps");
   out.check_none("every task does all its sections", measured.all("fibers/", "missing").worst(),

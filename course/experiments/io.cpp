@@ -14,46 +14,37 @@ namespace {
 
 struct Suite {
   std::string key, label, asynchronous_there, synchronous_there;
-  unsigned readers;
-  std::size_t reader_pieces;  // of 10 kB
-  unsigned writers;
-  std::size_t writer_bytes, writer_piece_bytes;
+  unsigned streams;          // readers, and as many writers
+  std::size_t writer_bytes;  // of each
   // units of other work, about 10 us each: none, or the same number in every suite that has some
   unsigned work_units;
 };
 
-constexpr std::size_t read_bytes = 10 * kilobyte, write_bytes = 1'000 * kilobyte, short_bytes = 10;
+constexpr std::size_t read_bytes = 10 * kilobyte, write_bytes = 1'000 * kilobyte;  // of a piece
 constexpr unsigned files_max = 20;
 constexpr unsigned work_steps = 5'000;  // of a unit
 
+std::size_t bytes_read(const Settings& settings) {  // by each reader
+  return (settings.quick ? 40 : 400) * read_bytes;
+}
 std::vector<Suite> suites(const Settings& settings) {
   const bool quick = settings.quick;
-  const std::size_t reads = quick ? 40 : 400, shorts = quick ? 10'000 : 100'000;
   const std::size_t lone = (quick ? 2 : 10) * write_bytes, each = (quick ? 1 : 3) * write_bytes;
   const unsigned work = quick ? 1'000 : 10'000;
-  return {{"a", "(a) long I/O: 1 reader, 1 writer, other work", "0.88 s", "2.29 s", 1, reads, 1,
-           lone, write_bytes, work},
-          {"b", "(b) short I/O: 10 bytes x " + number(double(shorts)), "82 s", "0.40 s", 0, 0, 1,
-           shorts * short_bytes, short_bytes, 0},
-          {"c", "(c) 20 readers, 20 writers", "1.03 s", "2.14 s", files_max, reads, files_max, each,
-           write_bytes, 0},
-          {"d", "(d) as (c), with other work", "6.59 s", "7.91 s", files_max, reads, files_max,
-           each, write_bytes, work}};
+  return {{"a", "(a) long I/O: 1 reader, 1 writer, other work", "0.88 s", "2.29 s", 1, lone, work},
+          {"c", "(c) 20 readers, 20 writers", "1.03 s", "2.14 s", files_max, each, 0},
+          {"d", "(d) as (c), with other work", "6.59 s", "7.91 s", files_max, each, work}};
 }
 
 struct Way {
   std::string key, label;
   std::unique_ptr<IoQueue> (*make_queue)();  // nullptr: blocking calls
-  unsigned depth = 1;                        // operations in flight of one stream
-  bool only_short = false, only_long = false, threads = false;
+  bool threads = false;
 };
-const Way ways[] = {
-    {"blocking", "blocking", nullptr},
-    {"threads", "blocking, thread each", nullptr, 1, false, true, true},
-    {"aio", "POSIX aio", make_aio_queue},
-    {"uring", "io_uring", make_uring_queue},
-    {"uring-many", "io_uring, 64 at a time", make_uring_queue, uring_entries, true, false}};
-const std::pair<bool, std::string> caches[] = {{false, "cached"}, {true, "direct"}};
+const Way ways[] = {{"blocking", "blocking", nullptr},
+                    {"threads", "blocking, thread each", nullptr, true},
+                    {"aio", "POSIX aio", make_aio_queue},
+                    {"uring", "io_uring", make_uring_queue}};
 
 class OtherWork {
  public:
@@ -78,27 +69,24 @@ struct Files {
 };
 std::unique_ptr<Files> files;
 
-std::unique_ptr<Files> make_files(const std::vector<Suite>& all) {
+std::unique_ptr<Files> make_files(const Settings& settings) {
   auto made = std::make_unique<Files>();
-  std::size_t bytes_read = 0, bytes_written = 0;
-  for (const Suite& suite : all) {
-    bytes_read = std::max(bytes_read, suite.reader_pieces * read_bytes);
+  std::size_t bytes_written = 0;
+  for (const Suite& suite : suites(settings))
     bytes_written = std::max(bytes_written, suite.writer_bytes);
-  }
   for (unsigned i = 0; i < files_max; ++i) {
-    made->contents_read.emplace_back(bytes_read).fill(i);
+    made->contents_read.emplace_back(bytes_read(settings)).fill(i);
     made->read.push_back(std::make_unique<File>(made->contents_read.back()));
     made->written.push_back(std::make_unique<File>(Buffer(bytes_written)));
   }
-  OtherWork work(all.front().work_units);
+  OtherWork work(suites(settings).front().work_units);
   while (work.left() > 0) work.run_unit();
   made->work_result = work.state();
   return made;
 }
 
 struct Outcome {
-  Run run;
-  Histogram operations_ns;
+  double seconds = 0;
   unsigned damaged = 0;  // files, read or written, with wrong content
   bool work_done = false;
 };
@@ -112,7 +100,7 @@ void drive(IoQueue& queue, std::vector<std::unique_ptr<Stream>>& streams, OtherW
     if (open > 0) queue.completed(work.left() == 0, done);
     for (Operation* operation : done) {
       Stream& stream = *static_cast<Stream*>(operation->owner);
-      stream.completed(*operation, queue);
+      stream.completed(queue);
       if (stream.done()) --open;
     }
     done.clear();
@@ -136,23 +124,21 @@ void drive_threads(std::vector<std::unique_ptr<Stream>>& streams, OtherWork& wor
   });
 }
 
-Outcome run(const Suite& suite, const Way& way, bool direct) {
+Outcome run(const Suite& suite, const Way& way) {
   // new in every run, so that the content found was written by it
   static std::uint64_t content = files_max;
   std::vector<Buffer> into, from;
   std::vector<std::unique_ptr<Stream>> streams;
-  const auto descriptor = [&](const File& file) { return direct ? file.direct() : file.cached(); };
-  for (unsigned i = 0; i < suite.readers; ++i) into.emplace_back(suite.reader_pieces * read_bytes);
-  for (unsigned i = 0; i < suite.writers; ++i)
+  for (unsigned i = 0; i < suite.streams; ++i) {
+    into.emplace_back(files->contents_read[i].size());
     from.emplace_back(suite.writer_bytes).fill(++content);
-  for (unsigned i = 0; i < suite.readers; ++i) {
-    if (!direct) files->read[i]->holds(files->contents_read[i]);  // warms the page cache
-    streams.push_back(std::make_unique<Stream>(descriptor(*files->read[i]), false, into[i],
-                                               read_bytes, way.depth));
   }
-  for (unsigned i = 0; i < suite.writers; ++i)
-    streams.push_back(std::make_unique<Stream>(descriptor(*files->written[i]), true, from[i],
-                                               suite.writer_piece_bytes, way.depth));
+  for (unsigned i = 0; i < suite.streams; ++i)
+    streams.push_back(
+        std::make_unique<Stream>(files->read[i]->direct(), false, into[i], read_bytes));
+  for (unsigned i = 0; i < suite.streams; ++i)
+    streams.push_back(
+        std::make_unique<Stream>(files->written[i]->direct(), true, from[i], write_bytes));
 
   Outcome outcome;
   OtherWork work(suite.work_units);
@@ -161,27 +147,23 @@ Outcome run(const Suite& suite, const Way& way, bool direct) {
     drive(*way.make_queue(), streams, work);
   else
     (way.threads ? drive_threads : drive_in_turn)(streams, work);
-  outcome.run = meter.stop();
+  outcome.seconds = meter.stop().seconds;
   outcome.work_done =
       work.state() == (suite.work_units > 0 ? files->work_result : OtherWork(0).state());
-  for (unsigned i = 0; i < suite.readers; ++i)
+  for (unsigned i = 0; i < suite.streams; ++i) {
     outcome.damaged +=
         std::memcmp(into[i].data(), files->contents_read[i].data(), into[i].size()) != 0;
-  for (unsigned i = 0; i < suite.writers; ++i) {
     outcome.damaged += !files->written[i]->holds(from[i]);
     files->written[i]->sync();  // so that the next run does not include its cost
   }
-  for (const auto& stream : streams) outcome.operations_ns.merge(stream->operations_ns);
   return outcome;
 }
 
 // Returns why this cannot be measured here; empty if it can.
-std::string refusal(const Suite& suite, const Way& way, bool direct) {
-  if (direct)
-    for (const std::size_t bytes :
-         {suite.readers > 0 ? read_bytes : suite.writer_piece_bytes, suite.writer_piece_bytes})
-      if (const std::string why = direct_refusal(bytes); !why.empty())
-        return "O_DIRECT, " + number(double(bytes)) + " bytes at a time: " + why;
+std::string refusal(const Way& way) {
+  for (const std::size_t bytes : {read_bytes, write_bytes})
+    if (const std::string why = direct_refusal(bytes); !why.empty())
+      return "O_DIRECT, " + number(double(bytes)) + " bytes at a time: " + why;
   if (!way.make_queue) return "";
   try {
     way.make_queue();
@@ -191,71 +173,41 @@ std::string refusal(const Suite& suite, const Way& way, bool direct) {
   return "";
 }
 
-bool belongs(const Suite& suite, const Way& way) {
-  return suite.readers > 0 ? !way.only_short : !way.only_long;
-}
-std::string measured_name(const Suite& suite, const Way& way, const std::string& cache) {
-  return join_name("io", suite.key, way.key, cache);
+std::string measured_name(const Suite& suite, const Way& way) {
+  return join_name("io", suite.key, way.key);
 }
 
 void prepare(const Settings& settings) {
-  files = make_files(suites(settings));
-  for (const Suite& suite : suites(settings))
-    for (const Way& way : ways)
-      for (const auto& [direct, cache] : caches) {
-        if (!belongs(suite, way) || !refusal(suite, way, direct).empty()) continue;
-        measure(measured_name(suite, way, cache),
-                [suite, way, direct = direct](Counters& counters) {
-                  const Outcome outcome = run(suite, way, direct);
-                  counters["cpu"] = outcome.run.used.cpu_s();
-                  set_quantiles(counters, outcome.operations_ns);
-                  counters["damaged"] = outcome.damaged;
-                  counters["work_missing"] = outcome.work_done ? 0 : 1;
-                  return outcome.run.seconds;
-                });
-      }
+  files = make_files(settings);
+  for (const Way& way : ways) {
+    if (!refusal(way).empty()) continue;
+    for (const Suite& suite : suites(settings))
+      measure(measured_name(suite, way), [suite, way](Counters& counters) {
+        const Outcome outcome = run(suite, way);
+        counters["damaged"] = outcome.damaged;
+        counters["work_missing"] = outcome.work_done ? 0 : 1;
+        return outcome.seconds;
+      });
+  }
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   out.notes.push_back("temporary files in " + std::filesystem::temp_directory_path().string() +
                       ", " + temporary_file_system());
-  for (const auto& [direct, cache] : caches) {
-    const std::string state = direct ? "O_DIRECT" : "page cache warm";
-    Table& times = out.add(
-        Table{cache, state + ": time of everything", {"suite", "there: async", "there: sync"}});
-    Table& costs = out.add(Table{cache + "_costs",
-                                 state + ": CPU time, and how long one operation takes",
-                                 {"suite", "", "CPU time", "operation, 99 %"}});
-    for (const Way& way : ways) times.columns.push_back(way.label);
-    for (const Suite& suite : suites(settings)) {
-      std::vector<std::string> row{suite.label, suite.readers > 0 ? suite.asynchronous_there : "-",
-                                   suite.readers > 0 ? suite.synchronous_there : "-"};
-      for (const Way& way : ways) {
-        const std::string name = measured_name(suite, way, cache);
-        if (!measured.has(name)) {
-          row.push_back(belongs(suite, way) ? "refused" : "-");
-          const std::string why = belongs(suite, way) ? refusal(suite, way, direct) : "";
-          if (!why.empty() && std::find(out.notes.begin(), out.notes.end(), why) == out.notes.end())
-            out.notes.push_back(why);
-          continue;
-        }
-        row.push_back(duration(measured.get(name)));
-        const double p99 = measured.get(name, "p99").median();
-        costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.get(name, "cpu")),
-                              p99 > 0 ? duration(p99) : "-"});
-      }
-      times.rows.push_back(std::move(row));
-      if (suite.readers > 0) continue;
-      row = {"(b) for 1,000,000 at this rate", suite.asynchronous_there, suite.synchronous_there};
-      for (const Way& way : ways) {
-        const std::string name = measured_name(suite, way, cache);
-        const double operations = double(suite.writer_bytes) / double(suite.writer_piece_bytes);
-        row.push_back(measured.has(name) ? duration(measured.get(name).median() / operations * 1e6)
-                                         : "-");
-      }
-      if (!direct) times.rows.push_back(std::move(row));
-    }
+  Table& times = out.add(
+      Table{"direct", "O_DIRECT: time of everything", {"suite", "there: async", "there: sync"}});
+  for (const Way& way : ways) {
+    times.columns.push_back(way.label);
+    const std::string why = refusal(way);
+    if (!why.empty() && std::find(out.notes.begin(), out.notes.end(), why) == out.notes.end())
+      out.notes.push_back(why);
   }
+  for (const Suite& suite : suites(settings))
+    times.add_row({suite.label, suite.asynchronous_there, suite.synchronous_there}, ways,
+                  [&](const Way& way) {
+                    const std::string name = measured_name(suite, way);
+                    return measured.has(name) ? duration(measured.get(name)) : "refused";
+                  });
   const Sample damaged = measured.all("io/", "damaged");
   const std::string runs = number(double(damaged.values.size())) + " runs";
   out.check_none("what was written is in the files, and what was read is what they hold",

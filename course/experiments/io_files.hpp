@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -27,13 +26,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/histogram.hpp"
 #include "course/experiments/lab.hpp"
 
 namespace exchange::experiments {
 
 constexpr std::size_t kilobyte = 1'024;
-constexpr unsigned uring_entries = 64;
 
 struct Operation {
   int file = -1;
@@ -42,7 +39,6 @@ struct Operation {
   std::size_t size = 0;
   off_t offset = 0;
   void* owner = nullptr;
-  double begin_s = 0;  // set by the caller, to measure the duration
   ssize_t result = 0;  // bytes, possibly fewer than asked for, or -errno
 };
 
@@ -123,7 +119,7 @@ class AioQueue final : public IoQueue {
 class UringQueue final : public IoQueue {
  public:
   UringQueue() {
-    const int error = ::io_uring_queue_init(uring_entries, &ring_, 0);
+    const int error = ::io_uring_queue_init(entries, &ring_, 0);
     if (error < 0) throw std::system_error(-error, std::generic_category(), "io_uring_setup");
   }
   UringQueue(const UringQueue&) = delete;
@@ -172,6 +168,7 @@ class UringQueue final : public IoQueue {
     if (result < 0) throw std::system_error(-result, std::generic_category(), "io_uring_enter");
   }
 
+  static constexpr unsigned entries = 64;
   io_uring ring_{};
   unsigned under_way_ = 0;
 };
@@ -249,7 +246,6 @@ class File {
     if (direct_ >= 0) ::close(direct_);
   }
 
-  int cached() const { return cached_; }
   int direct() const { return direct_; }  // with O_DIRECT; -1 if it is refused
   // Compares the content through the page cache, which keeps it.
   bool holds(const Buffer& content) const {
@@ -271,7 +267,8 @@ class File {
 
 // Returns why O_DIRECT cannot write this many bytes at a time; empty if it can.
 inline std::string direct_refusal(std::size_t bytes) {
-  if (temporary_file_system() == "tmpfs") return "tmpfs is the page cache, there is no way past it";
+  if (temporary_file_system() == "tmpfs")
+    return "tmpfs is the page cache, there is no way past it: set TMPDIR to a folder on a disk";
   const auto [cached, direct] = open_unnamed();
   const int refused = errno;
   ::close(cached);
@@ -283,69 +280,47 @@ inline std::string direct_refusal(std::size_t bytes) {
   return why;
 }
 
-// Reads or writes one file from its beginning in pieces of one size, `depth` at a time.
+// Reads or writes one file from its beginning in pieces of one size, one after the other.
 class Stream {
  public:
-  Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth)
-      : file_(file),
-        writes_(writes),
-        buffer_(buffer),
-        piece_bytes_(piece_bytes),
-        operations_(depth) {}
+  Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes)
+      : file_(file), writes_(writes), buffer_(buffer), piece_bytes_(piece_bytes) {
+    begin_next();
+  }
 
-  void begin(IoQueue& queue) {
-    for (Operation& operation : operations_) {
-      if (!begin_next(operation)) return;
-      ++under_way_;
-      queue.begin(operation);
-    }
+  void begin(IoQueue& queue) { queue.begin(operation_); }
+  // Call it when its operation is completed. Throws if the operation failed.
+  void completed(IoQueue& queue) {
+    advance();
+    if (!done()) queue.begin(operation_);
   }
-  // Call it when one of its operations is completed. Throws if the operation failed.
-  void completed(Operation& operation, IoQueue& queue) {
-    if (!advance(operation) || begin_next(operation))
-      queue.begin(operation);
-    else
-      --under_way_;
-  }
-  bool done() const { return under_way_ == 0; }  // after begin()
+  bool done() const { return operation_.size == 0; }
   // Runs the whole stream with blocking calls.
   void run() {
-    Operation operation;
-    while (begin_next(operation)) {
-      do operation.result = run_blocking(operation);
-      while (!advance(operation));
+    while (!done()) {
+      operation_.result = run_blocking(operation_);
+      advance();
     }
   }
 
-  Histogram operations_ns;  // only of pieces that take longer than reading the clock
-
  private:
-  static constexpr std::size_t timed_bytes_min = kilobyte;
-
-  bool begin_next(Operation& operation) {
-    if (next_ >= buffer_.size()) return false;
-    operation = {.file = file_,
-                 .writes = writes_,
-                 .data = buffer_.data() + next_,
-                 .size = std::min(piece_bytes_, buffer_.size() - next_),
-                 .offset = off_t(next_),
-                 .owner = this};
-    next_ += operation.size;
-    if (piece_bytes_ >= timed_bytes_min) operation.begin_s = now_s();
-    return true;
+  void begin_next() {
+    operation_ = {.file = file_,
+                  .writes = writes_,
+                  .data = buffer_.data() + next_,
+                  .size = std::min(piece_bytes_, buffer_.size() - next_),
+                  .offset = off_t(next_),
+                  .owner = this};
+    next_ += operation_.size;
   }
-  // Returns whether a piece is complete.
-  bool advance(Operation& operation) {
-    if (operation.result <= 0)
-      throw std::system_error(operation.result < 0 ? int(-operation.result) : EIO,
+  void advance() {
+    if (operation_.result <= 0)
+      throw std::system_error(operation_.result < 0 ? int(-operation_.result) : EIO,
                               std::generic_category(), writes_ ? "write" : "read");
-    operation.data += operation.result;
-    operation.size -= std::size_t(operation.result);
-    operation.offset += operation.result;
-    if (operation.size > 0) return false;
-    if (piece_bytes_ >= timed_bytes_min)
-      operations_ns.record(std::uint64_t((now_s() - operation.begin_s) * 1e9));
-    return true;
+    operation_.data += operation_.result;
+    operation_.size -= std::size_t(operation_.result);
+    operation_.offset += operation_.result;
+    if (operation_.size == 0) begin_next();
   }
 
   const int file_;
@@ -353,8 +328,7 @@ class Stream {
   Buffer& buffer_;
   const std::size_t piece_bytes_;
   std::size_t next_ = 0;
-  unsigned under_way_ = 0;
-  std::deque<Operation> operations_;
+  Operation operation_;
 };
 
 }  // namespace exchange::experiments

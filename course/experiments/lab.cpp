@@ -16,8 +16,8 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <random>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -120,39 +120,22 @@ double now_s() {
 
 namespace {
 
-Usage usage_now() {
+double cpu_now_s() {
   const auto seconds = [](const timeval& time) {
     return double(time.tv_sec) + double(time.tv_usec) / 1e6;
   };
-  Usage sum;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    ::getrusage(who, &usage);
-    sum.user_s += seconds(usage.ru_utime);
-    sum.system_s += seconds(usage.ru_stime);
-    sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
-  }
-  return sum;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace
 
-Run& Run::operator+=(const Run& other) {
-  seconds += other.seconds;
-  used.user_s += other.used.user_s;
-  used.system_s += other.used.system_s;
-  used.switches += other.used.switches;
-  return *this;
-}
-
-Meter::Meter() : before_(usage_now()), begin_s_(now_s()) {}
+Meter::Meter() : cpu_before_s_(cpu_now_s()), begin_s_(now_s()) {}
 
 Run Meter::stop() const {
   const double seconds = now_s() - begin_s_;
-  const Usage after = usage_now();
-  return {seconds,
-          {after.user_s - before_.user_s, after.system_s - before_.system_s,
-           after.switches - before_.switches}};
+  return {seconds, cpu_now_s() - cpu_before_s_};
 }
 
 Run run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
@@ -181,19 +164,6 @@ Run run_window(unsigned threads, double window_s,
   }
   for (std::thread& thread : running) thread.join();
   return meter->stop();
-}
-
-void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s) {
-  counters["p50"] = double(histogram.quantile(0.5)) * unit_s;
-  counters["p99"] = double(histogram.quantile(0.99)) * unit_s;
-  counters["worst"] = double(histogram.max()) * unit_s;
-}
-
-void set_quantiles(Counters& counters, std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  counters["p50"] = seconds[seconds.size() / 2];
-  counters["p99"] = seconds[seconds.size() * 99 / 100];
-  counters["worst"] = seconds.back();
 }
 
 ChildResult run_child(const std::vector<std::string>& command, double seconds_max) {
@@ -332,63 +302,6 @@ std::string Named::median_time(const std::string& counter) const {
 
 Point point(double x, const Sample& sample) {
   return {x, sample.median(), sample.low(), sample.high()};
-}
-
-// Reads the report of ThreadSanitizer about a program, without the parts that vary between runs.
-
-namespace {
-
-// "    #0 increment ../course/experiments/racy_counter.cpp:16 (racy_counter_tsan+0x2c67)"
-// -> " #0 increment racy_counter.cpp:16"
-std::string frame(const std::string& line) {
-  static const std::regex module(R"( \([^()]*\+0x[0-9a-f]+\).*$)"), folders(R"((\.\.)?/[^ ]*/)");
-  return std::regex_replace(std::regex_replace(line, module, ""), folders, "");
-}
-
-}  // namespace
-
-std::optional<RaceReport> check_race(const std::vector<std::string>& command,
-                                     const std::string& what, Report& out, std::size_t frames_max) {
-  ChildResult child = run_child(command, 60);
-  // Older versions of the sanitizer do not work with kernels that scatter mappings widely.
-  if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
-    std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
-    in_order.insert(in_order.end(), command.begin(), command.end());
-    const ChildResult again = run_child(in_order, 60);
-    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) {
-      out.notes.push_back("ThreadSanitizer cannot run here: " +
-                          child.output.substr(0, child.output.find('\n')));
-      return {};
-    }
-    child = again;
-  }
-
-  static const std::regex access(
-      R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)",
-      std::regex::icase);
-  RaceReport report{.excerpt = {}, .output = child.output};
-  std::vector<std::string> accesses;  // "Write of size 8 by thread T1"
-  std::istringstream lines(child.output);
-  std::size_t frames = 0;
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (line.starts_with("WARNING: ThreadSanitizer")) {
-      if (!report.excerpt.empty()) break;  // the first one is enough
-      report.excerpt = line.substr(0, line.find(" (pid")) + "\n";
-    } else if (std::regex_match(line, match, access) && accesses.size() < 2) {
-      accesses.push_back(match[1].str() + " " + match[5].str());
-      report.excerpt += "  " + accesses.back() + ":\n";
-      frames = frames_max;
-    } else if (frames > 0 && line.find('#') != std::string::npos) {
-      report.excerpt += frame(line) + "\n";
-      --frames;
-    } else if (line.empty()) {
-      frames = 0;
-    }
-  }
-  out.check("ThreadSanitizer names both accesses " + what, accesses.size() == 2,
-            accesses.size() == 2 ? accesses[0] + "; " + accesses[1] : "it found none");
-  return report;
 }
 
 }  // namespace exchange::experiments

@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -123,18 +122,11 @@ struct Check {
 };
 BOOST_DESCRIBE_STRUCT(Check, (), (what, holds, seen))
 
-// A few lines of a program's output, shown unchanged.
-struct Excerpt {
-  std::string key, title, text;
-};
-BOOST_DESCRIBE_STRUCT(Excerpt, (), (key, title, text))
-
 struct Report {
   std::deque<Table> tables;
   std::deque<Plot> plots;
   std::vector<Check> checks;
   std::vector<std::string> notes;  // the measurements that were not possible here, and why
-  std::vector<Excerpt> excerpts;
 
   // The references stay valid.
   Table& add(Table table) { return tables.emplace_back(std::move(table)); }
@@ -145,7 +137,7 @@ struct Report {
   // The check holds if `count`, shown before `seen`, is 0.
   void check_none(std::string what, double count, const std::string& seen);
 };
-BOOST_DESCRIBE_STRUCT(Report, (), (tables, plots, checks, notes, excerpts))
+BOOST_DESCRIBE_STRUCT(Report, (), (tables, plots, checks, notes))
 
 struct Experiment {
   std::string name;   // on the command line: "locks"
@@ -186,17 +178,9 @@ void need(bool done, const std::string& what);
 // Returns the seconds of a monotonic clock.
 double now_s();
 
-// CPU time, and context switches by the kernel, of this process and of the children that it has
-// waited for. The kernel samples the split of CPU time into user and system, too coarsely for short
-// runs.
-struct Usage {
-  double user_s = 0, system_s = 0, switches = 0;
-  double cpu_s() const { return user_s + system_s; }
-};
 struct Run {
   double seconds = 0;
-  Usage used = {};
-  Run& operator+=(const Run& other);
+  double cpu_s = 0;  // of this process, user and system
 };
 // Measures from its construction to stop().
 class Meter {
@@ -205,8 +189,7 @@ class Meter {
   Run stop() const;
 
  private:
-  Usage before_;
-  double begin_s_;
+  double cpu_before_s_, begin_s_;
 };
 
 // Runs `work(thread)` on this many threads, which begin together; measures from the beginning to
@@ -219,10 +202,6 @@ Run run_window(unsigned threads, double window_s,
                const std::function<void(unsigned thread, const std::function<void()>& begin,
                                         const Over& over)>& work,
                const std::function<void()>& at_end = {});
-
-// Sets p50, p99 and worst, in seconds.
-void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s = 1e-9);
-void set_quantiles(Counters& counters, std::vector<double> seconds);
 
 // Makes the compiler compute the value, or read and write memory, here.
 template <class Value>
@@ -263,17 +242,5 @@ std::string threads_text(unsigned threads);  // "1 thread", "2 threads"
 
 // Returns the type of the file system of the temporary folder: "ext4".
 std::string temporary_file_system();
-
-// The report of ThreadSanitizer about the first race of a program: both accesses, each with its
-// first frames, without addresses.
-struct RaceReport {
-  std::string excerpt;
-  std::string output;  // everything that the program wrote
-};
-// Runs the program and adds the check `what`: both accesses are named. If the sanitizer cannot run
-// here, returns nothing and adds a note.
-std::optional<RaceReport> check_race(const std::vector<std::string>& command,
-                                     const std::string& what, Report& out,
-                                     std::size_t frames_max = 1);
 
 }  // namespace exchange::experiments

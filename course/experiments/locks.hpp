@@ -23,12 +23,6 @@ inline void cpu_pause() {
 #endif
 }
 
-class NoLock {
- public:
-  bool lock(const std::atomic<bool>&) { return true; }
-  void unlock() {}
-};
-
 class StdMutex {
  public:
   bool lock(const std::atomic<bool>&) {

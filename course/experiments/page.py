@@ -22,7 +22,6 @@ def blocks(run):
     made = {"run": {"machine": machine(run)}}
     for experiment in run["experiments"]:
         own = {one["key"]: table(one) for one in experiment["tables"]}
-        own |= {one["key"]: excerpt(one) for one in experiment["excerpts"]}
         own["held"] = held(experiment)
         if experiment["name"] == "collections":
             own["overlap"] = hardly_overlapped(experiment)
@@ -32,10 +31,6 @@ def blocks(run):
 
 def table(one):
     return f"**{one['title']}**\n\n{plain(one['columns'], one['rows']).markdown()}"
-
-
-def excerpt(one):
-    return f"{one['title']}:\n\n````text\n{one['text'].rstrip()}\n````"
 
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
@@ -56,7 +51,7 @@ def hardly_overlapped(collections):
     slow = []
     for row in tables["mixes"]["rows"]:
         for nth, head in enumerate(tables["mixes"]["columns"]):
-            if nth < 2 or row[nth] == "-":
+            if nth < 2:
                 continue
             busy = number(row[nth]) * 1e6 * number(cpu[tuple(row[:2])][nth])
             if busy < BUSY_CPUS:
