@@ -1,5 +1,6 @@
 """What every version since 1.0 wrote and answered, read and reproduced by the server of today."""
 
+import lzma
 import subprocess
 import tarfile
 import tempfile
@@ -55,7 +56,8 @@ class EachVersion(unittest.TestCase):
         for folder in VERSIONS:
             with self.subTest(version=folder.name):
                 name, url = cluster.create_database()
-                cluster.query(name, (folder / "postgresql.sql").read_text())
+                with lzma.open(folder / "postgresql.sql.xz", "rt") as dump:
+                    cluster.query(name, dump.read())
                 self.check(url, folder / "postgresql_answers.txt")
 
     def check(self, store, file):
