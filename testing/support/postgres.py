@@ -24,64 +24,40 @@ def find_binaries():
 
 
 class Cluster:
-    """Runs from its construction to stop(). Without `folder` in a temporary one that stop()
-    removes; a `folder` is kept, and found again."""
+    """Runs from its construction to stop(), in a temporary folder."""
 
-    def __init__(self, folder=None):
+    def __init__(self):
         self.binaries = find_binaries()
         as_root = os.geteuid() == 0  # PostgreSQL refuses to run as root
         self.owner = (
             {"user": "postgres", "group": "postgres", "extra_groups": []} if as_root else {}
         )
-        self.keep = folder is not None
-        self.folder = Path(folder or tempfile.mkdtemp(prefix="exchange-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="exchange-pg-"))
         self.data, self.databases = self.folder / "data", 0
         try:
-            if self.data.exists():
-                (self.data / "postmaster.pid").unlink(missing_ok=True)
-                self.databases = 1000  # beyond the names of earlier runs
-            else:
-                self._create()
-            # The last setting counts: a kept folder may have moved.
-            with open(self.data / "postgresql.conf", "a") as file:
-                file.write(f"unix_socket_directories = '{self.folder}'\n")
-            self._start()
-            self.version = self.query("postgres", "SHOW server_version").strip()
-            if self.databases:
-                self.databases += int(self.query("postgres", "SELECT count(*) FROM pg_database"))
+            self._create()
+            self._control("-l", self.folder / "log", "start")
+            self.pid = int((self.data / "postmaster.pid").read_text().split()[0])
         except BaseException:
             self.stop()
             raise
 
     def _create(self):
-        self.folder.mkdir(parents=True, exist_ok=True)
         if self.owner:
             shutil.chown(self.folder, "postgres", "postgres")
         options = "-U exchange -A trust -E UTF8 --no-locale --no-sync"
         self._run("initdb", "-D", self.data, *options.split())
         with open(self.data / "postgresql.conf", "a") as file:
             file.write("listen_addresses = ''\nmax_connections = 50\nlog_min_messages = panic\n")
+            file.write(f"unix_socket_directories = '{self.folder}'\n")
 
     def _control(self, *words, **more):
         self._run("pg_ctl", "-D", self.data, "-w", "-t", "600", *words, **more)
 
-    def _start(self):
-        self._control("-l", self.folder / "log", "start")
-        self.pid = int((self.data / "postmaster.pid").read_text().split()[0])
-
-    def restart(self):
-        """With nothing in its own memory, and as little as possible in the page cache."""
-        self._control("-m", "fast", "stop")
-        for file in self.data.rglob("*"):
-            if file.is_file():
-                forget_pages(file)
-        self._start()
-
     def stop(self):
         if (self.data / "postmaster.pid").exists():
-            self._control("-m", "fast" if self.keep else "immediate", "stop", check=self.keep)
-        if not self.keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._control("-m", "immediate", "stop", check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program, *arguments, check=True, text=None):
         done = subprocess.run(
@@ -120,17 +96,7 @@ class Cluster:
         self.databases += 1
         name = f"exchange{self.databases}"
         self.query("postgres", f"CREATE DATABASE {name}")
-        return name, self.url(name)
-
-    def url(self, database):
-        return f"postgresql://exchange@/{database}?host={self.folder}"
+        return name, f"postgresql://exchange@/{name}?host={self.folder}"
 
     def drop_database(self, name):
         self.query("postgres", f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-
-
-def forget_pages(file):
-    """Writes a file back and drops what the page cache has of it."""
-    with open(file, "rb") as opened:
-        os.fsync(opened.fileno())
-        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
