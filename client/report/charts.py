@@ -4,15 +4,14 @@ lists:
   size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
   panels    rows of panels; share_y: the panels of a row share the y axis
   x, y      axes: label, log, ticks as [[position, text], ...], range; a panel may have its own
-  legend    right: names beside the panel, in the order in which the lines end; panel: above each
-            panel; top: `keys` above all panels
+  legend    right: names beside the panel, in the order in which the lines end; top: `keys` above
+            all panels
   keys      like lines without points, or colours of bars
 
-  panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to
-            draw; texts as [[x, y, text, colour], ...]
-  line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none;
-            hollow; width; band: how dense the area from low to high is; with a mark, error bars
-            show that range too
+  panel     title; lines; bars as [[position, {name: length}], ...]; texts as
+            [[x, y, text, colour], ...]
+  line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed or none; band:
+            how dense the area from low to high is; with a mark, error bars show that range too
 
 The colours are Okabe and Ito's, which colour-blind readers can distinguish. Every chart has its own
 background, so it is readable on light and dark pages.
@@ -40,7 +39,7 @@ PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 BLUE, VERMILION, GREEN, PINK, AMBER, SKY, BLACK, OLIVE = PALETTE
 GREY = "#a9adb3"
 MARKS = ["o", "s", "^", "D", "v", "P", "X", "*"]
-DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "none": "none", None: "-"}
+DASHES = {"dashed": (0, (5, 3)), "none": "none", None: "-"}
 X_TICKS_MAX = 12
 
 plt.rcParams.update(
@@ -137,8 +136,8 @@ def draw_panel(axes, panel, chart, longest):
     if "bars" in panel:
         draw_bars(axes, panel["bars"], chart, longest)
     elif not lines:
-        note = panel.get("note", "nothing was measured")
-        axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=MUTED)
+        style = {"transform": axes.transAxes, "ha": "center", "color": MUTED}
+        axes.text(0.5, 0.5, "nothing was measured", **style)
     log = {**chart["y"], **panel.get("y", {})}.get("log")
     handles, drawn = [], []
     for nth, line in enumerate(lines):
@@ -155,8 +154,6 @@ def draw_panel(axes, panel, chart, longest):
         order = sorted(range(len(lines)), key=lambda i: (-ends[i][0], -ends[i][1]))
         handles = [handles[i] for i in order]
         axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.03))
-    elif len(lines) > 1 and chart.get("legend") == "panel":
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=len(lines), borderaxespad=0.2)
     return drawn
 
 
@@ -180,7 +177,6 @@ def draw_line(axes, line, points):
     style = {
         "color": line["colour"],
         "linestyle": DASHES[line["dash"]],
-        "linewidth": line.get("width", plt.rcParams["lines.linewidth"]),
         "label": textwrap.fill(line.get("name", ""), 36),
     }
     if not line["mark"]:
@@ -194,9 +190,9 @@ def draw_line(axes, line, points):
         yerr=bars,
         marker=line["mark"],
         markersize=5.5,
-        markerfacecolor=PAPER if line.get("hollow") else line["colour"],
-        markeredgecolor=line["colour"] if line.get("hollow") else PAPER,
-        markeredgewidth=1.2 if line.get("hollow") else 0.8,
+        markerfacecolor=line["colour"],
+        markeredgecolor=PAPER,
+        markeredgewidth=0.8,
         elinewidth=1.1,
         **style,
     )
@@ -268,7 +264,6 @@ def key_handle(key):
         [],
         color=key["colour"],
         marker=key.get("mark"),
-        markerfacecolor=PAPER if key.get("hollow") else key["colour"],
         linestyle=DASHES[key.get("dash")],
         label=key["name"],
     )
