@@ -10,7 +10,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from cluster import (
     programs,
     yaml,
 )
+from exchange_server import wait_until
 
 CLUSTER = Path(__file__).resolve().parents[1]
 NET = "127.79.0"
@@ -134,12 +134,6 @@ class Proxy(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
 
-    def wait_for(self, condition, what):
-        deadline = time.monotonic() + 20
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, f"waited for {what}")
-            time.sleep(0.01)
-
     def server(self, number):
         """What haproxy says of a server of the XML port."""
         with socket.socket(socket.AF_UNIX) as one:
@@ -157,13 +151,13 @@ class Proxy(unittest.TestCase):
             )
             self.addCleanup(server.close)
         self.start_haproxy()
-        self.wait_for(self.statistics.exists, "haproxy")
-        self.wait_for(lambda: self.server(2)["status"] == "DOWN", "a check of the second")
+        wait_until(self.statistics.exists, "haproxy")
+        wait_until(lambda: self.server(2)["status"] == "DOWN", "a check of the second")
         with socket.create_connection((f"{NET}.20", XML), timeout=20) as client:
             client.sendall(b"who serves?")
-            self.wait_for(lambda: self.server(1)["lbtot"] != "0", "the choice of the first")
+            wait_until(lambda: self.server(1)["lbtot"] != "0", "the choice of the first")
             ready.add(2)
-            self.wait_for(lambda: self.server(2)["status"] == "UP", "a check of the second")
+            wait_until(lambda: self.server(2)["status"] == "UP", "a check of the second")
             ready.remove(1)
             self.assertEqual(b"who serves?", client.recv(100))
 
