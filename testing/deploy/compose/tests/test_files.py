@@ -1,7 +1,6 @@
 """docker-compose.yml, docker-compose.ha.yml, Dockerfile and docs/docker.md, read without an engine:
 what must never slip in, and whether they agree."""
 
-import copy
 import re
 import subprocess
 import tempfile
@@ -100,42 +99,6 @@ class Composition(unittest.TestCase):
 
     def test_starts_nothing_that_it_must_not(self):
         self.assertEqual(violations(self.composition), [])
-
-    def test_everything_that_it_must_not_would_be_seen(self):
-        def planted(service, **keys):
-            changed = copy.deepcopy(self.composition)
-            changed["services"][service].update(keys)
-            return violations(changed)
-
-        for service in self.composition["services"]:
-            for keys, problem in (
-                ({"privileged": True}, "privileged"),
-                ({"network_mode": "host"}, "network_mode"),
-                ({"security_opt": []}, "may gain privileges"),
-                ({"logging": {"driver": "json-file"}}, "its log grows without end"),
-                ({"volumes": ["/:/host"]}, "mounts /:/host of the host"),
-            ):
-                self.assertEqual(planted(service, **keys), [f"{service}: {problem}"])
-        beyond = "publishes {} beyond the loopback".format
-        started = {"db": {"condition": "service_started"}}
-        address = {"EXCHANGE_STORE": "postgresql://a:b@db/c"}
-        image = {"read_only": False, "cap_drop": []}
-        shown = "a password in the store's address, which is shown"
-        for service, keys, *problems in (
-            ("exchange", {"ports": ["12345:12345"]}, beyond("12345:12345")),
-            ("exchange", {"ports": ["0.0.0.0:1:2"]}, beyond("0.0.0.0:1:2")),
-            ("exchange", image, "may write to its image", "keeps capabilities"),
-            ("exchange", {"restart": "no"}, "does not come back"),
-            ("exchange", {"depends_on": started}, "does not wait until db is healthy"),
-            ("exchange", {"environment": address}, shown),
-            ("bots", {"depends_on": {}}, "does not wait for exchange"),
-            ("db", {"ports": ["127.0.0.1:5432:5432"]}, "is published"),
-        ):
-            expected = [f"{service}: {problem}" for problem in problems]
-            self.assertEqual(planted(service, **keys), expected)
-        unchecked = copy.deepcopy(self.composition)
-        del unchecked["services"]["db"]["healthcheck"]
-        self.assertEqual(violations(unchecked), ["db: no health check"])
 
     def test_ports_are_those_of_the_image(self):
         exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.M)[1].split()
