@@ -8,13 +8,13 @@ import os
 import re
 import subprocess
 import unittest
-from pathlib import Path
 
+from exchange_server import BIN
 from tree import ROOT
 
 PAGE = ROOT / "docs/http-api.md"
 PYTHON = ROOT / "client/python/src/exchange_client/_described.py"
-DESCRIBE = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin") / "describe"
+DESCRIBE = BIN / "describe"
 
 
 def described(what):

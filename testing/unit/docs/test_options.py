@@ -5,10 +5,10 @@ import os
 import re
 import subprocess
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-SERVER = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin") / "server"
+from exchange_server import BINARY as SERVER
+from tree import ROOT
+
 # The image sets these, and each composition has a way of its own to choose the host's.
 OF_THE_IMAGE = {"EXCHANGE_PORT", "EXCHANGE_HTTP_PORT", "EXCHANGE_BIND"}
 OF_THE_COMPOSITIONS = {

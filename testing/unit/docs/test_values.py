@@ -1,14 +1,13 @@
 """The values in the documents are those of the code: limits and time-outs, options of the terminal
 client, variables of compose files."""
 
-import os
 import re
 import subprocess
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin")
+from exchange_server import BIN
+from tree import ROOT
+
 KIB, MIB, THOUSAND, MILLION = 1 << 10, 1 << 20, 1000, 1_000_000
 
 CONNECTION = "server/store/postgres/postgres_connection.cpp"
