@@ -33,21 +33,16 @@ def memory_mib(pid, field="VmRSS"):
     return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) / 1024
 
 
-def metrics(server):
-    """{name with labels: value} of the server's /metrics."""
-    return read_metrics(server.http_port)
-
-
 def connections(server):
     """How many are open on the XML port."""
-    gauges = metrics(server).items()
+    gauges = read_metrics(server.http_port).items()
     return int(sum(value for name, value in gauges if name.startswith("exchange_connections{")))
 
 
 def ended(server):
     """{reason: connections} that the server ended or refused."""
     labels = {"refused": 0}
-    for name, value in metrics(server).items():
+    for name, value in read_metrics(server.http_port).items():
         if name.startswith("exchange_connections_ended_total"):
             labels[re.search(r'"(\w+)"', name)[1]] = int(value)
         elif name.startswith("exchange_connections_refused_total"):

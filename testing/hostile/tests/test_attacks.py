@@ -9,7 +9,7 @@ import resource
 import unittest
 from pathlib import Path
 
-from exchange_server import ExchangeServer, is_sanitized, wait_until
+from exchange_server import ExchangeServer, is_sanitized, read_metrics, wait_until
 from harness import (
     PATIENCE_S,
     Attack,
@@ -19,7 +19,6 @@ from harness import (
     make_long_order,
     make_symbols,
     memory_mib,
-    metrics,
     raise_descriptor_limit,
     run_good_clients,
     seconds_until_answered,
@@ -80,7 +79,7 @@ class Attacks:
         return ended(self.server)[reason] - self.before[reason]
 
     def http_refused(self):
-        return metrics(self.server)['exchange_http_refused_total{reason="peer"}']
+        return read_metrics(self.server.http_port)['exchange_http_refused_total{reason="peer"}']
 
     def tearDown(self):
         """The server runs, is small, keeps no connection of a peer that left, and takes new
@@ -168,7 +167,7 @@ class Attacks:
                 failures = "exchange_accept_failures_total"
         finally:
             resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE, limits)
-        self.assertGreater(metrics(self.server)[failures], 0)
+        self.assertGreater(read_metrics(self.server.http_port)[failures], 0)
         self.assertGreater(self.ended("evicted"), 0)
         self.assertGreater(storm.result["connected"], 100)
 
