@@ -63,7 +63,7 @@ std::string unknown_rule(const std::set<std::string>& wanted) {
 int main(int argc, char** argv) {
   prepare_process("conformance");
   ConformanceOptions options;
-  std::string json_file, html_file, level = "should";
+  std::string json_file, level = "should";
   std::vector<std::string> rules;
   CLI::App app(
       "Tests a server of the exchange protocol by the numbered rules of docs/protocol.md: any "
@@ -90,16 +90,18 @@ int main(int argc, char** argv) {
          "--restart", options.target.restart,
          "shell command that starts the server again after it has died or hung, and returns")
       ->type_name("COMMAND");
-  app.add_option("--level", level,
-                 "rules shown in full: must, or should beside it, or ours and so all; --json and "
-                 "--html have all of them")
+  app.add_option(
+         "--level", level,
+         "rules shown in full: must, or should beside it, or ours and so all; --json has all "
+         "of them")
       ->check(CLI::IsMember({"must", "should", "ours"}));
   app.add_option("--rule", rules, "test this rule alone, such as M4; may be repeated");
   app.add_flag(
       "--strict", options.strict,
       "replies must be written byte for byte as docs/protocol.md has them, or R1 is broken");
-  app.add_option("--json", json_file, "write the result as JSON")->type_name("FILE");
-  app.add_option("--html", html_file, "write the result as an HTML page")->type_name("FILE");
+  app.add_option("--json", json_file,
+                 "write the result as JSON, for course/conformance/page.py too")
+      ->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -121,9 +123,7 @@ int main(int argc, char** argv) {
                         : level == "ours" ? Level::ours
                                           : Level::should;
     std::fputs(text_of(report, shown).c_str(), stdout);
-    bool written = json_file.empty() || write_file(json_file, to_json(report));
-    written &= html_file.empty() || write_file(html_file, html_of(report));
-    if (!written) return exit_usage;
+    if (!json_file.empty() && !write_file(json_file, to_json(report))) return exit_usage;
     if (client::stop_flag()) return exit_interrupted;
     if (!report.test_errors.empty()) return exit_test_error;
     if (!report.stopped.empty()) return exit_unreachable;

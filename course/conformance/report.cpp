@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
-#include "client/report/html_page.hpp"
 
 namespace exchange::conformance {
 namespace {
@@ -86,15 +85,15 @@ std::string summary(const ConformanceReport& report) {
   return text;
 }
 
-// Returns the last exchanges, at most this number, each cut to `bytes`.
-std::string conversation_of(const RuleResult& result, std::size_t exchanges = 100,
-                            std::size_t bytes = 100'000) {
+// Returns the last exchanges, shortened.
+std::string end_of_conversation(const RuleResult& result) {
   std::string text;
   const std::size_t all = result.conversation.size();
-  for (std::size_t i = all - std::min(all, exchanges); i < all; ++i) {
+  for (std::size_t i = all - std::min(all, exchanges_shown); i < all; ++i) {
     const auto& [sent, got] = result.conversation[i];
-    text += indented(shortened(sent, bytes), "sent  ") + "\n" +
-            indented(got.empty() ? "(nothing)" : shortened(got, bytes), "got   ") + "\n";
+    const std::string reply = got.empty() ? "(nothing)" : shortened(got, exchange_bytes_max);
+    text += indented(shortened(sent, exchange_bytes_max), "sent  ") + "\n" +
+            indented(reply, "got   ") + "\n";
   }
   return text;
 }
@@ -150,8 +149,7 @@ std::string in_full(const RuleResult& result) {
                      (result.blocked_by.empty() ? "" : " by " + result.blocked_by) + ": " +
                      printable(result.rule.sentence) + "\n  case: " + result.case_name + "\n  " +
                      printable(result.why) + "\n";
-  if (!blocked)
-    text += indented(conversation_of(result, exchanges_shown, exchange_bytes_max), "    ") + "\n";
+  if (!blocked) text += indented(end_of_conversation(result), "    ") + "\n";
   return text;
 }
 
@@ -235,87 +233,6 @@ std::string to_json(const ConformanceReport& report) {
     json["rules"].push_back(std::move(rule));
   }
   return to_text(json, 1) + "\n";
-}
-
-std::string html_of(const ConformanceReport& report) {
-  const auto colored = [](RuleOutcome outcome) -> Json {
-    const char* const kind = outcome == RuleOutcome::kept     ? "good"
-                             : outcome == RuleOutcome::broken ? "bad"
-                                                              : "strong";
-    return {{"text", to_string(outcome)}, {"kind", kind}};
-  };
-  Json rows = Json::array(), lost_rules = Json::array(), untested = Json::array(),
-       ours = Json::array(), causes = Json::array();
-  for (const RuleResult& result : report.rules)
-    if (result.rule.untested.empty())
-      rows.push_back({result.rule.number, to_string(result.rule.level), colored(result.outcome),
-                      result.rule.sentence});
-    else
-      untested.push_back({result.rule.number, result.rule.sentence, result.why});
-  for (const Level level : {Level::must, Level::should, Level::ours})
-    for (const RuleResult* const result : lost(report, level))
-      (level == Level::ours ? ours : lost_rules)
-          .push_back(
-              {{"type", "details"},
-               {"title", result->rule.number + " (" + to_string(level) + "), " +
-                             to_string(result->outcome) +
-                             (result->blocked_by.empty() ? "" : " by " + result->blocked_by) +
-                             ": " + result->case_name},
-               {"blocks",
-                {{{"type", "text"}, {"text", result->rule.sentence}},
-                 {{"type", "text"}, {"text", {{"text", result->why}, {"kind", "bad"}}}},
-                 {{"type", "pre"}, {"text", conversation_of(*result)}}}}});
-  if (!ours.empty())
-    lost_rules.push_back({{"type", "details"},
-                          {"title", "Rules of this exchange alone, without loss of points (" +
-                                        std::to_string(ours.size()) + ")"},
-                          {"blocks", ours}});
-  for (const Cause& cause : report.causes())
-    causes.push_back({cause.points, cause.rule->rule.number, to_string(cause.rule->rule.level),
-                      cause.rule->why, numbers_of(cause.blocks)});
-  Json notices = Json::array();
-  notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});
-  if (!report.stopped.empty())
-    notices.push_back({{"kind", "bad"}, {"text", "Ended early: " + report.stopped}});
-  for (const std::string& error : report.test_errors)
-    notices.push_back(
-        {{"kind", "bad"}, {"text", "Error of this test, not of the server: " + error}});
-  for (const std::string& form : report.form)
-    notices.push_back({{"kind", "warn"}, {"text", "Differs in form alone: " + form}});
-  const Json columns{
-      {{"name", "rule"}}, {{"name", "level"}}, {{"name", "result"}}, {{"name", "sentence"}}};
-  const Json nothing{{"type", "text"}, {"text", "No broken rule costs points."}},
-      table_of_causes{{"type", "table"},
-                      {"wide", true},
-                      {"columns",
-                       {{{"name", "points"}, {"number", true}},
-                        {{"name", "rule"}},
-                        {{"name", "level"}},
-                        {{"name", "why"}},
-                        {{"name", "cannot be tested before"}}}},
-                      {"rows", causes}};
-  const Json model{
-      {"title", "Conformance of " + report.server},
-      {"about", style_sentence(report.style) + " Seed " + std::to_string(report.seed) + ", " +
-                    one_decimal(report.seconds) + " s, conformance " + version() + "."},
-      {"notices", notices},
-      {"sections",
-       {{{"id", "causes"},
-         {"title", "What to mend first"},
-         {"blocks", Json::array({causes.empty() ? nothing : table_of_causes})}},
-        {{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", lost_rules}},
-        {{"id", "rules"},
-         {"title", "Rules"},
-         {"blocks", {{{"type", "table"}, {"columns", columns}, {"rows", rows}}}}},
-        {{"id", "untested"},
-         {"title", "Rules without a test"},
-         {"blocks",
-          {{{"type", "table"},
-            {"wide", true},
-            {"title", "and why"},
-            {"columns", {{{"name", "rule"}}, {{"name", "sentence"}}, {{"name", "why"}}}},
-            {"rows", untested}}}}}}}};
-  return html_page(to_text(model));
 }
 
 }  // namespace exchange::conformance

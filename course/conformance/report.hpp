@@ -1,6 +1,6 @@
 #pragma once
-// Writes the result as text, JSON and an HTML page (course/docs/conformance.md shows them).
-// Everything that a server sent is escaped. Pure.
+// Writes the result as text and JSON (course/docs/conformance.md shows them). Everything that a
+// server sent is escaped. Pure.
 
 #include <string>
 
@@ -12,6 +12,5 @@ namespace exchange::conformance {
 // does not keep.
 std::string text_of(const ConformanceReport& report, Level shown = Level::should);
 std::string to_json(const ConformanceReport& report);
-std::string html_of(const ConformanceReport& report);
 
 }  // namespace exchange::conformance

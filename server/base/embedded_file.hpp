@@ -13,6 +13,5 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> dashboard_files();
 std::span<const EmbeddedFile> description_files();
-std::span<const EmbeddedFile> report_files();
 
 }  // namespace exchange
