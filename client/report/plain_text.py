@@ -1,32 +1,20 @@
 """Blocks of a page model as plain text: for programs that show text alone, such as graders of
 others. Charts are left out."""
 
-import re
+import markup
 
-import static_page
 
-# No terminal may obey them, and XML 1.0 cannot hold them.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+def printable(text, kept=""):
+    """Without what a terminal would obey, and what XML 1.0 cannot hold."""
+    return "".join(char if char.isprintable() or char in kept else "?" for char in text)
+
+
+def text(content):
+    return markup.text(content, lambda words: printable(words, "\n\t"), lambda _, inner: inner)
 
 
 def plain(blocks):
     return "\n\n".join(filter(None, map(block, blocks)))
-
-
-def printable(words):
-    return CONTROL.sub("\ufffd", words)
-
-
-def text(content):
-    if content is None:
-        return "–"
-    if isinstance(content, (list, tuple)):
-        return "".join(map(text, content))
-    if isinstance(content, (int, float)) and not isinstance(content, bool):
-        return static_page.number(content)
-    if isinstance(content, dict):
-        return text(content["text"])
-    return printable(str(content))
 
 
 def listed(one):

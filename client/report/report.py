@@ -1,27 +1,25 @@
-"""Writes a report as a page: a page model, whose format stands at the top of the template, in the
-one template of all reports; and blocks of a model."""
+"""Writes a report as a page: what markup.py makes of a page model, in the one template of all
+reports; and blocks of a model."""
 
-import json
 import os
 import re
+from html import escape
 from pathlib import Path
 
-from static_page import markup
+import markup
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "client" / "report" / "page.html"
 CHART_JS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
-WITHOUT_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.S)
 
 
 def render(model):
-    # JSON has "<" in strings alone: without it, no text can close the script element.
-    data = json.dumps(model, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    head, rest = TEMPLATE.read_text().split("@CHART_JS@")
-    middle, tail = rest.split("@MODEL@")
-    plain = f"<noscript>\n{markup(model)}\n</noscript>"
-    head, found = WITHOUT_SCRIPT.subn(lambda _: plain, head)
-    assert found == 1, "the template has one <noscript>"
-    return head + CHART_JS.read_text() + middle + data + tail
+    body = markup.body(model)
+    parts = {
+        "TITLE": escape(markup.plain(model["title"])),
+        "BODY": body,
+        "CHART_JS": CHART_JS.read_text() if ' data-chart="' in body else "",
+    }
+    return re.sub(f"@({'|'.join(parts)})@", lambda match: parts[match[1]], TEMPLATE.read_text())
 
 
 def write_html(model, path):

@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from xml.etree import ElementTree
 
 import figures
+import markup
+from report import chart, line, section, table, values
 from report_tables import Column, Table, rows_of
 
 
@@ -24,6 +26,33 @@ class Figures(unittest.TestCase):
     def test_what_is_written_is_read_back(self):
         value = {"short": {"x": [1, 2]}, "long": [{"n": n, "text": "–" * 20} for n in range(12)]}
         self.assertEqual(json.loads(figures.text(value)), value)
+
+
+class Markup(unittest.TestCase):
+    def shown(self, *blocks):
+        return markup.body({"title": "<b>", "sections": [section("one", "One", *blocks)]})
+
+    def test_without_scripts_the_figures_of_a_chart_are_a_table(self):
+        percentiles = {"name": "per cent", "scale": "percentile"}
+        made = self.shown(
+            chart("Latency", percentiles, "ms", [0.5, 0.99], [line("a", [1.5, None], "red")])
+        )
+        plain = made[made.index("<noscript>") :]
+        for part in ("(ms)", ">per cent</th>", ">50</th>", ">1.50</td>", ">99</th>", ">–</td>"):
+            self.assertIn(part, plain)
+
+    def test_bars_have_their_length_and_settings_their_units(self):
+        made = self.shown(
+            table(["part", "share"], [["x", {"bar": [0.25, 0.5], "text": "<i>"}]]),
+            values("", {"timeout_s": 5, "memory_bytes": 1_500_000, "rate_per_s": None}),
+        )
+        for part in (
+            '<td class="bar">&lt;i&gt;<div class="length" style="margin-left:25%;width:25%">',
+            "timeout, s</th><td>5<",
+            "memory</th><td>1.50 MB<",
+            "rate/s</th><td>–<",
+        ):
+            self.assertIn(part, made)
 
 
 @unittest.skipUnless(

@@ -62,7 +62,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(page.text("pre"), HOSTILE)
         self.assertEqual(page.evaluate("document.title"), HOSTILE)
         self.assertEqual(page.evaluate("document.querySelectorAll('img').length"), 0)
-        self.assertEqual(page.evaluate("document.querySelectorAll('script').length"), 3)
+        self.assertEqual(page.evaluate("document.querySelectorAll('script').length"), 2)
 
     def test_a_link_leads_to_a_page_beside_this_one_alone(self):
         places = ["javascript:alert(1)", "http://a/x.html", "../x.html", "ada.html"]
