@@ -20,7 +20,7 @@ import exports  # noqa: E402
 import feedback  # noqa: E402
 import sandbox  # noqa: E402
 import student_files  # noqa: E402
-from progress import printable  # noqa: E402
+from plain_text import printable  # noqa: E402
 
 LIMIT_S = 38 * 60  # Gradescope ends it after 40 minutes at most, without a word
 NAME = "submission"

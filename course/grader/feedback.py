@@ -125,7 +125,7 @@ def total(found):
 
 def headline(grade, found):
     if grade.problem:
-        return f"Not graded: {printable(grade.problem)}"
+        return "Not graded: " + printable(grade.problem, kept="\n")
     points, of = total(found)
     more = "" if of - points < EPSILON else " Of broken rules, root causes stand first."
     return f"{points:.2f} of {of:g} points.{more}"

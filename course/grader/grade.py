@@ -30,7 +30,8 @@ import summary  # noqa: E402
 import watch  # noqa: E402
 import weights as weighing  # noqa: E402
 from grading import Grading, grade_apart, is_reference, recall, reference_submission  # noqa: E402
-from progress import Progress, duration, printable  # noqa: E402
+from plain_text import printable  # noqa: E402
+from progress import Progress, duration  # noqa: E402
 from results import Results, write_atomically  # noqa: E402
 from server import Limits  # noqa: E402
 

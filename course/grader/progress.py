@@ -3,16 +3,13 @@
 import sys
 import time
 
+from plain_text import printable
+
 
 def duration(seconds):
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def printable(text):
-    """A terminal would obey control characters."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 class Progress:

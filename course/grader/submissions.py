@@ -11,7 +11,7 @@ from pathlib import Path
 
 import exports
 import student_files
-from progress import printable
+from plain_text import printable
 from student_files import text_of, words_for
 
 try:
@@ -258,9 +258,8 @@ def slugged(submissions, reserved=("index", "reference", "submissions")):
     """Gives each a name for its files that no other has, and makes shown names unique."""
     taken, names = set(reserved), set()
     for one in submissions:
-        one.name = printable(
-            one.name
-        )  # names of files are bytes, and may be commands of a terminal
+        # Names of files are bytes, and may be commands of a terminal.
+        one.name = printable(one.name)
         wanted, nth = one.name, 1
         while one.name in names:
             nth += 1

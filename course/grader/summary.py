@@ -7,7 +7,7 @@ from collections import Counter
 
 import machine
 import weights as weighing
-from progress import printable
+from plain_text import printable
 from settings import PARTS
 
 FORMAT = "exchange-grades/1"
