@@ -101,7 +101,6 @@ def read_marks(path):
     return marks
 
 
-TOTALS = ("Request Count", "Average Response Time", "Average Content Size")
 NUMBERS = {
     "requests": "Request Count",
     "failures": "Failure Count",
@@ -109,11 +108,8 @@ NUMBERS = {
     "p95": "95%",
     "p99": "99%",
     "average": "Average Response Time",
-    "minimum": "Min Response Time",
-    "maximum": "Max Response Time",
     "size": "Average Content Size",
     "rate": "Requests/s",
-    "failure_rate": "Failures/s",
 }
 
 
@@ -128,30 +124,6 @@ def read_statistics(path):
             }
             for row in csv.DictReader(file)
         }
-
-
-def read_history(path):
-    """[{second, rate, average, size}]: the differences of the totals that Locust writes each
-    second, since their last reset."""
-    columns = ["Timestamp", *(f"Total {name}" for name in TOTALS)]
-    with open(path, newline="") as file:
-        lines = [
-            [float(row[column].replace("N/A", "0")) for column in columns]
-            for row in csv.DictReader(file)
-            if row["Name"] == "Aggregated"
-        ]
-    # Statistics are reset when all users are there.
-    resets = [nth for nth in range(1, len(lines)) if lines[nth][1] < lines[nth - 1][1]]
-    lines = lines[max(resets, default=0) :]
-    points, before = [], lines[0] if lines else None
-    for now in lines:
-        seconds, requests = now[0] - before[0], now[1] - before[1]
-        if seconds > 0 and requests > 0:
-            point = [(now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3)]
-            point = [now[0], requests / seconds, *point]
-            points.append(dict(zip(("second", "rate", "average", "size"), point, strict=True)))
-            before = now
-    return [{**point, "second": point["second"] - points[0]["second"] + 1} for point in points]
 
 
 def read_failures(path):

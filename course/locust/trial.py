@@ -8,7 +8,7 @@ import urllib.error
 from pathlib import Path
 
 from exchange_server import ExchangeServer, free_ports, loadgen_command, wait_until
-from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
+from measure import NotMeasured, Watch, read_failures, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
 from load import run_session
 
@@ -94,7 +94,6 @@ def run_locust(row, seconds, python, server, folder):
         raise NotMeasured(f"no request was made: {(folder / 'csv_exceptions.csv').read_text()}")
     return {
         "statistics": statistics,
-        "history": read_history(folder / "csv_stats_history.csv"),
         "failures": read_failures(folder / "csv_failures.csv"),
         "usage": watch.usage(marks["spawned"], marks["stopping"]),
     }
@@ -117,15 +116,11 @@ def run_loadgen(row, seconds, server, folder):
         "p95": times["p95"],
         "p99": times["p99"],
         "average": times["mean"],
-        "minimum": times["min"],
-        "maximum": times["max"],
         "size": None,
         "rate": report["requests_per_s"],
-        "failure_rate": errors / report["seconds"],
     }
     return {
         "statistics": {"Aggregated": whole},
-        "history": [],
         "failures": {},
         "usage": watch.usage(ended - report["seconds"], ended),
     }

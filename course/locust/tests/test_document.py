@@ -9,12 +9,7 @@ from pathlib import Path
 
 import measure
 import document
-from measure import Sample, read_failures, read_history, read_marks, read_statistics, usage_between
-
-COLUMNS = (
-    "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,Total Request Count,Total Failure"
-    " Count,Total Median Response Time,Total Average Response Time,Total Average Content Size\n"
-)
+from measure import Sample, read_failures, read_marks, read_statistics, usage_between
 
 
 def record(row, rate, **usage):
@@ -22,14 +17,11 @@ def record(row, rate, **usage):
     figures |= {"rate": rate, "requests": rate * 30, "failures": 0, "p99": 20.0}
     used = {"seconds": 30, "server": 0.3, "server_thread": 0.1, "server_thread_name": "core"}
     used |= {"locust": 1.0, "locust_process": 0.5, "machine": 0.7, "others": 0.0, "commits": 0.1}
-    points = ((1, rate, 1, 90), (2, rate / 2, 2, 9000))
-    names = ("second", "rate", "average", "size")
     return {
         "row": row,
         "statistics": {"Aggregated": figures},
         "usage": used | usage,
         "failures": {},
-        "history": [dict(zip(names, point, strict=True)) for point in points],
     }
 
 
@@ -43,29 +35,12 @@ class Files(unittest.TestCase):
 
     def test_statistics_are_read_by_name(self):
         head = "Type,Name," + ",".join(measure.NUMBERS.values())
-        nothing = "XML,query,0,0,0,N/A,N/A,0,0,0,0,0,0"
-        all_ = ",Aggregated,40,1,6,19,45,7.5,0.2,80,84.5,4183.4,0.5"
+        nothing = "XML,query,0,0,0,N/A,N/A,0,0,0"
+        all_ = ",Aggregated,40,1,6,19,45,7.5,84.5,4183.4"
         found = read_statistics(self.file(f"{head}\n{nothing}\n{all_}\n"))
-        values = (40, 1, 6, 19, 45, 7.5, 0.2, 80, 84.5, 4183.4, 0.5)
+        values = (40, 1, 6, 19, 45, 7.5, 84.5, 4183.4)
         self.assertEqual(found["Aggregated"], dict(zip(measure.NUMBERS, values, strict=True)))
         self.assertIsNone(found["query"]["p99"])
-
-    def test_history_is_what_happened_between_two_lines_since_the_reset(self):
-        lines = [
-            "100,50,,Aggregated,1,0,6,500,0,5,9,90",
-            "101,50,,Aggregated,1,0,N/A,0,0,0,0.0,0",
-            "102,50,,Aggregated,1,0,6,10,0,5,2,80",
-            "102,50,XML,query,1,0,6,7,0,5,2,80",
-            "103,50,,Aggregated,1,0,6,10,0,5,2,80",
-            "104,50,,Aggregated,1,0,6,40,0,5,5,110",
-        ]
-        self.assertEqual(
-            read_history(self.file(COLUMNS + "\n".join(lines) + "\n")),
-            [
-                {"second": 1, "rate": 10, "average": 2, "size": 80},
-                {"second": 3, "rate": 15, "average": 6, "size": 120},
-            ],
-        )
 
     def test_the_first_mark_of_each_kind_counts_from_when_all_were_there(self):
         self.assertEqual(
