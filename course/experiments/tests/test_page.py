@@ -11,7 +11,6 @@ import page
 from documents import can_draw
 
 RUN = Path(__file__).resolve().parents[1] / "run"
-DOCS = RUN.parents[2] / "course/docs"
 TABLE = {"key": "wall", "title": "Wall time", "columns": ["lock", "here"], "rows": [["a|b", "2"]]}
 LINES = [{"name": "mutex", "points": [[1, 20, 15, 25]]}, {"name": "none", "points": []}]
 PLOT = {"key": "turn", "title": "T", "x": "threads", "y": "ns", "log_x": True, "log_y": True}

@@ -1,4 +1,4 @@
-"""From samples and Locust's CSV files to figures, and from figures to words."""
+"""From samples and Locust's CSV files to figures, and from figures to the page."""
 
 import os
 import subprocess
@@ -101,26 +101,7 @@ class Usage(unittest.TestCase):
             process.stdout.close()
 
 
-class Words(unittest.TestCase):
-    def test_what_limits(self):
-        for row, usage, words in (
-            ("xml-1", {"locust_process": 0.95}, "Locust: its busiest process takes 95% of a CPU"),
-            ("xml-1", {"server_thread": 0.99}, "the server: its thread `core` takes 99%"),
-            ("xml-4", {"machine": 0.99}, "the machine has no CPU left"),
-            ("xml-1", {"commits": 0.95}, "it commits all the time"),
-            ("xml-1", {}, "latency"),
-            ("loadgen-1", {"locust_process": 0.95, "machine": 0.95}, "no CPU left"),
-            ("xml-1-wait", {"machine": 0.99}, "the users, who wait 2 s"),
-        ):
-            with self.subTest(row, **usage):
-                self.assertIn(words, document.limit(record(row, 1000, **usage)))
-
-    def test_the_trial_in_the_middle_is_shown_with_the_range(self):
-        table = document.statistics_table([record("xml-1", rate) for rate in (900, 4000, 1000)])
-        self.assertIn("| XML port, raw socket, 1 worker | 30,000 | 0 |", table)
-        self.assertIn("| 1,000 (900 – 4,000) |", table)
-        self.assertIn("| report 1: 4 workers |", table)
-
+class Page(unittest.TestCase):
     def test_the_page_has_blocks_that_a_run_makes(self):
         head = dict.fromkeys("processor kernel date python locust server".split(), "x")
         head |= dict.fromkeys("cpus memory_gib seconds trials load_average".split(), 2)

@@ -1,13 +1,10 @@
-"""How trials become costs, and what is wrong with a file of costs."""
+"""How trials become costs."""
 
-import json
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
 import calibrate
-from calibrate import CalibrationError, fit_policy, load, medians, non_negative
+from calibrate import fit_policy, medians, non_negative
 from cells import fit_cells
 from measure import QUANTILES
 from model import Exchange
@@ -67,28 +64,3 @@ class Fit(unittest.TestCase):
         self.assertEqual(costs, {"apply": 1.0, "complete": 1.0, "batch": 2.0})
         calibrate.set_core(costs, 0.0, 0.5, 2)
         self.assertEqual(costs, {"apply": 0.5, "complete": 0.0, "batch": 5.0})
-
-    def test_what_was_not_measured_is_named(self):
-        with self.assertRaisesRegex(CalibrationError, "no trial of loop sqlite cores=1"):
-            fit_policy("loop", "sqlite", {}, disk(1.0), 1.0)
-        with self.assertRaisesRegex(CalibrationError, "disk loop sqlite"):
-            calibrate.calibrate([trial()], {})
-
-
-class File(unittest.TestCase):
-    def test_a_file_is_read_or_refused_with_what_is_wrong(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "costs.json"
-            for text, because in (
-                (None, "No such file"),
-                ("{", "is no JSON"),
-                ('{"format": "exchange-scaling/1"}', "not of the format"),
-                ("[]", "not of the format"),
-            ):
-                if text:
-                    file.write_text(text)
-                with self.assertRaisesRegex(CalibrationError, because):
-                    load(file)
-            good = {"format": calibrate.FORMAT, "wake_us": 1.0}
-            file.write_text(json.dumps(good))
-            self.assertEqual(load(file), good)

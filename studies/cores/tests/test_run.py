@@ -4,15 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import tables
-from cells import Cell, fit_cells, held_out_cells
+from cells import fit_cells, held_out_cells
 from measure import quantiles, split, stage_median, thread_usage
 from documents import fill, names
-from journal import Journal
 
 RUN = Path(__file__).resolve().parents[1] / "run"
 DOCS = RUN.parents[2] / "docs"
@@ -32,27 +30,6 @@ class Commands(unittest.TestCase):
         self.assertEqual((first[0], first), (0, second))
         self.assertIn("limited by:", first[1])
 
-    def test_what_is_missing_or_does_not_fit_is_named(self):
-        with tempfile.TemporaryDirectory() as folder:
-            no_predictions = Path(folder) / "costs.json"
-            found = json.loads(COSTS.read_text())
-            del found["predicted"]
-            no_predictions.write_text(json.dumps(found))
-            others = Path(folder) / "others"
-            others.mkdir()
-            Journal(others).begin({"binaries": "others"})
-            for words, command in (
-                ("none.json: No such file or directory", f"predict --costs {folder}/none.json"),
-                ("run measure first", f"calibrate --out {folder}"),
-                ("was begun with another binaries", f"measure --out {others}"),
-                ("run simulate first", f"report --costs {no_predictions} --docs {folder}"),
-                ("0 is not at least 1", "predict --cores 0"),
-                ("required: COMMAND", ""),
-            ):
-                status, _, errors = run(*command.split())
-                self.assertEqual(status, 2)
-                self.assertIn(words, errors)
-
 
 class Tables(unittest.TestCase):
     def test_the_tables_of_the_document_are_those_of_its_costs(self):
@@ -64,18 +41,6 @@ class Tables(unittest.TestCase):
     def test_no_cell_is_both_fitted_and_held_out(self):
         keys = [cell.key for cell in fit_cells() + held_out_cells()]
         self.assertEqual(len(keys), len(set(keys)))
-
-    def test_the_limit_is_the_full_resource(self):
-        cell = Cell("loop", "sqlite", 200, 4, workers=4)
-
-        def limit(**busy):
-            full = {"server": 1.0, "core": 0.1, "commit": 0.1, "client": 1.0, **busy}
-            return tables.limit_of(cell, {"cpus_busy": full})
-
-        self.assertEqual(limit(core=0.5, commit=0.4), "core thread (50% CPU, 40% commit)")
-        self.assertEqual(limit(server=3.6), "CPUs of the server (90%)")
-        self.assertEqual(limit(client=4.0), "CPUs of the client (100%)")
-        self.assertIn("no resource is full", limit())
 
 
 class Measuring(unittest.TestCase):

@@ -1,14 +1,13 @@
 """How samples and scheduler events become the tables of a profile."""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from stacks import budget, flame_graph, read_samples, short_name, stage_of
+from stacks import budget, read_samples, stage_of
 from waits import disk_waits, meanwhile, pauses, read_stays
 
 RUN = Path(__file__).resolve().parents[1] / "run"
@@ -59,13 +58,6 @@ class Stacks(unittest.TestCase):
             samples,
         )
 
-    def test_names_lose_their_arguments(self):
-        self.assertEqual(
-            short_name("std::vector<int, a<b> >::push_back(int&&)"), "std::vector::push_back"
-        )
-        self.assertEqual(short_name("exchange::Core::run() const"), "exchange::Core::run")
-        self.assertEqual(short_name("memcpy"), "memcpy")
-
     def test_the_innermost_known_function_decides_and_some_threads_are_a_stage(self):
         self.assertEqual(
             stage_of("loop", ("exchange::Session::reply", "tcp_sendmsg")), "kernel: sockets"
@@ -81,19 +73,6 @@ class Stacks(unittest.TestCase):
         shares = dict(budget(read_samples(SCRIPT)))
         self.assertEqual(set(shares), {"kernel: sockets", "engine", "projection"})
         self.assertAlmostEqual(sum(shares.values()), 1)
-
-    def test_a_flame_graph_has_a_box_for_each_function_as_wide_as_its_share(self):
-        svg = flame_graph(read_samples(SCRIPT), "a < b")
-        self.assertIn("a &lt; b", svg)
-        widths = re.findall(
-            r"<title>([^<]*): ([\d.]+) %</title><rect x=\"[\d.]+\" y=\"\d+\" width=\"([\d.]+)\"",
-            svg,
-        )
-        self.assertEqual(
-            {(name, share) for name, share, _ in widths if name in ("server", "loop", "projector")},
-            {("server", "100.0"), ("loop", "66.7"), ("projector", "33.3")},
-        )
-        self.assertEqual(dict((name, width) for name, _, width in widths)["loop"], "799.7")
 
 
 class Waits(unittest.TestCase):

@@ -62,15 +62,15 @@ def made_report(
     }
 
 
-def made_record(cell, trial, core=0.2, busy=0.5, **report):
+def made_record(cell, trial, **report):
     return {
         "cell": cell.key,
         "trial": trial,
         "command": ["loadgen", "-c", str(cell.clients)],
         "exit": 0,
         "report": made_report(**report),
-        "core_thread_share": core,
-        "machine_busy": busy,
+        "core_thread_share": 0.2,
+        "machine_busy": 0.5,
         "machine_stolen": 0.0,
         "wall_s": 1.0,
     }

@@ -1,9 +1,7 @@
 import unittest
 from dataclasses import replace
 
-from cells import CORES, KINDS, LOADS, POLICIES, STORES, Cell, Settings
-from cells import choose, loadgen_arguments, matches, parse_filter, place, quick_settings, schedule
-from cells import sweep_cells, trials_of, why_not
+from cells import Cell, Settings, choose, matches, parse_filter, place, schedule, trials_of, why_not
 
 CELL = Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "sqlite")
 
@@ -13,13 +11,6 @@ def cell(**factors):
 
 
 class Cells(unittest.TestCase):
-    def test_the_sweep_has_every_combination_once(self):
-        cells = sweep_cells()
-        self.assertEqual(
-            len(cells), len(POLICIES) * len(KINDS) * len(LOADS) * len(CORES) * len(STORES)
-        )
-        self.assertEqual(len({cell.key for cell in cells}), len(cells))
-
     def test_a_filter_needs_all_of_its_conditions_and_filters_add_up(self):
         wanted, other = map(parse_filter, ("policy=loop|thread,store=sqlite", "clients=200"))
         self.assertTrue(matches(CELL, [wanted]))
@@ -30,12 +21,6 @@ class Cells(unittest.TestCase):
         for text in ("polcy=loop", "policy=lop", "clients=many", "policy"):
             with self.assertRaises(ValueError, msg=text):
                 parse_filter(text)
-
-    def test_tables_a_and_b_have_ten_trials_and_the_sweep_five(self):
-        self.assertEqual(
-            {(cell.part, trials_of(cell, Settings())) for cell in choose(Settings())},
-            {("a", 10), ("b", 10), ("sweep", 5)},
-        )
 
     def test_the_schedule_interleaves(self):
         settings = Settings(trials=2, table_trials=3, only=("store=sqlite,clients=20", "part=a"))
@@ -56,13 +41,6 @@ class Cells(unittest.TestCase):
             [cell for trial, cell in first if trial == 2],
         )
 
-    def test_a_quick_look_has_every_policy_and_store(self):
-        cells = [cell for cell in choose(quick_settings()) if cell.part == "sweep"]
-        self.assertEqual(
-            {(cell.policy, cell.store) for cell in cells},
-            {(policy, store) for policy in POLICIES for store in STORES},
-        )
-
     def test_more_cores_than_cpus_cannot_be_run(self):
         four = cell(cores=4)
         self.assertEqual(why_not(four, (0, 1)), "4 cores wanted, 2 there")
@@ -80,34 +58,3 @@ class Placements(unittest.TestCase):
             one = place(cell(cores=cores, store=store), cpus)
             self.assertEqual((one.server, one.client, one.database, one.shared), wanted)
         self.assertIn("shares the CPUs of the server", place(cell(cores=2), (0, 1)).words)
-
-
-class Arguments(unittest.TestCase):
-    def test_each_kind_of_trial_has_its_arguments(self):
-        burst = Cell("a", "burst", "pool-40", "transactions", 150, 0, 0, "postgresql")
-        idle = cell(policy="thread", idle=10_000, store="memory")  # these take longer to warm up
-        database = ("postgresql://x", 42)
-        for one, trial, more, words in (
-            (
-                CELL,
-                3,
-                (),
-                (
-                    "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection"
-                    " persistent --server-cpus 0 --client-cpus 1 --seed 1003"
-                ),
-            ),
-            (
-                burst,
-                1,
-                database,
-                (
-                    "-c 150 --policy pool --server-threads 40 --workload transactions -n 150"
-                    " --connection per-request --store postgresql://x --database-pid 42 --seed 1001"
-                ),
-            ),
-            (idle, 1, (), "--warmup 1.75 --connection persistent --idle 10000 --store memory:"),
-        ):
-            settings = Settings(seconds=1, warmup=0.25)
-            arguments = loadgen_arguments(one, place(one, (0, 1)), trial, settings, *more)
-            self.assertIn(words, " ".join(arguments))

@@ -1,9 +1,7 @@
 import unittest
 from random import Random
 
-from fit import fit_law, fit_with_interval, interval, law, peak, why_no_fit
-from report_tables import number
-from tables import fits_clients_table
+from fit import fit_law, fit_with_interval, interval, law, peak
 
 CLIENTS = (20, 150, 200, 800, 2000)
 
@@ -58,12 +56,3 @@ class Fit(unittest.TestCase):
         self.assertAlmostEqual(308, peak(GOOD, CLIENTS), delta=1)
         self.assertIsNone(peak(GOOD, [20, 200]))
         self.assertIsNone(peak({**GOOD, "kappa_interval": [0.0, 1.0]}, CLIENTS))
-
-    def test_a_law_that_does_not_describe_the_data_is_not_shown(self):
-        noise = fit(dict(zip(CLIENTS, (1000, 30, 900, 20, 800), strict=True)))
-        self.assertIn("no fit of universal scalability law: R²", why_no_fit(noise))
-        self.assertIsNone(why_no_fit(GOOD))
-        factors = {"store": "x", "kind": "k", "cores": 1, "policy": "p", "measured": CLIENTS}
-        summary = {"fits_over_clients": [{**one, **factors} for one in (noise, GOOD)]}
-        rows = fits_clients_table(summary).rows
-        self.assertEqual((5, number(GOOD["peak_n"])), (len(rows[0]), rows[1][7]))
