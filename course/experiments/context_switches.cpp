@@ -26,6 +26,7 @@
 #include <boost/fiber/operations.hpp>
 #endif
 
+#include "base/histogram.hpp"
 #include "course/experiments/lab.hpp"
 
 namespace exchange::experiments {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/histogram.hpp"
 #include "course/experiments/lab.hpp"
 #include "course/experiments/locks.hpp"
 

@@ -188,7 +188,6 @@ ChildResult run_child(const std::vector<std::string>& command, double seconds_ma
     pollfd ready{ends[0], POLLIN, 0};
     const double left_s = deadline_s - now_s();
     if (left_s <= 0 || ::poll(&ready, 1, int(left_s * 1e3) + 1) == 0) {
-      result.timed_out = true;
       ::kill(-child, SIGKILL);
       break;
     }

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/described.hpp"
-#include "base/histogram.hpp"
 
 namespace exchange::experiments {
 
@@ -203,12 +202,11 @@ Run run_window(unsigned threads, double window_s,
                                         const Over& over)>& work,
                const std::function<void()>& at_end = {});
 
-// Makes the compiler compute the value, or read and write memory, here.
+// Makes the compiler compute the value here.
 template <class Value>
 inline void keep(const Value& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
-inline void clobber_memory() { asm volatile("" ::: "memory"); }
 
 // Returns the next pseudo-random number (xorshift); the state must not be 0.
 inline std::uint64_t next_random(std::uint64_t& state) {
@@ -221,7 +219,6 @@ inline std::uint64_t next_random(std::uint64_t& state) {
 // after the time limit.
 struct ChildResult {
   int status = 0;  // as in a shell: 128 + signal
-  bool timed_out = false;
   std::string output;
 };
 ChildResult run_child(const std::vector<std::string>& command, double seconds_max);
