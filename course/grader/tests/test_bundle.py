@@ -16,16 +16,16 @@ import sandbox
 import toys
 from submissions import BadInput
 
-PROGRAMS = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
-THERE = all(os.access(PROGRAMS / name, os.X_OK) for name in bundle.PROGRAMS)
 
-
-@unittest.skipUnless(THERE, f"there are no programs in {PROGRAMS}")
 class Bundles(toys.TestCase):
+    def setUp(self):
+        toys.require_programs(*bundle.PROGRAMS)
+        super().setUp()
+
     def bundle(self, kind, *arguments):
         made = subprocess.run(
             [sys.executable, str(Path(bundle.__file__).with_name("grade.py")), "--bundle", kind]
-            + ["--bin", str(PROGRAMS), "--output", str(self.folder / "made"), *arguments],
+            + ["--bin", str(toys.PROGRAMS), "--output", str(self.folder / "made"), *arguments],
             capture_output=True,
             text=True,
             check=False,

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import re
 import select
 import subprocess
@@ -16,7 +15,6 @@ import settings as plan
 import toys
 import weights as weighing
 
-PROGRAMS = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
 A_BUY = '<transactions id="{}"><order sym="{}" amount="5" limit="2"/></transactions>'
 A_QUERY = '<transactions id="{}"><query id="{}"/></transactions>'
 
@@ -66,14 +64,12 @@ class WithoutAServer(toys.TestCase):
 
 class WithTheRealPrograms(toys.TestCase):
     def setUp(self):
-        for name in ("server", "conformance"):
-            if not os.access(PROGRAMS / name, os.X_OK):
-                raise unittest.SkipTest(f"there is no {PROGRAMS / name}")
+        toys.require_programs("server", "conformance")
         super().setUp()
 
     def test_the_link_shows_the_book_that_was_right(self):
         toy = f"toy={self.toy(fault='newest-first')}"
-        arguments = ["--server", toy, "--parts", "conformance", "--bin", str(PROGRAMS)]
+        arguments = ["--server", toy, "--parts", "conformance", "--bin", str(toys.PROGRAMS)]
         status, _, log = self.grade(*arguments)
         self.assertEqual(0, status, log)
         out = self.folder / "out"
@@ -107,7 +103,7 @@ def shared(folder, programs, say):
 
 def moment(out, day, symbol, position):
     """As a server on the results shows it."""
-    command = [PROGRAMS / "server", "--port", "0", "--http-port", "0", "--log-level", "off"]
+    command = [toys.PROGRAMS / "server", "--port", "0", "--http-port", "0", "--log-level", "off"]
     command += ["--store", f"sqlite:{out}/moments.db"]
     with processes.Tool(command, stdout=subprocess.PIPE) as server, server.stdout as output:
         assert select.select([output], [], [], toys.PATIENCE_S)[0]

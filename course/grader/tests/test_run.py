@@ -197,13 +197,10 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
 
 class WithTheRealPrograms(toys.TestCase):
     def test_the_own_server_keeps_all_rules_and_passes_the_audit(self):
-        programs = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
-        for name in ("server", "loadgen", "conformance"):
-            if not os.access(programs / name, os.X_OK):
-                raise unittest.SkipTest(f"there is no {programs / name}")
-        command = f"ours='{programs}/server' --port {{port}} --http-port off --store memory:"
+        toys.require_programs("server", "loadgen", "conformance")
+        command = f"ours='{toys.PROGRAMS}/server' --port {{port}} --http-port off --store memory:"
         parts = "conformance,audit"
-        arguments = ["--server", command, "--parts", parts, "--bin", str(programs)]
+        arguments = ["--server", command, "--parts", parts, "--bin", str(toys.PROGRAMS)]
         status, out, log = self.grade(*arguments)
         self.assertEqual(0, status, log)
         self.assertRegex(out, r"ours +65.0 of 65")

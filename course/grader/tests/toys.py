@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 
 import processes
+from exchange_server import is_sanitized
 from server import CommandServer, Limits
 from submissions import Submission
 
@@ -18,7 +19,8 @@ PATIENCE_S = 60  # for what comes at once, but on a busy machine
 # One that a submission sees too; that of a virtual environment is in a home.
 IN_SYSTEM = sys.executable.startswith("/usr/") or not os.path.exists("/usr/bin/python3")
 PYTHON = shlex.quote(sys.executable if IN_SYSTEM else "/usr/bin/python3")
-SERVER = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve() / "faulty_server"
+PROGRAMS = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
+SERVER = PROGRAMS / "faulty_server"
 
 NO_NETWORK = ["unshare", "--map-root-user", "--net", "--"]  # the loopback of a new network is down
 
@@ -113,6 +115,15 @@ class TestCase(unittest.TestCase):
             **options,
         )
         return done.returncode, done.stdout, done.stderr
+
+
+def require_programs(*names):
+    """Skips the test unless the grader can run them: sanitizers reserve more than its limits."""
+    for name in names:
+        if not os.access(PROGRAMS / name, os.X_OK):
+            raise unittest.SkipTest(f"there is no {PROGRAMS / name}")
+        if is_sanitized(PROGRAMS / name):
+            raise unittest.SkipTest("sanitizers reserve more memory than the grader's limits")
 
 
 def is_running(mark):
