@@ -1,15 +1,12 @@
 #pragma once
 // The common part of the protocol's tests.
 
-#include <algorithm>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "catch.hpp"
 #include "support/local.hpp"
-#include "unit/protocol/well_formed.hpp"
 
 namespace exchange {
 using namespace testing;
@@ -31,13 +28,6 @@ inline std::string serve_requests(std::string_view bytes,
   if (!closed) client.end();
   REQUIRE(client.closed());
   return client.replies() + (closed ? " [closed]" : "");
-}
-
-inline std::vector<std::size_t> random_slices(std::mt19937_64& random) {
-  const std::size_t longest = std::size_t(1) << random() % 10;
-  std::vector<std::size_t> slices(1 + random() % 40);
-  std::generate(slices.begin(), slices.end(), [&] { return 1 + random() % longest; });
-  return slices;
 }
 
 }  // namespace exchange

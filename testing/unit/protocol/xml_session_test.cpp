@@ -2,7 +2,6 @@
 
 #include <ctime>
 
-#include "unit/protocol/random_requests.hpp"
 #include "unit/protocol/support.hpp"
 
 using namespace exchange;
@@ -18,26 +17,9 @@ const std::string buy =
 std::string opened(int id) {
   return results(R"(<opened sym="S" amount="1" limit="2" id=")" + std::to_string(id) + R"("/>)");
 }
-const std::string bad_frame =
-    error_reply("bad framing: a request begins with its length in digits");
-
 const std::string what = framed("<what/>"), what_reply = error_reply("unknown element 'what'");
-const ProtocolLimits closing{.close_after_reply = true};
 
 }  // namespace
-
-TEST_CASE("pipelined requests are answered in order") {
-  CHECK(serve_requests(create + buy + buy + buy) == created + opened(1) + opened(2) + opened(3));
-}
-
-TEST_CASE("an error between good requests is answered in its place and harms neither") {
-  const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>");
-  const std::string broken_reply =
-      error_reply("malformed XML: " +
-                  std::string(pugi::xml_document().load_string("<create><account").description()));
-  CHECK(serve_requests(create + broken + buy + empty + what + buy) ==
-        created + broken_reply + opened(1) + "<results></results>\n" + what_reply + opened(2));
-}
 
 TEST_CASE("requests that arrived together are one request batch of commands") {
   const ProtocolLimits limits;
@@ -53,55 +35,31 @@ TEST_CASE("requests that arrived together are one request batch of commands") {
   CHECK(!session.finished());
 }
 
-TEST_CASE("bad framing after good requests: they are answered, then one error, then the end") {
-  for (const std::string& tail : {std::string("x"), "x" + buy, "-1\n" + buy + buy}) {
-    LocalService service;
-    const ProtocolLimits limits;
-    LocalClient client(service, limits);
-    client.send(create + buy + tail);
-    CHECK(client.replies() == created + opened(1) + bad_frame);
-    CHECK(client.closed());
-    CHECK(client.session().refused());
-    CHECK(service.exchange().totals().orders == 1);
-  }
-}
-
-TEST_CASE("a client that ends its stream is still answered, then the session ends") {
-  LocalService service;
-  const ProtocolLimits limits;
-  XmlSession session(limits);
-  REQUIRE(receive(session, create + buy));
-  session.end_of_stream();
-  CHECK(!session.finished());
-  service.answer(session);
-  CHECK(session.output() == created + opened(1));
-  CHECK(!session.take_requests());
-  CHECK(session.finished());
-  CHECK(!session.refused());
-}
-
-TEST_CASE("a stream that ends without a request ends the session without a word") {
-  for (const std::string nothing : {"", "\n", " \r\n\t"}) CHECK(serve_requests(nothing, {1}) == "");
-}
-
-TEST_CASE("close after reply: the session ends when all that was received is answered") {
-  CHECK(serve_requests(create, {1000}, closing) == created + " [closed]");
-  CHECK(serve_requests(create, {1}, closing) == created + " [closed]");
-  CHECK(serve_requests(create + buy + buy, {1000}, closing) ==
-        created + opened(1) + opened(2) + " [closed]");
-  CHECK(serve_requests(create + "\n", {1000}, closing) == created + " [closed]");
-  // A request that is received only in part: the session waits for the rest.
-  CHECK(serve_requests(create + buy, {create.size() + 1, 1000}, closing) ==
-        created + opened(1) + " [closed]");
-  CHECK(serve_requests(what, {1000}, closing) == what_reply + " [closed]");
-}
-
 TEST_CASE(
     "close after reply: blank space behind a request batch as large as may be is not waited on") {
-  ProtocolLimits limits = closing;
-  limits.elements_max = 4;  // the request batch is full with two requests and their elements
+  // the request batch is full with two requests and their elements
+  const ProtocolLimits limits{.elements_max = 4, .close_after_reply = true};
   CHECK(serve_requests(create + buy + "\n", {1000}, limits) == created + opened(1) + " [closed]");
   CHECK(serve_requests(create + buy, {1000}, limits) == created + opened(1) + " [closed]");
+}
+
+TEST_CASE("a request has so many elements at most, else nothing of it is done") {
+  const ProtocolLimits limits{.elements_max = 3};
+  const struct {
+    std::string begin, child, end, error;
+  } cases[] = {
+      {"<create>", "<what/>", "</create>", "<error>unknown element 'what'</error>"},
+      {"<create><symbol sym='A'>", "<account id='1'>1</account>", "</symbol></create>",
+       R"(<error sym="A" id="1">unknown account</error>)"},
+      {"<transactions id='1'>", "<query id='1'/>", "</transactions>",
+       R"(<error id="1">unknown account</error>)"}};
+  for (const auto& [begin, child, end, error] : cases) {
+    const std::string fits = framed(begin + repeated(child, 3) + end),
+                      one_more = framed(begin + repeated(child, 4) + end);
+    CHECK(serve_requests(fits, {1'000}, limits) == results(repeated(error, 3)));
+    CHECK(serve_requests(one_more, {1'000}, limits) ==
+          error_reply("more than 3 elements in one request"));
+  }
 }
 
 TEST_CASE("more pipelined requests than one request batch holds are answered all the same") {
@@ -123,15 +81,6 @@ TEST_CASE("one request batch holds so many elements, however much was received")
   session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
   REQUIRE(session.take_requests());
   CHECK(session.commands().size() == 1);
-}
-
-TEST_CASE("replies carry their length where asked, errors of framing too") {
-  const ProtocolLimits limits{.length_before_reply = true};
-  const auto with_length = [](const std::string& reply) {
-    return std::to_string(reply.size()) + "\n" + reply;
-  };
-  CHECK(serve_requests(create + buy + "x", {1000}, limits) ==
-        with_length(created) + with_length(opened(1)) + with_length(bad_frame) + " [closed]");
 }
 
 TEST_CASE("a pipeline longer than any buffer is answered to its last request") {
@@ -163,18 +112,6 @@ TEST_CASE("after a burst a connection is as small as before once its client asks
   CHECK(session.memory_bytes() > 10 * at_rest);
   for (int i = 0; i < 3; ++i) feed(create);
   CHECK(session.memory_bytes() < 5 * at_rest);
-}
-
-TEST_CASE("random slicing of a long random conversation changes no byte of its replies") {
-  std::mt19937_64 random(test_seed());
-  for (int round = 0; round < 20; ++round) {
-    const std::string conversation = random_conversation(random, 1 + random() % 60);
-    const std::string whole = serve_requests(conversation);
-    REQUIRE(replies_problem(whole.substr(0, whole.find(" [closed]"))) == "");
-    for (int i = 0; i < 10; ++i)
-      REQUIRE(serve_requests(conversation, random_slices(random)) == whole);
-    REQUIRE(serve_requests(conversation, {1}) == whole);
-  }
 }
 
 namespace {
@@ -291,51 +228,6 @@ TEST_CASE("a connection has so many orders that end with it") {
         framed("<transactions id=\"1\"><query id=\"" + std::to_string(id) + "\"/></transactions>"));
     CHECK_THAT(other.replies(), contains_text(open ? "<open shares" : "<canceled shares"));
   }
-}
-
-TEST_CASE("a replaced order ends with the connection that opened it") {
-  LocalService service;
-  const ProtocolLimits limits;
-  LocalClient ends(service, limits), stays(service, limits);
-  const auto ask = [](LocalClient& client, const std::string& children, bool tied) {
-    client.send(framed("<transactions id=\"1\"" +
-                       std::string(tied ? " cancel-on-disconnect=\"true\"" : "") + ">" + children +
-                       "</transactions>"));
-    return client.replies();
-  };
-  const std::string order = R"(<order sym="S" amount="1" limit="2"/>)";
-  const auto replace = [](int id, int amount) {
-    const std::string terms = " id=\"" + std::to_string(id) + "\" amount=\"" +
-                              std::to_string(amount) + "\" limit=\"2\"/>";
-    return std::pair("<replace" + terms, "<replaced" + terms);
-  };
-  stays.send(create);
-  CHECK(stays.replies() == created);
-  CHECK(ask(ends, order, true) == opened(1));
-  CHECK(ask(stays, order, false) == opened(2));
-  // The other connection replaces each order too; only the request that opened an order counts.
-  for (LocalClient* const client : {&ends, &stays})
-    for (const int id : {1, 2}) {
-      const auto [request, reply] = replace(id, client == &ends ? 5 : 4);
-      CHECK(ask(*client, request, client == &ends) == results(reply));
-    }
-  ends.end();
-  CHECK(ends.replies() == "");
-  CHECK(ask(stays, R"(<query id="1"/><query id="2"/>)", false) ==
-        results(R"(<status id="1"><canceled shares="4" time=")" +
-                std::to_string(FixedClock::seconds) + R"("/></status>)" +
-                R"(<status id="2"><open shares="4"/></status>)"));
-}
-
-TEST_CASE("the number of a replace is the id of no order") {
-  const std::string replace =
-      framed(R"(<transactions id="1"><replace id="1" amount="3" limit="2"/></transactions>)");
-  CHECK(serve_requests(
-            create + buy + replace + buy +
-            framed(R"(<transactions id="1"><query id="2"/><cancel id="2"/></transactions>)")) ==
-        created + opened(1) + results(R"(<replaced id="1" amount="3" limit="2"/>)") + opened(3) +
-            results(R"(<error id="2">no such order of this account</error>)"
-                    R"(<error id="2">no such order of this account</error>)"));
 }
 
 TEST_CASE("many orders end with one connection") {

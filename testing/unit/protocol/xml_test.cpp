@@ -1,3 +1,4 @@
+// What is XML; testing/wire has more, and fuzz/xml.cpp compares it with libxml2.
 #include "protocol/xml.hpp"
 
 #include "unit/protocol/support.hpp"
@@ -8,9 +9,9 @@ using namespace std::string_literals;
 namespace {
 
 // Returns the error of a document; empty if the parser accepts it.
-std::string problem(std::string text, const ProtocolLimits& limits = {}) {
+std::string problem(std::string text) {
   XmlDocument document;
-  return document.parse(text.data(), text.size(), limits);
+  return document.parse(text.data(), text.size(), ProtocolLimits());
 }
 // Checks that each of these documents is accepted, or refused with this sentence.
 using Texts = std::vector<std::string>;
@@ -36,24 +37,6 @@ void refuses(const std::string& sentence, const Texts& texts) {
 const std::string bad_text = "not UTF-8, or a character that XML does not allow";
 
 }  // namespace
-
-TEST_CASE("plain documents are taken") {
-  takes({"<a/>", "<a></a>", "<a b='c'/>", "<a b=\"c\" d = 'e' />", "<a >t</a >", "<a:b/>",
-         "<_a-1.x/>", " \n<a/>\r\n\t", "<a><b/><c><d>text</d></c></a>", "<a b='>'>></a>",
-         "<a b=''/>", "<a b='\t\n'/>", "<a>]] ></a>"});
-}
-
-TEST_CASE(
-    "declarations, comments, CDATA, processing instructions and a byte order mark are taken") {
-  takes({"<?xml version=\"1.0\"?><a/>", "<?xml version='1.0' encoding='UTF-8'?>\n<a/>",
-         "<?xml version=\"1.0\" encoding=\"utf-8\"?><a/>",
-         "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?><a/>",
-         "<?xml version='1.1'?><a/>", "<?xml version='1.0' encoding='US-ASCII'?><a/>",
-         "\xEF\xBB\xBF<a/>", "\xEF\xBB\xBF<?xml version='1.0'?><a/>",
-         "<!-- before --><a><!-- - inside < & ]]> --></a><!-- after -->", "<!----><a/>",
-         "<a><![CDATA[<&]] > ]]></a>", "<?go fast?><a><?go <slow & ?></a><?xml-style x?>",
-         "<a><![CDATA[]]></a>"});
-}
 
 TEST_CASE("known encodings may be declared, by any of their names") {
   const auto declared = [](const std::string& encoding) {
@@ -162,56 +145,8 @@ TEST_CASE("references are resolved") {
   CHECK(element_text(document.root()) == "x&amp;&lt;y");
 }
 
-TEST_CASE("a document has one root and nothing beside it") {
-  refuses("no root element", {"", " \n", "\xEF\xBB\xBF", "<!-- only -->", "<?xml version='1.0'?>"});
-  refuses("more than one root element", {"<a/><b/>", "<a></a> <a></a>"});
-  refuses("text outside the root element",
-          {"text<a/>", "<a/>text", "x<a/>", "<a/> text", "<a/>&#32;", "&amp;<a/>",
-           "<a/><![CDATA[]]>", "<![CDATA[x]]><a/>", "only text", "<a/>äö", "]]><a/>"});
-}
-
-TEST_CASE("one character behind the root is too many, as are more") {
-  for (const char c : "x&<>]1;\"/"s)
-    refuses({"<a/>"s + c, "<a></a>\n"s + c, "<a/><!-- c -->"s + c, "<a/>"s + c + c});
-  refuses({"<a/><"});
-}
-
 TEST_CASE("a byte order mark stands at the start, once") {
   refuses({"\xEF\xBB\xBF\xEF\xBB\xBF<a/>", "<a/>\xEF\xBB\xBF", "\xFE\xFF\0<\0a\0/\0>"s});
-}
-
-TEST_CASE("attributes are quoted, apart, not repeated and hold no '<'") {
-  refuses("repeated attribute",
-          {"<a b='1' b='2'/>", "<a b='1' c='2' b='1'></a>", "<a><b c='' c=''/></a>"});
-  refuses("'<' in an attribute value", {"<a b='<'/>", "<a b=\"x<y\"/>"});
-  takes({"<a b='1' B='2' bb='3'/>"});
-  refuses({"<a b/>", "<a b=c/>", "<a b=/>", "<a b='c/>", "<a b='c\"/>", "<a b='1'c='2'/>",
-           "<a 'c'/>", "<a ='c'/>", "<a 1='c'/>", "<a/ b='c'>", "<a></a b='c'>"});
-}
-
-TEST_CASE("an element has few attributes") {
-  const auto with = [](std::size_t count) {
-    std::string text = "<a";
-    for (std::size_t i = 0; i < count; ++i) text += " b" + std::to_string(i) + "=''";
-    return text + "/>";
-  };
-  takes({with(16)});
-  refuses("too many attributes on one element", {with(17), with(100'000)});
-}
-
-TEST_CASE("an attribute value is short, since a reply may repeat it for every element") {
-  takes({"<a b='" + std::string(256, 'x') + "'/>"});
-  refuses("attribute value too long", {"<a b='" + std::string(257, 'x') + "'/>",
-                                       "<a><c b='" + std::string(900'000, '"') + "'/></a>"});
-}
-
-TEST_CASE("tags are closed in order, and are tags") {
-  refuses({"<a>",      "</a>",    "<a></b>",     "<a><b></a></b>", "<a",
-           "<a/",      "<",       "<>",          "< a/>",          "<1/>",
-           "<-a/>",    "<.a/>",   "</a/>",       "<a></ a>",       "<a><b/>",
-           "<a></a",   "<a></A>", "<a></a></a>", "<a/></a>",       "<a><</a>",
-           "<a<b/>",   "<!a/>",   "<a!/>",       "<a><!></a>",     "<!ELEMENT a ANY><a/>",
-           "<a></aa>", "<aa></a>"});
 }
 
 TEST_CASE("names are made of what names may be made of") {
@@ -222,44 +157,6 @@ TEST_CASE("names are made of what names may be made of") {
                                 "a",
                                 "\xCC\x80", "\xE2\x80\xA8", "\xF3\xB0\x80\x80"})
     refuses({"<" + bad + "/>", "<a " + bad + "=''/>", "<a><?" + bad + " x?></a>"});
-}
-
-TEST_CASE("comments, CDATA and processing instructions end, and hold what they may") {
-  refuses("'--' in a comment", {"<a><!-- a -- b --></a>", "<!-- a ---><a/>", "<!-----><a/>"});
-  refuses("']]>' in text", {"<a>x]]>y</a>", "<a>]]></a>"});
-  refuses({"<a/><!--", "<a/><!-- x", "<a/><!-- x -", "<a/><!-- x --", "<a/><!- x -->",
-           "<a><![CDATA[x</a>", "<a><![CDATA[x]]</a>", "<a><![cdata[x]]></a>", "<a/><?go",
-           "<a/><?go ?", "<? go?><a/>", "<\?\?><a/>", "<a/><?go>"});
-}
-
-TEST_CASE("document types are refused, so that no entity is ever defined") {
-  std::string bomb = "<!DOCTYPE a [<!ENTITY x0 'ha'>";
-  for (int i = 1; i < 30; ++i)
-    bomb += "<!ENTITY x" + std::to_string(i) + " '&x" + std::to_string(i - 1) + ";&x" +
-            std::to_string(i - 1) + ";'>";
-  refuses("document types are not accepted", {bomb + "]><a>&x29;</a>", "<!DOCTYPE a><a/>",
-                                              "<!DOCTYPE a SYSTEM 'file:///dev/zero'><a/>",
-                                              "<?xml version='1.0'?>\n<!DOCTYPE a><a/>"});
-  refuses({"<a><!DOCTYPE a></a>"});
-  refuses({"<!DOCTYPE " + repeated("<![", 300'000) + "<a/>"});
-}
-
-TEST_CASE("the declaration stands at the very start, once, and declares what we read") {
-  refuses("XML declaration not at the start",
-          {" <?xml version='1.0'?><a/>", "<a/><?xml version='1.0'?>",
-           "<!-- --><?xml version='1.0'?><a/>", "<?xml version='1.0'?><?xml version='1.0'?><a/>",
-           "<?XML version='1.0'?><a/>"});
-  refuses({"<a><?xml version='1.0'?></a>"});
-  refuses("a character that is not of the declared encoding",
-          {"<?xml version='1.0' encoding='us-ascii'?><a b='\xC3\xA9'/>"});
-  refuses(
-      "encodings other than UTF-8 are not accepted",
-      {"<?xml version='1.0' encoding='UTF-16'?><a/>",
-       "<?xml version='1.0' encoding='ISO-8859-1'?><a/>", "<?xml version='1.0' encoding=''?><a/>"});
-  refuses("unknown XML version",
-          {"<?xml version='2.0'?><a/>", "<?xml encoding='UTF-8'?><a/>", "<?xml?><a/>"});
-  refuses({"<?xml version='1.0'", "<?xml version='1.0'?", "<?xml version=1.0?><a/>",
-           "<?xmlversion='1.0'?><a/>"});
 }
 
 TEST_CASE("a declaration has its three attributes in their order and no others") {
