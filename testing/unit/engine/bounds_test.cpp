@@ -158,7 +158,8 @@ TEST_CASE_METHOD(Market, "a level may hold more shares than one number of shares
   apply(CreateSymbol{SymbolName("S")});
   for (int i = 0; i < 3; ++i)
     apply(PlaceOrder{AccountId("1"), SymbolName("S"), Side::buy, most, Price::from_units(1)});
-  CHECK(bids("S") == std::vector<Exchange::Depth>{{Price::from_units(1), Int128(most.units()) * 3, 3}});
+  CHECK(bids("S") ==
+        std::vector<Exchange::Depth>{{Price::from_units(1), Int128(most.units()) * 3, 3}});
 }
 
 TEST_CASE("a market buy by the account that has all cash there can be does not overflow") {

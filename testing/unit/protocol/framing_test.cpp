@@ -1,5 +1,5 @@
-// Limits and memory of framing; testing/wire has its rules, and fuzz/framing.cpp compares it with an
-// oracle.
+// Limits and memory of framing; testing/wire has its rules, and fuzz/framing.cpp compares it with
+// an oracle.
 #include "protocol/framing.hpp"
 
 #include "unit/protocol/support.hpp"

@@ -47,12 +47,11 @@ TEST_CASE("a request has so many elements at most, else nothing of it is done") 
   const ProtocolLimits limits{.elements_max = 3};
   const struct {
     std::string begin, child, end, error;
-  } cases[] = {
-      {"<create>", "<what/>", "</create>", "<error>unknown element 'what'</error>"},
-      {"<create><symbol sym='A'>", "<account id='1'>1</account>", "</symbol></create>",
-       R"(<error sym="A" id="1">unknown account</error>)"},
-      {"<transactions id='1'>", "<query id='1'/>", "</transactions>",
-       R"(<error id="1">unknown account</error>)"}};
+  } cases[] = {{"<create>", "<what/>", "</create>", "<error>unknown element 'what'</error>"},
+               {"<create><symbol sym='A'>", "<account id='1'>1</account>", "</symbol></create>",
+                R"(<error sym="A" id="1">unknown account</error>)"},
+               {"<transactions id='1'>", "<query id='1'/>", "</transactions>",
+                R"(<error id="1">unknown account</error>)"}};
   for (const auto& [begin, child, end, error] : cases) {
     const std::string fits = framed(begin + repeated(child, 3) + end),
                       one_more = framed(begin + repeated(child, 4) + end);
