@@ -1,6 +1,5 @@
-"""A store for each test of histories, and the edits that make a lie of a history."""
+"""A store for each test of histories."""
 
-import json
 import tempfile
 import unittest
 from pathlib import Path
@@ -39,10 +38,3 @@ class HistoryTest(unittest.TestCase):
         code, said = check_history(store or self.store, *(files or [self.file()]))
         self.assertEqual(code, 0 if possible else 1, said)
         return said
-
-    def edit(self, change, name="lie.jsonl"):
-        """A copy of the history after `change(requests)`."""
-        lines = [json.loads(line) for line in self.file().read_text().splitlines()]
-        change([line for line in lines if "request" in line])
-        self.file(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return self.file(name)
