@@ -166,33 +166,6 @@ class Terminal {
 
 }  // namespace
 
-TEST_CASE("a first trade from the command line") {
-  const Market market;
-  const auto says = [&](const std::string& words, const std::string& out) {
-    const Ran ran = market.run(words);
-    INFO(words << ": " << ran.err);
-    CHECK(ran.status == 0);
-    CHECK(ran.out == out);
-    CHECK(ran.err == "");
-  };
-  says("create account 1 100000", "account 1: created with balance 100000\n");
-  says("create account 2 0", "account 2: created with balance 0\n");
-  says("create symbol SPY 2=500", "symbol SPY: account 2 got 500 shares\n");
-  says("create symbol ABC", "symbol ABC: created\n");
-  says("--account 1 buy SPY 100 145.67", "order 1: 100 SPY open, to buy at limit 145.67\n");
-  says("--account 2 sell SPY 40 140", "order 2: sold 40 SPY @ 145.67\n");
-  says("buy SPY 1@0.00000001 -a 1", "order 3: 1 SPY open, to buy at limit 0.00000001\n");
-  const Ran status = market.run("-a 1 status 1");
-  CHECK(status.status == 0);
-  CHECK_THAT(status.out, contains_text("order 1: executed 40 @ 145.67, 60 still open\n  20"));
-  says("-a 1 cancel 1 3", "order 1: executed 40 @ 145.67, 60 canceled\norder 3: 1 canceled\n");
-  says("-a 1 --xml buy SPY 1 2",
-       "> <transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>\n"
-       "<results><opened sym=\"SPY\" amount=\"1\" limit=\"2\" id=\"4\"/></results>\n"
-       "> <transactions id=\"1\"><query id=\"4\"/></transactions>\n"
-       "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
-}
-
 TEST_CASE("the exit status distinguishes a refusal, an error and a server that is not there") {
   const Market market;
   REQUIRE(market.run("create account 1 10").status == 0);
@@ -221,19 +194,11 @@ TEST_CASE("the exit status distinguishes a refusal, an error and a server that i
         std::string::npos);
 }
 
-TEST_CASE("account, book, trades and symbols of a real server") {
+TEST_CASE("trades and symbols of a real server, and those that it does not know") {
   const Market market;
   market.set_up(
       "create account 2 0\ncreate symbol SPY 2=500\n"
       "buy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n");
-  const std::string account = market.run("-a 1 status").out;  // immediately: it has the trades
-  CHECK_THAT(account,
-             contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
-  CHECK_THAT(account, contains_text("SPY         40         0\n"));
-  CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
-  CHECK(market.run("book SPY").out ==
-        "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n"
-        "     1      60  145.67  150.5      10       1\n");
   CHECK_THAT(market.run("trades SPY").out,
              contains_text("      40  145.67  sell           1           2\n"));
   CHECK(market.run("symbols").out ==
@@ -245,41 +210,6 @@ TEST_CASE("account, book, trades and symbols of a real server") {
     CHECK(ran.status == 1);
     CHECK_THAT(ran.err, contains_text("exchange-cli: "));
   }
-}
-
-TEST_CASE("rules and a halt of a real server are shown with its symbols") {
-  const Market market;
-  market.set_up("create symbol ABC\ncreate symbol SPY\ninstrument SPY --lot 10\nhalt SPY\n");
-  const Ran refused = market.run("-a 1 buy SPY 10 1");
-  CHECK(refused.status == 1);
-  CHECK(refused.err == "exchange-cli: buy 10 SPY @ 1: trading of this symbol is halted\n");
-  CHECK(market.run("symbols").out ==
-        "SYMBOL  BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES  LOT  TRADING\n"
-        "ABC       -    -     -       0       0            0       0    -  -\n"
-        "SPY       -    -     -       0       0            0       0   10  halted\n");
-  CHECK(market.run("resume SPY").out == "symbol SPY: trading open\n");
-  CHECK(market.run("-a 1 buy SPY 10 1").out == "order 1: 10 SPY open, to buy at limit 1\n");
-}
-
-TEST_CASE("the operator changes what accounts of a real server may do and have") {
-  const Market market;
-  market.set_up("create symbol SPY 1=5\nbuy SPY 1 1\n");
-  const Ran done = market.run("--account 1",
-                              "admin limits 1 --orders-per-second-max 100\n"
-                              "admin cash 1 -99000 --reason fine\n"
-                              "admin shares 1 SPY -2 --reason fine\n"
-                              "admin freeze 1 --cancel-orders\n");
-  CHECK(done.err == "");
-  CHECK(done.out ==
-        "account 1: orders per second max 100\naccount 1: 99000 cash taken\n"
-        "account 1: 2 shares of SPY taken\naccount 1: frozen, open orders canceled\n");
-  CHECK(market.run("-a 1 status").out ==
-        "account 1\nbalance 1000\nfrozen: orders and replaces are refused\n"
-        "at most 100 orders a second\n\nSYMBOL  SHARES  RESERVED\nSPY          3         0\n\n"
-        "no open orders\n");
-  const Ran refused = market.run("-a 1 sell SPY 1 1");
-  CHECK(refused.status == 1);
-  CHECK(refused.err == "exchange-cli: sell 1 SPY @ 1: the account is frozen\n");
 }
 
 TEST_CASE("a new key is typed twice, and not shown") {
