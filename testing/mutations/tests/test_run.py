@@ -1,5 +1,5 @@
-"""The runner on a tiny project of its own: what is caught, what survives, what is stale, broken or
-hangs; and the list, on the tree."""
+"""The runner on a tiny project of its own: what is caught, what survives, what is stale or hangs;
+and the list, on the tree."""
 
 import json
 import re
@@ -30,18 +30,14 @@ PROJECT = {
         int limit(int a) { return a > 9 ? 9 : a; }
         int unwatched(void) { return 1; }
         """,
-    # Speaks as Catch2 does. "orphan" leaves a process behind that lives in a session of its own.
+    # Speaks as Catch2 does.
     "test.c": r"""
         #include <stdio.h>
         #include <string.h>
-        #include <unistd.h>
         int sum(int, int);
         int limit(int);
         int main(int count, char** words) {
           const char* name = count > 1 ? words[1] : "";
-          if (!strcmp(name, "orphan") && fork() == 0) { setsid(); execlp("sleep", "sleep", "4321", (char*)0); }
-          if (!strcmp(name, "nobody")) { puts("No tests ran"); return 0; }
-          if (!strcmp(name, "without a database")) { puts("skipped: there is no database\nAll tests passed (1 assertion in 1 test case)"); return 0; }
           if (!strcmp(name, "looks away")) { puts("All tests passed (1 assertion in 1 test case)"); return 0; }
           if (!strcmp(name, "fails anyway")) return 1;
           if (sum(2, 2) != 4) { puts("two and two are four: FAILED"); return 42; }
@@ -101,35 +97,18 @@ class TestRun(unittest.TestCase):
         )
 
     def test_a_survivor_fails_the_run_also_after_a_bug_that_was_caught(self):
-        self.assertEqual(self.run_on(SUBTRACTS, UNWATCHED), (1, "caught", "survived"))
-
-    def test_each_test_that_is_named_must_fail(self):
-        for tests in (["sum_test", "sum_test: looks away"], ["sum_test: looks away", "sum_test"]):
-            self.assertEqual(self.run_on(dict(SUBTRACTS, tests=tests)), (1, "survived"))
+        by_one = dict(SUBTRACTS, name="by one", tests=["sum_test", "sum_test: looks away"])
+        self.assertEqual(
+            self.run_on(SUBTRACTS, UNWATCHED, by_one), (1, "caught", "survived", "survived")
+        )
 
     def test_an_old_text_that_does_not_occur_once_is_stale(self):
         for old in ("a * b", "return "):
             self.assertEqual(self.run_on(dict(SUBTRACTS, old=old, new="x")), (1, "stale"))
 
-    def test_what_does_not_compile_fails_the_run(self):
-        self.assertEqual(self.run_on(dict(SUBTRACTS, new="a +")), (1, "does not compile"))
-
-    def test_a_test_that_fails_or_runs_nothing_without_the_bug_judges_nothing(self):
-        for case in ("fails anyway", "nobody"):
-            entry = dict(SUBTRACTS, tests=[f"sum_test: {case}"])
-            self.assertEqual(self.run_on(entry), (1, "cannot be judged"))
-
-    def test_a_test_that_is_skipped_here_judges_nothing(self):
-        entry = dict(SUBTRACTS, tests=["sum_test: without a database"])
-        self.assertEqual(self.run_on(entry), (0, "skipped"))
-
-    def test_what_tests_leave_running_is_ended(self):
-        self.run_on(dict(SUBTRACTS, tests=["sum_test: orphan"]))
-        for process in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                self.assertNotIn(b"sleep\x004321", process.read_bytes())
-            except OSError:
-                pass  # ended just now
+    def test_a_test_that_fails_without_the_bug_judges_nothing(self):
+        entry = dict(SUBTRACTS, tests=["sum_test: fails anyway"])
+        self.assertEqual(self.run_on(entry), (1, "cannot be judged"))
 
 
 class TestList(unittest.TestCase):
