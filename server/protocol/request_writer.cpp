@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
-#include "protocol/reply.hpp"
-#include "protocol/request.hpp"
 
 namespace exchange {
 namespace {
@@ -104,19 +102,6 @@ std::string write_request(std::span<const Command> commands, const AccountId& ac
   for (const Command& command : commands) elements += write_element(command);
   return is_creation(commands.front()) ? write_creations(elements)
                                        : write_transactions(account.view(), elements);
-}
-
-std::string write_reply(const Command& asked, const Outcome& outcome) {
-  const AttributeTexts texts =
-      std::visit([](const auto& command) { return texts_of(command); }, asked);
-  RequestElement element{.kind = CommandKind(asked.index())};
-  for (std::size_t at = 0; at < attributes_max; ++at)
-    if (texts[at]) element.values[at] = *texts[at];
-  if (const auto* placed = std::get_if<PlaceShares>(&asked))
-    element.values[place<PlaceShares>("sym")] = placed->symbol.view();
-  std::string reply;
-  append_outcome(reply, element, outcome);
-  return reply;
 }
 
 }  // namespace exchange

@@ -1,6 +1,5 @@
 #pragma once
-// Writes commands as requests in XML, and their outcomes as replies, for clients and tests
-// (description.hpp). Pure.
+// Writes commands as requests in XML, for clients and tests (description.hpp). Pure.
 
 #include <span>
 #include <string>
@@ -44,8 +43,5 @@ bool is_creation(const Command& command);
 // Returns a request with these commands, which must all belong in <create>, or all in
 // <transactions> of this account.
 std::string write_request(std::span<const Command> commands, const AccountId& account);
-
-// Returns the reply element for the element of this command.
-std::string write_reply(const Command& asked, const Outcome& outcome);
 
 }  // namespace exchange

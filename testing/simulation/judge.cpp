@@ -6,7 +6,7 @@
 #include "journal/journal_record.hpp"
 #include "model/naive_exchange.hpp"
 #include "model/print.hpp"
-#include "protocol/request_writer.hpp"
+#include "protocol/reply.hpp"
 #include "simulation/world.hpp"
 
 namespace exchange::simulation {
@@ -39,6 +39,21 @@ std::vector<Step> read_archive(const Disk& disk) {
     for (const Command& command : record.commands) steps.push_back({batch, epoch, time, command});
   }
   return steps;
+}
+
+// Returns the reply to a request whose commands had these outcomes.
+std::string reply_to(const AskedRequest& asked, std::span<const Outcome> outcomes) {
+  std::string text = asked.bytes.substr(asked.bytes.find('\n') + 1);
+  const std::size_t size = text.size();
+  text.push_back('\0');  // read_request() looks at the byte behind the document
+  XmlDocument document;
+  std::vector<RequestElement> elements;
+  std::vector<Command> commands;
+  const Request request =
+      read_request(text.data(), size, ProtocolLimits(), document, elements, commands);
+  std::string reply;
+  if (commands.size() == outcomes.size()) append_results(reply, request, elements, outcomes, false);
+  return reply;
 }
 
 class Judge {
@@ -157,10 +172,7 @@ class Judge {
         continue;
       if (replied.size() < request.commands.size())
         violated("acknowledged, but not committed: " + std::string(reply));
-      std::string expected = "<results>";
-      for (std::size_t i = 0; i < request.commands.size(); ++i)
-        expected += write_reply(request.commands[i], replied[i]);
-      expected += end;
+      const std::string expected = reply_to(request, replied.first(request.commands.size()));
       if (reply != expected)
         violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
       replied = replied.subspan(request.commands.size());
