@@ -386,13 +386,6 @@ inline bool changed_state(const Outcome& outcome) {
          std::holds_alternative<Replaced>(outcome) || std::holds_alternative<Uncrossed>(outcome);
 }
 
-// Returns true if the command can only read, so that it is never in a journal.
-inline bool only_reads(const Command& command) {
-  return boost::mp11::mp_with_index<command_kinds>(command.index(), [](auto index) {
-    return requires { boost::mp11::mp_at<Command, decltype(index)>::changes_nothing; };
-  });
-}
-
 // Returns true if the core refuses the command when the reply to its request is too long already
 // (R13). A cancel of one order is executed anyway, and lists no executions.
 inline bool may_be_too_long(CommandKind kind) {

@@ -10,6 +10,7 @@
 
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
+#include "fuzz/journaled.hpp"
 #include "journal/journal_record.hpp"
 #include "journal/store_errors.hpp"
 #include "model/draw.hpp"
@@ -132,7 +133,7 @@ class Fields {
     least_units_ = 1;
     for (unsigned i = 0, end = bytes_.below(16); i < end; ++i) {
       const Command command = draw_command(bytes_.below(command_kinds), *this);
-      if (only_reads(command)) continue;
+      if (!is_journaled(command)) continue;
       writer.add(command);
       if (exchange != nullptr) exchange->apply(command, now);
     }
