@@ -1,6 +1,5 @@
 #include "core/spare_pages.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace exchange {
@@ -38,11 +37,6 @@ MappedPages SparePages::take_page() {
   ++calls_;
   calls_.notify_one();
   return page;
-}
-
-std::size_t SparePages::count_ready() const {
-  return std::size_t(std::count_if(slots_.begin(), slots_.end(),
-                                   [](const Slot& slot) { return slot.state == State::ready; }));
 }
 
 void SparePages::run() {

@@ -20,7 +20,6 @@ class SparePages final : public PageSource {
   SparePages(const SparePages&) = delete;
 
   MappedPages take_page() override;  // any thread
-  std::size_t count_ready() const;   // for tests
 
  private:
   enum class State { empty, changing, new_page, ready };
