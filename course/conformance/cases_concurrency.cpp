@@ -152,7 +152,8 @@ void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
   if (outcome.wrong.empty())
     broken("with " + at_once + " the server did not answer all:" + outcome.unanswered);
   // an error with one client does not break this rule
-  const RunReport alone = run_clients(talk, affordable(talk, 1, 400, seconds_per_request(talk), 50));
+  const RunReport alone =
+      run_clients(talk, affordable(talk, 1, 400, seconds_per_request(talk), 50));
   if (!alone.wrong.empty())
     throw Blocked("results are wrong with one client already:" + alone.wrong, "");
   broken(at_once + ":" + outcome.wrong + outcome.unanswered);

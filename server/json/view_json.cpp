@@ -90,7 +90,8 @@ void add_trades(Document& document, std::span<const MarketView::Trade> trades) {
 void add_rules(Document& document, const MarketView& view, const MarketView::Account& account) {
   const Json rules = rules_json(view.rules_of(account));
   for (const auto& [name, value] : rules.items()) document.add(name.c_str(), value);
-  if (const std::string_view name = view.display_name(account); !name.empty()) document.add("name", name);
+  if (const std::string_view name = view.display_name(account); !name.empty())
+    document.add("name", name);
 }
 
 Json position_json(const MarketView& view, const MarketView::Position& position) {

@@ -137,7 +137,9 @@ class MarketView {
     const auto found = account_names_.find(number);
     return found == account_names_.end() ? std::string_view() : found->second.view();
   }
-  std::string_view display_name(const Account& account) const { return display_name(number_of(account)); }
+  std::string_view display_name(const Account& account) const {
+    return display_name(number_of(account));
+  }
   std::size_t accounts() const { return accounts_.size(); }
   // Returns the index in `positions` of the account's position in this symbol, if it has one.
   std::optional<std::size_t> find_position(const Account& account, SymbolNumber symbol) const;

@@ -201,8 +201,8 @@ class Conversation {
   std::string last_words_;
 };
 
-// Removes the hint after the problem, which depends on what has arrived with it, and the length line
-// before, which depends on the hint.
+// Removes the hint after the problem, which depends on what has arrived with it, and the length
+// line before, which depends on the hint.
 std::string without_hint(const std::string& words) {
   const std::size_t begin = words.find('<');
   if (begin == std::string::npos) return words;
