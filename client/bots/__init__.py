@@ -1,0 +1,1 @@
+"""Bots: what they do (characters), where they trade (floor), and the program demo-bots."""

@@ -1,0 +1,244 @@
+"""The program demo-bots: bots that keep a few symbols of an exchange trading.
+
+Of each symbol a maker quotes, two bots trade at random, and one knows what a share is worth, which
+brings the price back. They can trade for days: bots hold few orders, and one that has lost half of
+what it had goes on as a new account.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from itertools import count
+
+from exchange_client import protocol
+from exchange_client.errors import ExchangeError, Refused
+
+from .characters import UNIT, Instrument, Sight
+from .command_line import (
+    DURATION,
+    SERVERS,
+    VERSION,
+    Parser,
+    http_of,
+    number,
+    option_type,
+    read_key,
+    run,
+    stop_on_signals,
+    variable,
+)
+from .floor import Bot, Floor, Seat
+
+OF_EACH_SYMBOL = ("maker", "informed", "noise", "noise")
+SHARES_GRANTED = 10_000  # to each account, and their worth in cash
+PRICE_MIN, PRICE_MAX = Decimal("0.0001"), Decimal(10**9)
+NAME_BYTES_MAX = 40
+
+
+class DemoFloor(Floor):
+    """Creates the accounts of its bots, also where a restarted exchange has an empty store."""
+
+    def __init__(
+        self,
+        symbols: dict[str, Decimal],
+        prefix: str,
+        rate: float,
+        http: str,
+        operator_key: str | None,
+        seed: int,
+        log: Callable[[str], None],
+    ) -> None:
+        self._prefix, self._numbers, self._operator_key = prefix, count(), operator_key
+        bots = []
+        for symbol, price in symbols.items():
+            instrument = Instrument(symbol, float(price), _tick(price))
+            for character in OF_EACH_SYMBOL:
+                account, key = self._next_account()
+                name = f"{symbol} {character}"
+                bots.append(
+                    Bot(account, key, name, character, instrument, shares_at_start=SHARES_GRANTED)
+                )
+        for bot in bots:
+            bot.pause_s = len(bots) / rate
+        super().__init__(bots, http, seed=seed, log=log)
+
+    def _next_account(self) -> tuple[str, str | None]:
+        account = f"{self._prefix}{next(self._numbers):06}"
+        return account, secrets.token_hex(24) if self._operator_key else None
+
+    def account_missing(self, seat: Seat, error: Refused) -> None:
+        while (refusal := self._create(seat)) and refusal.code == "account_exists":
+            seat.sit(*self._next_account())  # another run has the account
+        if refusal:
+            raise refusal
+        seat.created += 1
+        seat.held = None
+
+    def _create(self, seat: Seat) -> ExchangeError | None:
+        """Returns the first error."""
+        root, bot = protocol.create_root(self._operator_key), seat.bot
+        balance = SHARES_GRANTED * Decimal(str(bot.instrument.price))
+        name = f"{bot.name} {bot.account[-6:].lstrip('0') or '0'}"[:NAME_BYTES_MAX]
+        outcomes = self._send(
+            seat,
+            [
+                protocol.change(
+                    root, "create_account", account=bot.account, balance=balance, key=bot.key
+                ),
+                protocol.create_symbol(root, bot.instrument.symbol, {bot.account: SHARES_GRANTED}),
+                protocol.change(root, "set_account", account=bot.account, name=name),
+            ],
+        )
+        return next((one for one in outcomes if isinstance(one, ExchangeError)), None)
+
+    def trade(self, seat: Seat, sight: Sight) -> None:
+        price, market = seat.bot.instrument.price, sight.market
+        worth = sight.cash + (seat.held or 0) * min(market.last or price, price)
+        if not sight.orders and worth < SHARES_GRANTED * price:  # half of what it was given
+            seat.sit(*self._next_account())
+        else:
+            super().trade(seat, sight)
+
+
+def _tick(price: Decimal) -> Decimal:
+    """About a ten-thousandth of the price, as in real markets: 0.01 for prices from 100 to 1000."""
+    return max(UNIT, Decimal(1).scaleb((price / 10_000).adjusted()))
+
+
+def symbols_of(text: str) -> dict[str, Decimal]:
+    """NAME or NAME=PRICE, with commas between. Raises ValueError."""
+    symbols: dict[str, Decimal] = {}
+    for part in text.split(","):
+        name, equals, price = part.partition("=")
+        if not re.fullmatch("[A-Za-z0-9]{1,32}", name):
+            raise ValueError(f"'{part}': a symbol is 1 to 32 letters and digits")
+        try:
+            symbols[name], before = Decimal(price) if equals else Decimal(100), symbols.get(name)
+        except InvalidOperation:
+            raise ValueError(f"'{part}': '{price}' is not a price") from None
+        if not PRICE_MIN <= symbols[name] <= PRICE_MAX or symbols[name] % UNIT:
+            raise ValueError(
+                f"'{part}': a price is from {PRICE_MIN} to {PRICE_MAX}, with at most 8 decimals"
+            )
+        if before is not None:
+            raise ValueError(f"'{part}' is there twice")
+    return symbols
+
+
+def _prefix(text: str) -> str:
+    if not re.fullmatch("[0-9]{1,24}", text):
+        raise ValueError("must be 1 to 24 digits")
+    return text
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "demo-bots",
+        prog="demo-bots",
+        description="Bots that keep a few symbols of an exchange trading: of each symbol a market maker, two that buy and sell at random, and one that "
+        "trades towards the price at which the symbol began. They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
+    )
+    parser.add_argument("--version", action="version", version=f"demo-bots {VERSION}")
+    add = parser.add_argument
+    add(
+        "--connect",
+        type=SERVERS,
+        default="127.0.0.1:12345",
+        metavar="HOST:PORT",
+        help="XML port of the exchange, or of several servers with a comma between: it tells where the HTTP port is (default: %(default)s)",
+    )
+    add(
+        "--http",
+        type=SERVERS,
+        metavar="HOST:PORT",
+        help="HTTP port, where the bots trade; the active one of several is used (default: port 8080 of that host)",
+    )
+    add(
+        "--retry",
+        action="store_true",
+        help="has no effect, and is accepted for scripts: bots ask the exchange what became of a request whose reply was lost",
+    )
+    add(
+        "--symbols",
+        type=option_type("SYMBOLS", symbols_of),
+        default="SPY=580,QQQ=500,IWM=225,GLD=245",
+        metavar="LIST",
+        help="what to trade, as NAME or NAME=PRICE; without a price 100 (default: %(default)s)",
+    )
+    add(
+        "--rate",
+        type=number(0.01, 10_000),
+        default=40,
+        metavar="N",
+        help="turns of bots per second, all symbols together; at most turns a bot sends one request (default: %(default)s)",
+    )
+    add(
+        "--seed",
+        type=int,
+        default=secrets.randbits(32),
+        metavar="N",
+        help="seed of all random choices (default: drawn)",
+    )
+    add(
+        "--operator-key-file",
+        default=variable("EXCHANGE_OPERATOR_KEY_FILE"),
+        metavar="FILE",
+        help="file of the operator's key of a server with --auth, which creates the accounts (or $EXCHANGE_OPERATOR_KEY_FILE)",
+    )
+    add(
+        "-d",
+        "--duration",
+        type=DURATION,
+        metavar="TIME",
+        help="how long to trade: 10, 500ms, 2m (default: until stopped)",
+    )
+    add(
+        "--account-prefix",
+        type=option_type("DIGITS", _prefix),
+        default=str(time.time_ns() // 1_000),
+        metavar="DIGITS",
+        help="digits that the account ids start with (default: from the clock)",
+    )
+    return parser
+
+
+def _main() -> int:
+    parser = _parser()
+    options = parser.parse_args()
+    try:
+        key = read_key(options.operator_key_file) if options.operator_key_file else None
+    except ValueError as error:
+        parser.error(f"--operator-key-file: {error}")
+    has_stopped = stop_on_signals()
+    end = time.monotonic() + (options.duration or math.inf)
+
+    def log(line: str) -> None:
+        print(f"demo-bots: {line}", file=sys.stderr, flush=True)
+
+    http = http_of(options.connect, options.http)
+    log(f"{', '.join(options.symbols)} at {http}, --seed {options.seed}")
+    floor = DemoFloor(
+        options.symbols, options.account_prefix, options.rate, http, key, options.seed, log
+    )
+    floor.run(lambda: has_stopped() or time.monotonic() >= end, report_refusals=False)
+    seats = floor.seats
+    print(
+        f"requests={sum(seat.requests for seat in seats)} sent-again=0 lost={floor.lost} "
+        f"shares={sum(seat.traded for seat in seats):.0f} accounts={sum(seat.created for seat in seats)} "
+        f"open={sum(seat.open for seat in seats)}"
+    )
+    return 0
+
+
+def main() -> None:
+    run("demo-bots", _main)
+
+
+if __name__ == "__main__":
+    main()

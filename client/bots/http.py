@@ -1,0 +1,122 @@
+"""HTTP over one connection that stays open: what bots and the class ask of an exchange."""
+
+from __future__ import annotations
+
+import base64
+import json
+import select
+import ssl
+from collections import deque
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import quote
+
+from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
+from exchange_client.servers import host_in_url
+
+Servers = deque[tuple[str, int]]  # of one exchange; the first is asked first
+
+
+def basic(account: str, key: str | None) -> str | None:
+    """The credentials of an account; None where the exchange has no keys."""
+    if key is None:
+        return None
+    return "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode()
+
+
+class Http:
+    """Asks the first of the servers that accepts a connection. One thread at a time."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        tls: ssl.SSLContext | None,
+        timeout_s: float,
+        authorization: str | None = None,
+    ) -> None:
+        self._servers, self._tls, self._timeout_s = servers, tls, timeout_s
+        self.authorization = authorization
+        self._connection: HTTPConnection | None = None
+        self._peer = ""
+
+    def ask(self, path: str, body: str | None = None) -> tuple[int, bytes]:
+        """Returns the status and the body; with `body` it is a POST.
+
+        ConnectionFailed: nothing was executed. InDoubt: no reply came. Both name the address.
+        """
+        connection = self._connected()
+        fields = {"Authorization": self.authorization} if self.authorization else {}
+        try:
+            connection.request("GET" if body is None else "POST", path, body, fields)
+            response = connection.getresponse()
+            status, reply = response.status, response.read()
+        except (OSError, HTTPException) as error:
+            self.close()
+            raise InDoubt(f"no reply from {self._peer}: {describe(error)}") from None
+        except BaseException:
+            self.close()  # a later request must not get the reply to this one
+            raise
+        if status == 503:  # of a standby, a replaced server, or one without its store
+            raise ConnectionFailed(f"{self._peer}: {_error(reply)[0]}")
+        return status, reply
+
+    def json(self, path: str) -> Any:
+        """Returns the document of a reply with status 200. Raises Refused for another status."""
+        status, reply = self.ask(path)
+        if status != 200:
+            raise Refused(*_error(reply))
+        try:
+            return json.loads(reply)
+        except ValueError:
+            raise BadReply(f"{self._peer}{path} is not JSON") from None
+
+    def pages(self, path: str, next_page: str, parameter: str) -> Iterator[Any]:
+        """A document and its further pages (docs/http-api.md)."""
+        page = self.json(path)
+        yield page
+        while (after := page.get(next_page)) is not None:
+            page = self.json(f"{path}?{parameter}={quote(str(after), safe='')}")
+            yield page
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> HTTPConnection:
+        if self._connection and self._connection.sock is None:
+            self._connection = None  # the server has asked for this
+        if self._connection and select.select([self._connection.sock], [], [], 0)[0]:
+            self.close()  # the server has ended it
+        if self._connection:
+            return self._connection
+        problems = []
+        for host, port in self._servers:
+            self._peer = f"{host_in_url(host)}:{port}"
+            made = HTTPConnection(host, port, timeout=self._timeout_s)
+            if self._tls:
+                made = HTTPSConnection(host, port, timeout=self._timeout_s, context=self._tls)
+            try:
+                made.connect()
+                self._connection = made
+                return made
+            except OSError as error:
+                made.close()
+                problems.append(f"cannot connect to {self._peer}: {describe(error)}")
+        raise ConnectionFailed("; ".join(problems))
+
+
+def describe(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _error(reply: bytes) -> tuple[str, str | None]:
+    """The sentence and the code of an error."""
+    try:
+        problem = json.loads(reply)
+        return str(problem["error"]), problem.get("code")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return reply.decode(errors="replace").strip() or "an empty reply", None
