@@ -20,7 +20,7 @@ from postgres import Cluster, ClusterError
 from support import run, steps_of, text_of
 
 STEPS = steps_of("course/docs/class.md")
-EXAMPLE = ROOT / "client/classroom/example"
+EXAMPLE = ROOT / "course/class/example"
 PORTS = re.compile(r" --port \d+ --http-port \d+")  # which the page does not need
 CHANGING = re.compile(r"(?<=process )\d+|127\.0\.0\.1:\d+")
 

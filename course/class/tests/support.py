@@ -1,0 +1,8 @@
+"""The class kit of the source, for tests."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+for folder in ("course/class", "client", "client/python/src"):
+    sys.path.insert(0, str(ROOT / folder))
