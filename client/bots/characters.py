@@ -45,6 +45,7 @@ class Sight:
     value: float  # what a share is worth, for characters that know it
     market: Market
     cash: float = 0  # free
+    cash_in_orders: float = 0
     shares: float = 0  # free
     shares_in_orders: float = 0
     orders: list[Own] = field(default_factory=list)

@@ -10,7 +10,7 @@ import signal
 import ssl
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from exchange_client.servers import addresses, host_in_url
 
@@ -29,6 +29,9 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, program: str, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
         self.program = program
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        (file or sys.stderr).write(message)  # argparse ignores an error here
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.program}: {message}\n{self.format_usage()}")
@@ -127,14 +130,14 @@ def run(program: str, main: Callable[[], int]) -> NoReturn:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        status: object = main()
-    except SystemExit as error:
-        status = error.code
-    except KeyboardInterrupt:
-        status = 128 + signal.SIGINT
-    try:
+        try:
+            status: object = main()
+        except SystemExit as error:
+            status = error.code
+        except KeyboardInterrupt:
+            status = 128 + signal.SIGINT
         sys.stdout.flush()
-    except OSError as error:
+    except OSError as error:  # main() knows all others
         print(f"{program}: cannot write to the standard output: {error.strerror}", file=sys.stderr)
         status = 1
     sys.stderr.flush()

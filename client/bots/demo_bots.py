@@ -13,11 +13,12 @@ import secrets
 import sys
 import time
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import count
 
 from exchange_client import protocol
 from exchange_client.errors import ExchangeError, Refused
+from exchange_client.protocol import decimal
 
 from .characters import UNIT, Instrument, Sight
 from .command_line import (
@@ -73,34 +74,33 @@ class DemoFloor(Floor):
         return account, secrets.token_hex(24) if self._operator_key else None
 
     def account_missing(self, seat: Seat, error: Refused) -> None:
-        while (refusal := self._create(seat)) and refusal.code == "account_exists":
-            seat.sit(*self._next_account())  # another run has the account
-        if refusal:
-            raise refusal
-        seat.created += 1
         seat.held = None
+        while errors := self._create(seat):
+            if errors[0].code != "account_exists":
+                raise errors[-1]
+            seat.sit(*self._next_account())  # another run has the account
+        seat.created += 1
 
-    def _create(self, seat: Seat) -> ExchangeError | None:
-        """Returns the first error."""
+    def _create(self, seat: Seat) -> list[ExchangeError]:
         root, bot = protocol.create_root(self._operator_key), seat.bot
+        account = {"account": bot.account, "key": bot.key}
         balance = SHARES_GRANTED * Decimal(str(bot.instrument.price))
         name = f"{bot.name} {bot.account[-6:].lstrip('0') or '0'}"[:NAME_BYTES_MAX]
-        outcomes = self._send(
-            seat,
-            [
-                protocol.change(
-                    root, "create_account", account=bot.account, balance=balance, key=bot.key
-                ),
-                protocol.create_symbol(root, bot.instrument.symbol, {bot.account: SHARES_GRANTED}),
-                protocol.change(root, "set_account", account=bot.account, name=name),
-            ],
-        )
-        return next((one for one in outcomes if isinstance(one, ExchangeError)), None)
+        grant = {bot.account: SHARES_GRANTED}
+        operations = [
+            protocol.change(root, "create_account", balance=balance, **account),
+            protocol.create_symbol(root, bot.instrument.symbol, grant),
+            protocol.change(root, "set_account", account=bot.account, name=name),
+        ]
+        outcomes = self._send(seat, operations)
+        return [one for one in outcomes if isinstance(one, ExchangeError)]
 
     def trade(self, seat: Seat, sight: Sight) -> None:
-        price, market = seat.bot.instrument.price, sight.market
-        worth = sight.cash + (seat.held or 0) * min(market.last or price, price)
-        if not sight.orders and worth < SHARES_GRANTED * price:  # half of what it was given
+        price = seat.bot.instrument.price
+        shares = sight.shares + sight.shares_in_orders
+        worth = sight.cash + sight.cash_in_orders + shares * min(sight.market.last or price, price)
+        if worth < SHARES_GRANTED * price:  # half of what it was given
+            self.cancel_all(seat)
             seat.sit(*self._next_account())
         else:
             super().trade(seat, sight)
@@ -118,16 +118,12 @@ def symbols_of(text: str) -> dict[str, Decimal]:
         name, equals, price = part.partition("=")
         if not re.fullmatch("[A-Za-z0-9]{1,32}", name):
             raise ValueError(f"'{part}': a symbol is 1 to 32 letters and digits")
-        try:
-            symbols[name], before = Decimal(price) if equals else Decimal(100), symbols.get(name)
-        except InvalidOperation:
-            raise ValueError(f"'{part}': '{price}' is not a price") from None
-        if not PRICE_MIN <= symbols[name] <= PRICE_MAX or symbols[name] % UNIT:
-            raise ValueError(
-                f"'{part}': a price is from {PRICE_MIN} to {PRICE_MAX}, with at most 8 decimals"
-            )
-        if before is not None:
+        if name in symbols:
             raise ValueError(f"'{part}' is there twice")
+        symbols[name] = decimal(price, part) if equals else Decimal(100)
+        if not PRICE_MIN <= symbols[name] <= PRICE_MAX or symbols[name] % UNIT:
+            limits = f"from {PRICE_MIN} to {PRICE_MAX}, with at most 8 decimals"
+            raise ValueError(f"'{part}': a price is {limits}")
     return symbols
 
 
@@ -219,7 +215,7 @@ def _main() -> int:
     end = time.monotonic() + (options.duration or math.inf)
 
     def log(line: str) -> None:
-        print(f"demo-bots: {line}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"demo-bots: {line}\n")  # in one piece: bots have threads
 
     http = http_of(options.connect, options.http)
     log(f"{', '.join(options.symbols)} at {http}, --seed {options.seed}")
@@ -228,10 +224,13 @@ def _main() -> int:
     )
     floor.run(lambda: has_stopped() or time.monotonic() >= end, report_refusals=False)
     seats = floor.seats
+    requests, accounts, open_orders = (
+        sum(getattr(seat, name) for seat in seats) for name in ("requests", "created", "open")
+    )
+    shares = sum(seat.traded for seat in seats)
     print(
-        f"requests={sum(seat.requests for seat in seats)} sent-again=0 lost={floor.lost} "
-        f"shares={sum(seat.traded for seat in seats):.0f} accounts={sum(seat.created for seat in seats)} "
-        f"open={sum(seat.open for seat in seats)}"
+        f"requests={requests} sent-again=0 lost={floor.lost} shares={shares:.0f} "
+        f"accounts={accounts} open={open_orders}"
     )
     return 0
 

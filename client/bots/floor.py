@@ -187,7 +187,7 @@ class Floor:
         symbol = seat.bot.instrument.symbol
         try:
             sight = Sight(self._time_s, self._values[symbol].value, market)
-            sight.cash = float(account["balance"])
+            sight.cash, sight.cash_in_orders = (float(account[n]) for n in ("balance", "reserved"))
             for one in account["positions"]:
                 if one["symbol"] == symbol:
                     sight.shares = float(one["shares"])
@@ -247,7 +247,7 @@ class Floor:
 
     def _end(self, seat: Seat) -> ExchangeError | None:
         try:
-            if seat.requests:
+            if seat.held is not None:  # it has an account
                 self.cancel_all(seat)
         except (ConnectionFailed, InDoubt) as error:
             return error

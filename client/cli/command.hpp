@@ -42,30 +42,6 @@ struct NewDay {
   std::string day;       // the name of the day that ends
   std::string scenario;  // file of a <create> document for the next day; empty: none
 };
-// Commands of a class, which the teacher keeps in `folder`.
-struct InitClass {
-  std::string folder, roster, scenario;  // files: CSV, TOML
-  std::vector<std::string> names = {};   // columns of the roster; empty: taken from its heading
-  std::string identity = {};             // the same
-};
-struct StartClass {
-  std::string folder, round;  // the name of a round that begins; empty: the first one begins
-};
-struct PauseClass {
-  std::string folder;
-};
-struct StopClass {
-  std::string folder;
-};
-struct NewClassDay {
-  std::string folder, day;  // day: the name of the day that ends
-};
-struct ShowClass {
-  std::string folder;
-};
-struct ExportClass {
-  std::string folder, to;
-};
 struct NewKey {
   std::optional<std::string> account;  // none: the account of the settings changes its own key
   std::string file;                    // "-": the user types it; empty: made, and shown once
@@ -147,12 +123,11 @@ struct Help {
 struct Quit {};
 
 // In the order of the help. For each command AllCommands has add(), and TraderStep carries it out.
-using Command = std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange,
-                             Adjustment, NewRound, NewDay, InitClass, StartClass, PauseClass,
-                             StopClass, NewClassDay, ShowClass, ExportClass, NewOrder, Replacement,
-                             CancelOrders, CancelAllOrders, ShowOrders, ShowAccount, ShowOpenOrders,
-                             ShowHistory, ShowBook, ShowTrades, ShowSymbols, ShowLeaderboard, Watch,
-                             WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command =
+    std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange, Adjustment,
+                 NewRound, NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
+                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols,
+                 ShowLeaderboard, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 // The user's input is not a valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {

@@ -1,7 +1,7 @@
 #pragma once
 // CommandParser parses the words of one command of the terminal client. It parses the settings, the
-// operator's commands (operator_parser.cpp) and the class commands (class_parser.cpp); AllCommands,
-// in parser.cpp, adds the others. Slow to compile.
+// operator's commands (operator_parser.cpp); AllCommands, in parser.cpp, adds the others. Slow to
+// compile.
 
 #include <CLI/CLI.hpp>
 #include <boost/mp11.hpp>
@@ -79,17 +79,6 @@ class CommandParser {
   void add_attribute(CLI::App* app, const std::string& name, ValueType type, AllowedWords words,
                      const std::string& meaning);
 
-  // The class commands.
-  void add(Of<InitClass>);
-  void add(Of<StartClass>);
-  void add(Of<PauseClass>);
-  void add(Of<StopClass>);
-  void add(Of<NewClassDay>);
-  void add(Of<ShowClass>);
-  void add(Of<ExportClass>);
-  CLI::App* command_of_class(const std::string& name, const std::string& words, const char* text,
-                             std::function<Command()> make);
-
   // Whether --key-file of the command takes a key file.
   static bool takes_key_file(const CLI::App& app);
   // Returns " (did you mean 'buy'?)" if a command differs by one letter or two.
@@ -99,7 +88,7 @@ class CommandParser {
   Settings& settings_;
   Synopses synopses_;
   CLI::App app_;
-  std::string words_[3], reference_, key_file_, reason_, scenario_, folder_, round_, to_, column_;
+  std::string words_[3], reference_, key_file_, reason_, scenario_;
   bool all_ = false, cancel_orders_ = false;
   std::vector<Rule> rules_;
   std::vector<std::string> list_;

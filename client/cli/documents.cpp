@@ -62,7 +62,7 @@ std::string transaction(const std::string& elements, const std::string& account,
 }
 
 // Throws the first error that the server would find. Its text may contain keys of accounts.
-std::vector<exchange::Command> read(const std::string& document) {
+void read(const std::string& document) {
   std::string text = document;
   text.push_back('\0');  // read_request() reads the byte after the text
   XmlDocument parsed;
@@ -76,7 +76,6 @@ std::vector<exchange::Command> read(const std::string& document) {
   if (!request.error.empty()) throw UsageError(request.error);
   for (const RequestElement& element : elements)
     if (!element.error.empty()) throw UsageError(element.error);
-  return commands;
 }
 
 // `order`: its id, or "ref:" and its reference.
@@ -180,8 +179,6 @@ std::string document_of_scenario(const std::string& text, const std::string& ope
   read(out.str());
   return out.str();
 }
-
-std::vector<exchange::Command> commands_of(const std::string& document) { return read(document); }
 
 std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
                            const std::string& account, const std::string& key) {

@@ -27,8 +27,6 @@ std::string write_document(const NewRound& round, const Sender& by = {});
 std::string write_document(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
 std::string document_of_scenario(const std::string& text, const std::string& operator_key);
-// Returns the engine commands of a document. Throws UsageError with its first error.
-std::vector<exchange::Command> commands_of(const std::string& document);
 // Returns the document with one element of an account. Attributes are as typed.
 std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
                            const std::string& account, const std::string& key = {});

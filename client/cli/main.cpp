@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
 
@@ -16,6 +18,7 @@
 #include "client/cli/shell.hpp"
 
 using namespace exchange::cli;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -32,6 +35,23 @@ void stop_on_signals() {
     interrupt_reading();
   };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+// Becomes the program of the class commands, which stands beside this one. Returns only an error.
+int become_class(std::vector<std::string> words) {
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "exchange-class";
+  if (!fs::exists(program)) {
+    std::fprintf(stderr, "exchange-cli: the program of 'class' is missing: %s\n", program.c_str());
+    return exit_refused;
+  }
+  std::string python = "python3", file = program;
+  std::vector<char*> arguments{python.data(), file.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(python.c_str(), arguments.data());
+  std::fprintf(stderr, "exchange-cli: 'class' needs Python 3.11 or newer: python3: %s\n",
+               std::strerror(errno));
+  return exit_refused;
 }
 
 int run(const CommandLine& line) {
@@ -63,6 +83,7 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");  // for typed text
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;
+  if (line.class_words) return become_class(*line.class_words);
   exchange::cli::Settings& settings = line.settings;
   if (settings.key == "-") settings.key = ask_secret("key: ");
   if (settings.operator_key_file == "-") {

@@ -1,12 +1,13 @@
 // The operator's commands: creations, symbols, accounts, rounds, days.
 
+#include <unistd.h>
+
 #include <cmath>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "base/key_file.hpp"
-#include "client/classroom/class_folder.hpp"
 #include "client/cli/step.hpp"
 
 namespace exchange::cli {
@@ -22,6 +23,17 @@ std::string scenario_document(const std::string& file, const std::string& key) t
   return document_of_scenario(text.str(), key);
 } catch (const UsageError& error) {
   throw UsageError("scenario " + file + ": " + error.what());
+}
+
+// Returns a key of 192 random bits.
+std::string made_key() {
+  unsigned char bytes[24];
+  if (::getentropy(bytes, sizeof bytes) != 0)
+    throw std::runtime_error("the system gives no random bytes for a key");
+  std::string key;
+  for (const unsigned char byte : bytes)
+    for (const int digit : {byte >> 4, byte & 15}) key += "0123456789abcdef"[digit];
+  return key;
 }
 
 }  // namespace
@@ -92,7 +104,7 @@ void Runner::Step::operator()(const NewKey& wanted) {
   const Sender by = wanted.account ? sender() : Sender{settings.key, account()};
   const std::string& owner = wanted.account ? *wanted.account : by.account;
   const bool made = wanted.file.empty();
-  const std::string key = made ? classroom::made_key() : key_of(wanted.file, owner);
+  const std::string key = made ? made_key() : key_of(wanted.file, owner);
   const std::string document = write_document(wanted, key, by);
   // Prints the key before it is sent: if no reply comes, it may be the account's key, and it is
   // stored nowhere else.

@@ -103,6 +103,27 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
   return found;
 }
 
+// Returns the words for the program of the class commands, if they are for it: it knows the same
+// settings. The account's key is left out, because other users can read the words of a program.
+std::optional<std::vector<std::string>> words_of_class(const CLI::App& app,
+                                                       std::vector<std::string> words) {
+  for (auto word = words.begin(); word != words.end();) {
+    if (*word == "class") {
+      words.erase(word);
+      return words;
+    }
+    if (!word->starts_with('-')) return {};
+    const std::size_t sign = word->find('=');
+    const std::string name = word->substr(0, sign);
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    const bool has_next = option != nullptr && option->get_type_size() > 0 &&
+                          sign == std::string::npos && std::next(word) != words.end();
+    const auto next = word + (has_next ? 2 : 1);
+    word = name == "--key" ? words.erase(word, next) : next;
+  }
+  return {};
+}
+
 class AllCommands : public CommandParser {
  public:
   AllCommands(Place place, Settings& settings) : CommandParser(place, settings) {
@@ -160,8 +181,9 @@ CommandParser::CommandParser(Place place, Settings& settings) : place_(place), s
   command("admin", "COMMAND …", "Operate", "keys, roles, limits, cash and shares of accounts; days",
           {})
       ->require_subcommand(1);
-  command("class", "COMMAND …", "Operate", "a class of students and bots", {})
-      ->require_subcommand(1);
+  command("class", "COMMAND …", "Operate", "a class of students and bots", []() -> Command {
+    throw UsageError("'class' is not a command of the shell: type exchange-cli class …");
+  })->allow_extras();
   if (place == Place::shell) return;
   app_.set_version_flag("--version", std::string("exchange-cli ") + version());
   app_.footer(
@@ -492,6 +514,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     words.erase(words.begin());
     words.push_back("--help");
   }
+  line.class_words = words_of_class(parser.app(), words);
+  if (line.class_words) return line;
   try {
     std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse order
     ignore_service_links(parser.app());

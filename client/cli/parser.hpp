@@ -12,6 +12,8 @@ struct CommandLine {
   Settings settings;
   std::optional<Command> command;
   std::optional<int> exit_code;
+  // The words without "class", which are for its program (exchange-class).
+  std::optional<std::vector<std::string>> class_words;
 };
 CommandLine parse_command_line(int argc, const char* const* argv);
 

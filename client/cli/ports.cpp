@@ -65,7 +65,6 @@ void XmlPort::connect() {
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
-  if (kind == Kind::following_change && stream_) return ask_on_connection(document);
   std::string doubt;  // the error of an attempt that may have been executed
   if (kind == Kind::question && stream_) try {
       return ask_on_connection(document);

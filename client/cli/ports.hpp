@@ -21,9 +21,7 @@ client::Stream connect(const std::string& servers, const char* option, double ti
 // it is not known whether the server still read the request. A question may be sent again.
 class XmlPort {
  public:
-  // A change uses its own connection. A following change uses the connection of the request before
-  // it, which is logged in, so that it need not wait for a key check.
-  enum class Kind { change, following_change, question };
+  enum class Kind { change, question };
   // `servers`: HOST:PORT, or several separated by commas, of which one is active. A question is
   // sent again for up to `retry_s`; an order with a reference may be sent as a question.
   XmlPort(std::string servers, double timeout_s, double retry_s, const client::StopFlag& stop,

@@ -1,6 +1,6 @@
 #pragma once
-// One command in progress: it sends requests to the server, and prints the replies. runner.cpp,
-// operator_steps.cpp (the operator's commands) and class_steps.cpp (the class commands) use it.
+// One command in progress: it sends requests to the server, and prints the replies. runner.cpp and
+// operator_steps.cpp (the operator's commands) use it.
 // Thread: the caller's.
 
 #include "client/cli/documents.hpp"
@@ -26,7 +26,7 @@ inline constexpr PagedList positions_list{"positions", "next_position", "positio
 std::optional<std::string> next_page(const Json& page, const PagedList& list);
 void add_page(Json& all, const Json& page, const PagedList& list);
 
-// Carries out each command of the operator and of a class; those of a trader are in runner.cpp.
+// Carries out each command of the operator; those of a trader are in runner.cpp.
 // `settings` are those of the session, with the changes of its line.
 struct Runner::Step {
   Runner& runner;
@@ -49,16 +49,7 @@ struct Runner::Step {
   void operator()(const NewRound& round);
   void operator()(const NewDay& ended);
 
-  void operator()(const InitClass& wanted);
-  void operator()(const StartClass& wanted);
-  void operator()(const PauseClass& wanted);
-  void operator()(const StopClass& wanted);
-  void operator()(const NewClassDay& wanted);
-  void operator()(const ShowClass& wanted);
-  void operator()(const ExportClass& wanted);
-
  protected:
-  class OfClass;  // the common part of the class commands
   // Returns the sender of the operator's commands: the operator if its key is available, else the
   // account if its key is. Reads the operator's key each time, because a shell may be older than
   // the file.

@@ -24,8 +24,9 @@ std::string base64(std::string_view bytes) {
 
 HttpReply ask(Stream& stream, const HttpRequest& request) {
   std::string text = request.head + " HTTP/1.1\r\nHost: " + stream.peer() +
-                     "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n" +
-                     (request.keep_alive ? "" : "Connection: close\r\n") + request.fields;
+                     "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
+                     "Connection: close\r\n" +
+                     request.fields;
   if (!request.body.empty())
     text += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
   text += "\r\n" + request.body;

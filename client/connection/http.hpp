@@ -17,7 +17,6 @@ struct HttpRequest {
   std::string head;         // method and target
   std::string fields = {};  // besides those that every request has, each with its line end
   std::string body = {};
-  bool keep_alive = false;  // more requests follow on the stream
 };
 
 // Throws what Stream::send_and_receive throws, and BadReply if the response is not HTTP.

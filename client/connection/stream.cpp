@@ -82,8 +82,6 @@ Stream& Stream::operator=(Stream&&) noexcept = default;
 
 int Stream::socket() const { return layers_ ? layers_->stream.socket().native_handle() : -1; }
 
-bool Stream::has_ended() const { return wait_for(socket(), POLLIN, 0, *stop_); }
-
 AnyStream Stream::release() { return std::move(layers_->stream); }
 
 void Stream::tls_handshake(const Security& security) {

@@ -35,8 +35,6 @@ class Stream {
 
   const std::string& peer() const { return peer_; }
   int socket() const;
-  // Returns whether the server has closed the connection. Call it between requests, without TLS.
-  bool has_ended() const;
 
   // Sends `request`, and returns the received bytes once `is_complete` is true for them. Reads
   // while it sends: a server may reply to the first of many requests. Throws NoReply if no byte

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import ssl
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -254,7 +255,8 @@ class Session:
 
     def _trade(self) -> None:
         def log(line: str) -> None:
-            print(time.strftime("%Y-%m-%d %H:%M:%S"), line, flush=True)
+            sys.stdout.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+            sys.stdout.flush()
 
         bots = [_bot(one) for one in self.bots]
         Floor(bots, self.options.http, tls=self.options.tls, log=log).run(stop_on_signals())

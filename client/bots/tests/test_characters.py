@@ -46,7 +46,7 @@ class Characters(unittest.TestCase):
             self.assertTrue(99 < best_bid < best_ask < 101, quotes)
 
     def test_a_maker_begins_at_the_price_of_the_scenario_and_cancels_what_it_does_not_want(self):
-        seen = Sight(0, 100, Market(None, None, None), 1e6, 1_000)
+        seen = Sight(0, 100, Market(None, None, None), cash=1e6, shares=1_000)
         quotes = character("maker").turn(seen)
         self.assertAlmostEqual(100, float(quotes[0].limit), delta=1)
         seen.orders = [Own(5, "buy", Decimal(50))]

@@ -35,7 +35,7 @@ class Notebook(Served):
     @unittest.skipIf(MISSING, f"no {', '.join(MISSING)} here (pip install {' '.join(MISSING)})")
     def test_its_cells_trade_read_fills_and_compare_two_back_tests(self):
         bots = subprocess.Popen(
-            [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "SPY"],
+            [BIN / "demo-bots", "--http", self.http, "--rate", "400", "--symbols", "SPY"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -536,8 +536,7 @@ class Examples(Served):
         """Until so many lines of its output are as wanted, and again once the server was killed;
         then meanwhile(), and the end by Ctrl-C."""
         bots = subprocess.Popen(
-            [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"]
-            + ["--retry"],
+            [BIN / "demo-bots", "--http", self.http, "--rate", "400", "--symbols", "A,B"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -4,5 +4,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-for folder in ("course/class", "client", "client/python/src"):
-    sys.path.insert(0, str(ROOT / folder))
+FOLDERS = [str(ROOT / folder) for folder in ("course/class", "client", "client/python/src")]
+sys.path[:0] = FOLDERS

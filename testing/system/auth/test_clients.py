@@ -276,8 +276,8 @@ class LoadGenerator(unittest.TestCase):
 @unittest.skipUnless((BIN / "demo-bots").exists(), "demo-bots is not built")
 class Bots(unittest.TestCase):
     def run_bots(self, server, *words):
-        address = f"127.0.0.1:{server.port}"
-        return run_program("demo-bots", "--connect", address, "--rate", "1000", *words)
+        address = f"127.0.0.1:{server.http_port}"
+        return run_program("demo-bots", "--http", address, "--rate", "1000", *words)
 
     def test_bots_trade_with_the_operators_key_and_say_what_keeps_them_from_it(self):
         with ExchangeServer("--auth") as server:

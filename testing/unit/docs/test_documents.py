@@ -31,7 +31,9 @@ def text_of(*patterns):
 
 def built_programs():
     lists = text_of("*CMakeLists.txt")
-    built = set(re.findall(r"(?:add_executable|add_test_binary)\(\s*([\w-]+)", lists))
+    built = set(
+        re.findall(r"(?:add_executable|add_test_binary|add_python_program)\(\s*([\w-]+)", lists)
+    )
     return built | {f"replay_{path.stem}" for path in (ROOT / "testing/fuzz").glob("*.cpp")}
 
 

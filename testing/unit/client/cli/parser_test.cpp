@@ -70,6 +70,18 @@ TEST_CASE("options are taken before and after the command") {
   }
 }
 
+TEST_CASE("the words of a class are for its program, without the account's key") {
+  CHECK(parse("--connect h:1 class status --folder x").class_words ==
+        Words{"--connect", "h:1", "status", "--folder", "x"});
+  CHECK(parse("-a class --key secret --key=secret --xml class start").class_words ==
+        Words{"-a", "class", "--xml", "start"});
+  CHECK(parse("help class init").class_words == Words{"init", "--help"});
+  CHECK_FALSE(parse("--account class symbols").class_words);
+  CHECK_FALSE(parse("symbols class").class_words);
+  CHECK(error("class status") ==
+        "'class' is not a command of the shell: type exchange-cli class …");
+}
+
 TEST_CASE("the environment gives ports and account, the command line goes before it") {
   const Variable connect("EXCHANGE_CONNECT", "[::1]:4"), http("EXCHANGE_HTTP", "there:5"),
       account("EXCHANGE_ACCOUNT", "12");
