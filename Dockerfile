@@ -12,21 +12,22 @@ FROM ${BUILD_IMAGE} AS build
 # No pinned versions: Debian's mirrors have the newest one of a release only, so a pinned one soon fails. Images may be pinned by digest.
 # hadolint ignore=DL3008
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev libtomlplusplus-dev \
+      cmake g++ libboost1.81-dev libcli11-dev libedit-dev libjs-chart.js libpq-dev libpqxx-dev libpugixml-dev libspdlog-dev libsqlite3-dev libssl-dev \
       libutf8proc-dev \
-      ninja-build nlohmann-json3-dev pkg-config \
+      ninja-build nlohmann-json3-dev pkg-config python3 \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 # Everything except the tests.
 RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXCHANGE_TESTS=OFF \
     && cmake --build build \
-    && strip build/bin/*
+    # Not the programs in Python.
+    && cd build/bin && strip $(ls | grep -vx -e demo-bots -e exchange-class)
 
 FROM ${RUNTIME_IMAGE}
 # hadolint ignore=DL3008
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 libutf8proc2 \
+      libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 libutf8proc2 python3 \
     && rm -rf /var/lib/apt/lists/* \
     # Fixed numbers, so that a volume of one image can be read by the next.
     && groupadd --gid 10001 exchange \

@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 PACKAGE = ROOT / "ops/package"
-PROGRAMS = ("server", "loadgen", "demo-bots", "cli", "audit", "conformance")
+COMPILED = ("server", "loadgen", "cli", "audit", "conformance")
+PROGRAMS = (*COMPILED, "demo-bots", "class")
 
 
 def run(*words):
@@ -43,6 +44,10 @@ class Install(unittest.TestCase):
             with self.subTest(name):
                 done = run(str(self.prefix / f"bin/exchange-{name}"), "--version")
                 self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_the_terminal_client_finds_the_program_of_a_class(self):
+        done = run(str(self.prefix / "bin/exchange-cli"), "class", "--version")
+        self.assertRegex(done.stdout, "^exchange-class ", done.stderr)
 
     def test_loadgen_finds_the_server(self):
         done = run(
@@ -99,7 +104,7 @@ class Hardening(unittest.TestCase):
     def test_every_installed_program_is_hardened(self):
         list_ = re.search(r"set\(programs ([^)]*)\)", (PACKAGE / "CMakeLists.txt").read_text())[1]
         targets = [entry.split("=")[0] for entry in list_.split()]
-        self.assertEqual(len(PROGRAMS), len(targets))
+        self.assertEqual(len(COMPILED), len(targets))
         for target in targets:
             with self.subTest(target):
                 found = hardening_of(BIN / target)
