@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from exchange_client import protocol
-from exchange_client.errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
+from exchange_client.errors import ConnectionFailed, ExchangeError, InDoubt, Refused
 from exchange_client.servers import addresses
 
 from .characters import CHARACTERS, Cancel, FairValue, Instrument, Market, Own, Place, Sight
@@ -97,6 +97,7 @@ class Floor:
         self._reported: dict[str, float] = {}
         self._stopped: Callable[[], bool] = lambda: False
         self.lost = 0  # replies
+        self._is_unreachable = False  # at the end
 
     def _http(self, tls: ssl.SSLContext | None, authorization: str | None = None) -> Http:
         return Http(self._servers, tls, REPLY_TIMEOUT_S, authorization)
@@ -123,7 +124,7 @@ class Floor:
                 if report_refusals and now >= report_due:
                     report_due = now + REPORT_INTERVAL_S
                     self._report_refusals()
-            self._wind_up()
+            list(self._pool.map(self._end, self.seats))
         if report_refusals:
             self._report_refusals()
 
@@ -136,7 +137,7 @@ class Floor:
         try:
             self._read_market()
             lost = [problem for problem in self._pool.map(self._serve_one, seats) if problem]
-        except ExchangeError as error:
+        except Exception as error:  # also of a reply that is not understood
             lost = [error]
         if lost:
             self.lost += sum(isinstance(error, InDoubt) for error in lost)
@@ -144,21 +145,21 @@ class Floor:
             self._servers.rotate(-1)
             for one in (self._connection, *(seat.http for seat in self.seats)):
                 one.close()
-            self._report(str(lost[0]), f"{lost[0]}; trying again")
+            self._report(_text(lost[0]), "; trying again")
             self._wait(time.monotonic() + RETRY_PAUSE_S)
 
-    def _serve_one(self, seat: Seat) -> ExchangeError | None:
+    def _serve_one(self, seat: Seat) -> Exception | None:
         """Returns a problem that concerns all bots. Runs in a thread of the pool."""
         try:
             self._turn(seat)
             seat.rest_s = 0
         except (ConnectionFailed, InDoubt) as error:
             return error
-        except ExchangeError as error:  # of this bot alone: its key, or an invalid reply
+        except Exception as error:  # of this bot alone: its key, or a reply that is not understood
             seat.http.close()
             seat.rest_s = min(2 * seat.rest_s or 1, REST_MAX_S)
-            problem = f"{seat.bot.name}: {error}; trying again in {seat.rest_s:.0f} s"
-            self._report(str(error), problem)
+            more = f"; trying again in {seat.rest_s:.0f} s"
+            self._report(_text(error), more, f"{seat.bot.name}: ")
         return None
 
     def _turn(self, seat: Seat) -> None:
@@ -185,19 +186,15 @@ class Floor:
 
     def _sight(self, seat: Seat, market: Market, account: Any) -> Sight:
         symbol = seat.bot.instrument.symbol
-        try:
-            sight = Sight(self._time_s, self._values[symbol].value, market)
-            sight.cash, sight.cash_in_orders = (float(account[n]) for n in ("balance", "reserved"))
-            for one in account["positions"]:
-                if one["symbol"] == symbol:
-                    sight.shares = float(one["shares"])
-                    sight.shares_in_orders = float(one["reserved"])
-            sight.orders = [
-                Own(int(one["order"]), one["side"], Decimal(one["limit"] or 0))
-                for one in account["orders"]
-            ]
-        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-            raise BadReply(f"{error!r} in account {seat.bot.account}") from None
+        sight = Sight(self._time_s, self._values[symbol].value, market)
+        sight.cash, sight.cash_in_orders = float(account["balance"]), float(account["reserved"])
+        for one in account["positions"]:
+            if one["symbol"] == symbol:
+                sight.shares, sight.shares_in_orders = float(one["shares"]), float(one["reserved"])
+        sight.orders = [
+            Own(int(one["order"]), one["side"], Decimal(one["limit"] or 0))
+            for one in account["orders"]
+        ]
         held = sight.shares + sight.shares_in_orders
         seat.traded += 0 if seat.held is None else abs(held - seat.held)
         seat.held, seat.open = held, len(sight.orders)
@@ -240,38 +237,36 @@ class Floor:
 
     # --- the end, and what is logged ---
 
-    def _wind_up(self) -> None:
-        lost = list(filter(None, self._pool.map(self._end, self.seats)))
-        if lost:
-            self._log(f"{lost[0]}; orders of the bots may be open")
-
-    def _end(self, seat: Seat) -> ExchangeError | None:
+    def _end(self, seat: Seat) -> None:
+        if seat.held is None or self._is_unreachable:  # it may have no account
+            return
         try:
-            if seat.held is not None:  # it has an account
-                self.cancel_all(seat)
-        except (ConnectionFailed, InDoubt) as error:
-            return error
-        except ExchangeError as error:
-            self._log(f"{seat.bot.name}: {error}; its orders may be open")
-        return None
+            self.cancel_all(seat)
+        except Exception as error:
+            self._is_unreachable |= isinstance(error, (ConnectionFailed, InDoubt))
+            self._report(_text(error), "; orders of the bots may be open")
 
     def _wait(self, until: float) -> None:
         while (left := until - time.monotonic()) > 0 and not self._stopped():
             time.sleep(min(left, STOP_CHECK_S))
 
-    def _report(self, problem: str, text: str) -> None:
+    def _report(self, problem: str, more: str, bot: str = "") -> None:
         now = time.monotonic()
         if now - self._reported.get(problem, -SAME_REPORT_S) < SAME_REPORT_S:
             return
         if len(self._reported) > 1_000:
             self._reported.clear()
         self._reported[problem] = now
-        self._log(text)
+        self._log(bot + problem + more)
 
     def _report_refusals(self) -> None:
         for seat in self.seats:
             last = f", the last: {seat.refusal}" if seat.refused else ""
             self._log(f"{seat.bot.name}: {seat.commands} sent, {seat.refused} refused{last}")
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, ExchangeError) else repr(error)
 
 
 def _operation(bot: Bot, command: Place | Cancel) -> protocol.Operation[Any]:
