@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
-Number = Decimal | float
 UNIT = Decimal("0.00000001")  # of prices and shares
 
 
@@ -207,7 +206,7 @@ class Bear(Character):
 
 
 class Breaker(Character):
-    """Each request breaks one rule; if the class has no such rule, the accepted order is canceled."""
+    """Each request breaks one rule. Orders that are accepted all the same are canceled."""
 
     def turn(self, sight: Sight) -> Commands:
         return [Cancel(one.id) for one in sight.orders] or [self.violation(sight)]

@@ -10,7 +10,7 @@ import signal
 import ssl
 import sys
 from collections.abc import Callable
-from typing import IO, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from exchange_client.servers import addresses, host_in_url
 
@@ -20,6 +20,7 @@ except ImportError:
     VERSION = "of the source"
 
 HTTP_PORT = 8080
+T = TypeVar("T")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "": 1, "m": 60, "h": 3600}
 
 
@@ -30,24 +31,23 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
         self.program = program
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)  # argparse ignores an error here
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.program}: {message}\n{self.format_usage()}")
 
 
-def option_type(name: str, parse: Callable[[str], object]) -> Callable[[str], object]:
-    """A `type` of an option: a ValueError of `parse` becomes the message."""
+def checked(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A `type` of an option: a ValueError becomes the message."""
 
-    def checked(text: str) -> object:
+    def parsed(text: str) -> T:
         try:
             return parse(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
-    checked.__name__ = name
-    return checked
+    return parsed
 
 
 def _servers(text: str) -> str:
@@ -63,21 +63,17 @@ def _duration(text: str) -> float:
     return seconds
 
 
-SERVERS = option_type("HOST:PORT", _servers)
-DURATION = option_type("DURATION", _duration)
+SERVERS, DURATION = checked(_servers), checked(_duration)
 
 
-def number(least: float, most: float) -> Callable[[str], object]:
+def number(least: float, most: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+        value = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+", text) else math.nan
         if not least <= value <= most:
             raise ValueError(f"'{text}' is not a number from {least:g} to {most:g}")
         return value
 
-    return option_type("NUMBER", parse)
+    return checked(parse)
 
 
 def variable(name: str) -> str | None:

@@ -26,9 +26,9 @@ from .command_line import (
     SERVERS,
     VERSION,
     Parser,
+    checked,
     http_of,
     number,
-    option_type,
     read_key,
     run,
     stop_on_signals,
@@ -134,73 +134,43 @@ def _prefix(text: str) -> str:
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        "demo-bots",
-        prog="demo-bots",
-        description="Bots that keep a few symbols of an exchange trading: of each symbol a market maker, two that buy and sell at random, and one that "
-        "trades towards the price at which the symbol began. They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
-    )
-    parser.add_argument("--version", action="version", version=f"demo-bots {VERSION}")
+    about = """Bots that keep a few symbols of an exchange trading: of each symbol a market maker,
+    two that buy and sell at random, and one that trades towards the price at which the symbol began.
+    They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0."""
+    parser = Parser("demo-bots", prog="demo-bots", description=about)
     add = parser.add_argument
-    add(
-        "--connect",
-        type=SERVERS,
-        default="127.0.0.1:12345",
-        metavar="HOST:PORT",
-        help="XML port of the exchange, or of several servers with a comma between: it tells where the HTTP port is (default: %(default)s)",
+    add("--version", action="version", version=f"demo-bots {VERSION}")
+    text = (
+        "XML port of the exchange, or of several servers with commas: its hosts have the HTTP port"
     )
-    add(
-        "--http",
-        type=SERVERS,
-        metavar="HOST:PORT",
-        help="HTTP port, where the bots trade; the active one of several is used (default: port 8080 of that host)",
+    add("--connect", type=SERVERS, default="127.0.0.1:12345", metavar="HOST:PORT", help=text)
+    text = (
+        "HTTP port, where the bots trade; of several, the active one (default: 8080 of those hosts)"
     )
-    add(
-        "--retry",
-        action="store_true",
-        help="has no effect, and is accepted for scripts: bots ask the exchange what became of a request whose reply was lost",
+    add("--http", type=SERVERS, metavar="HOST:PORT", help=text)
+    text = "no effect any more: bots ask the exchange what became of a request without a reply"
+    add("--retry", action="store_true", help=text)
+    usual, text = (
+        "SPY=580,QQQ=500,IWM=225,GLD=245",
+        "what to trade, as NAME or NAME=PRICE; else 100",
     )
-    add(
-        "--symbols",
-        type=option_type("SYMBOLS", symbols_of),
-        default="SPY=580,QQQ=500,IWM=225,GLD=245",
-        metavar="LIST",
-        help="what to trade, as NAME or NAME=PRICE; without a price 100 (default: %(default)s)",
+    text += " (default: %(default)s)"
+    add("--symbols", type=checked(symbols_of), default=usual, metavar="LIST", help=text)
+    text = (
+        "turns of bots per second, all symbols together; at a turn a bot sends at most one request"
     )
-    add(
-        "--rate",
-        type=number(0.01, 10_000),
-        default=40,
-        metavar="N",
-        help="turns of bots per second, all symbols together; at most turns a bot sends one request (default: %(default)s)",
-    )
-    add(
-        "--seed",
-        type=int,
-        default=secrets.randbits(32),
-        metavar="N",
-        help="seed of all random choices (default: drawn)",
-    )
-    add(
-        "--operator-key-file",
-        default=variable("EXCHANGE_OPERATOR_KEY_FILE"),
-        metavar="FILE",
-        help="file of the operator's key of a server with --auth, which creates the accounts (or $EXCHANGE_OPERATOR_KEY_FILE)",
-    )
-    add(
-        "-d",
-        "--duration",
-        type=DURATION,
-        metavar="TIME",
-        help="how long to trade: 10, 500ms, 2m (default: until stopped)",
-    )
-    add(
-        "--account-prefix",
-        type=option_type("DIGITS", _prefix),
-        default=str(time.time_ns() // 1_000),
-        metavar="DIGITS",
-        help="digits that the account ids start with (default: from the clock)",
-    )
+    text += " (default: %(default)s)"
+    add("--rate", type=number(0.01, 10_000), default=40, metavar="N", help=text)
+    text = "seed of all random choices (default: drawn)"
+    add("--seed", type=int, default=secrets.randbits(32), metavar="N", help=text)
+    usual = variable("EXCHANGE_OPERATOR_KEY_FILE")
+    text = "file of the operator's key of a server with --auth (or $EXCHANGE_OPERATOR_KEY_FILE)"
+    add("--operator-key-file", default=usual, metavar="FILE", help=text)
+    text = "how long to trade: 10, 500ms, 2m (default: until stopped)"
+    add("-d", "--duration", type=DURATION, metavar="TIME", help=text)
+    usual = str(time.time_ns() // 1_000)
+    text = "digits that the account ids start with (default: from the clock)"
+    add("--account-prefix", type=checked(_prefix), default=usual, metavar="DIGITS", help=text)
     return parser
 
 

@@ -15,7 +15,8 @@ IDENTITIES = (
     "matrikelnr,matrikelnr.,matrikel-nr."
 ).split(",")
 NAMES = (
-    "name,full name,student,student name,vollständiger name,vor- und nachname,studierende,teilnehmer"
+    "name,full name,student,student name,vollständiger name,vor- und nachname,studierende,"
+    "teilnehmer"
 ).split(",")
 FIRST_NAMES = "first name,firstname,forename,given name,vorname,vorname(n)".split(",")
 LAST_NAMES = "last name,lastname,surname,family name,nachname,familienname".split(",")

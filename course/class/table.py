@@ -1,4 +1,4 @@
-"""Tables as spreadsheets and course systems write them: CSV with a heading, in several encodings."""
+"""Tables as spreadsheets and course systems write them: CSV with a heading, in any encoding."""
 
 from __future__ import annotations
 

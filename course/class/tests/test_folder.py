@@ -65,7 +65,9 @@ class Class(unittest.TestCase):
         self.assertEqual("1002", table.rows[1][account])
         self.assertIn(f";http://x/#sign-in=1001:{ada.key}\n", self.keys())
         bots = self.made.bots(self.made.scenario())
-        self.assertEqual([("6001", "bear 1"), ("6002", "bear 2")], [(one.account, one.shown_as) for one in bots])  # fmt: skip
+        self.assertEqual(
+            [("6001", "bear 1"), ("6002", "bear 2")], [(one.account, one.shown_as) for one in bots]
+        )
         for file in (self.made.keys, self.made.bots_table, self.made.operator_key):
             self.assertEqual(0o600, file.stat().st_mode & 0o777)
 
@@ -75,7 +77,10 @@ class Class(unittest.TestCase):
         added, _ = self.init("group,email,name\nA,grace@x,Grace\nB,ada@x,Ada L.\n")
         after = self.students()
         self.assertEqual((1, 3, "1003"), (added, len(after), after[0].account))
-        self.assertEqual([(ada.account, ada.key), (alan.account, alan.key)], [(one.account, one.key) for one in after[1:]])  # fmt: skip
+        self.assertEqual(
+            [(ada.account, ada.key), (alan.account, alan.key)],
+            [(one.account, one.key) for one in after[1:]],
+        )
         self.assertEqual("alan@x", self.made.students_table()[0].rows[2][1])
         self.assertEqual(0, self.init()[0])
 
@@ -101,7 +106,9 @@ class Class(unittest.TestCase):
 
     def test_a_leaderboard_shows_nothing_of_a_roster_but_names(self):
         self.assertIn("roster has no column 'name', and none of", self.error("email\nada@x\n"))
-        self.assertIn("roster, line 2: the name 'Jos\udce9' is not UTF-8", self.error("name\nJos\udce9\n"))  # fmt: skip
+        self.assertIn(
+            "roster, line 2: the name 'Jos\udce9' is not UTF-8", self.error("name\nJos\udce9\n")
+        )
         self.write("scenario", "anonymous = true\n" + SCENARIO)
         self.assertEqual("", self.error("email\nada@x\n"))
 
@@ -121,10 +128,18 @@ class Class(unittest.TestCase):
 
     def test_a_roster_or_scenario_that_cannot_be_used_leaves_the_class_as_it_is(self):
         for roster, error in (
-            ("name,email\nAda,ada@x\nEve,ada@x\n", "roster: two students have the email 'ada@x', in lines 2 and 3; --id-column COLUMN chooses another column to tell them apart"),
-            ("name,email\nAda,\nAlan,alan@x\n,\nEve, \n", "roster: students without email, which tells them apart: line 2 (Ada), line 5 (Eve). Fill it in, or choose another column with --id-column COLUMN"),
+            (
+                "name,email\nAda,ada@x\nEve,ada@x\n",
+                "roster: two students have the email 'ada@x', in lines 2 and 3; --id-column COLUMN "
+                "chooses another column to tell them apart",
+            ),
+            (
+                "name,email\nAda,\nAlan,alan@x\n,\nEve, \n",
+                "roster: students without email, which tells them apart: line 2 (Ada), line 5 "
+                "(Eve). Fill it in, or choose another column with --id-column COLUMN",
+            ),
             ("name\nAda,ada@x\n", "roster, line 2: 2 cells, but the heading has 1"),
-        ):  # fmt: skip
+        ):
             self.assertEqual(error, self.error(roster))
         self.assertFalse(self.made.path.exists())
         self.init("name,email\nAda,ada@x\n")
