@@ -222,16 +222,22 @@ def _command_parser(**options: Any) -> Parser:
 
 def _options(parser: Parser, words: argparse.Namespace) -> Options:
     given = vars(words)
-    connect = given.get("connect") or variable("EXCHANGE_CONNECT") or "127.0.0.1:12345"
-    http = given.get("http") or variable("EXCHANGE_HTTP")
+
+    def servers(option: str, name: str) -> str | None:
+        try:
+            return given.get(option) or ((value := variable(name)) and SERVERS(value))
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"{name}: {error}")
+
+    connect = servers("connect", "EXCHANGE_CONNECT") or "127.0.0.1:12345"
+    http = http_of(connect, servers("http", "EXCHANGE_HTTP"))
     key_file = given.get("operator_key_file") or variable("EXCHANGE_OPERATOR_KEY_FILE")
     ca = given.get("tls_ca") or variable("EXCHANGE_TLS_CA")
     tls = given.get("tls") or variable("EXCHANGE_TLS") in ("1", "true", "on", "yes")
     try:
         context = tls_context(bool(tls), ca, "tls_insecure" in given)
-        http = http_of(connect, http and SERVERS(http))
-    except (OSError, ValueError, argparse.ArgumentTypeError) as error:
-        parser.error(f"{ca}: {error}" if isinstance(error, OSError) else str(error))
+    except OSError as error:
+        parser.error(f"--tls-ca {ca}: {error}")
     options = Options(connect, http, context, given.get("timeout", 30), key_file)
     if key_file == "-":
         options.operator_key_file, options.operator_key = None, getpass.getpass("operator's key: ")

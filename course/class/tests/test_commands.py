@@ -68,6 +68,9 @@ class Commands(unittest.TestCase):
             ["--connect", "x", "stop"],
         ):
             self.assertEqual(2, self.run_class(*words)[0], words)
+        code, _, complained = self.run_class("status", EXCHANGE_CONNECT="nowhere")
+        self.assertEqual(2, code)
+        self.assertIn("exchange-cli: EXCHANGE_CONNECT: 'nowhere' is not HOST:PORT", complained)
         code, _, complained = self.run_class("status", EXCHANGE_TLS_CA="/nowhere")
         self.assertEqual(2, code)
         self.assertIn("/nowhere", complained)
