@@ -181,9 +181,12 @@ CommandParser::CommandParser(Place place, Settings& settings) : place_(place), s
   command("admin", "COMMAND …", "Operate", "keys, roles, limits, cash and shares of accounts; days",
           {})
       ->require_subcommand(1);
-  command("class", "COMMAND …", "Operate", "a class of students and bots", []() -> Command {
-    throw UsageError("'class' is not a command of the shell: type exchange-cli class …");
-  })->allow_extras();
+  command("class", "COMMAND …", "Operate", "a class of students and bots",
+          []() -> Command {
+            throw UsageError("'class' is not a command of the shell: type exchange-cli class …");
+          })
+      ->fallthrough(false)
+      ->allow_extras();
   if (place == Place::shell) return;
   app_.set_version_flag("--version", std::string("exchange-cli ") + version());
   app_.footer(
