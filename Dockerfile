@@ -21,8 +21,8 @@ COPY . .
 # Everything except the tests.
 RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXCHANGE_TESTS=OFF \
     && cmake --build build \
-    # Not the programs in Python.
-    && cd build/bin && strip $(ls | grep -vx -e demo-bots -e exchange-class)
+    # These two are in Python.
+    && find build/bin -type f ! -name demo-bots ! -name exchange-class -exec strip {} +
 
 FROM ${RUNTIME_IMAGE}
 # hadolint ignore=DL3008
