@@ -28,14 +28,14 @@ from table import ClassError, Table, folded, harmless, read, read_table, visible
 OWN_COLUMNS = ["account", "shown as", "key", "link"]  # after those of the roster
 BOT_COLUMNS = ["name", "account", "key"]
 COLOURS = (
-    "Amber Azure Black Blue Bronze Brown Copper Coral Cream Gold Green Grey Indigo Ivory "
-    "Jade Lilac Lime Mint Orange Pearl Pink Plum Purple Red Ruby Rust Silver Teal Violet White Yellow "
-    "Zinc"
+    "Amber Azure Black Blue Bronze Brown Copper Coral Cream Gold Green Grey Indigo Ivory Jade "
+    "Lilac Lime Mint Orange Pearl Pink Plum Purple Red Ruby Rust Silver Teal Violet White "
+    "Yellow Zinc"
 ).split()
 ANIMALS = (
     "Badger Bear Beaver Bison Crane Crow Deer Dolphin Eagle Falcon Ferret Finch Fox Gecko "
-    "Goose Hare Hawk Heron Horse Ibex Koala Lemur Lion Lynx Marten Moose Otter Owl Panda Raven Seal "
-    "Stork Swan Tiger Turtle Walrus Whale Wolf Wren Zebra"
+    "Goose Hare Hawk Heron Horse Ibex Koala Lemur Lion Lynx Marten Moose Otter Owl Panda "
+    "Raven Seal Stork Swan Tiger Turtle Walrus Whale Wolf Wren Zebra"
 ).split()
 
 
