@@ -419,7 +419,7 @@ TEST_CASE("no program ends well if what it printed could not be written") {
        {std::string("server --help"), std::string("exchange-cli --help"),
         "exchange-cli --connect " + server + " create symbol S", std::string("loadgen --help"),
         "loadgen -c 1 -n 10 --connect " + server, std::string("demo-bots --help"),
-        "demo-bots -d 10ms --http 127.0.0.1:1", std::string("exchange-audit --help"),
+        std::string("demo-bots -d 10ms --http 127.0.0.1:1"), std::string("exchange-audit --help"),
         std::string("conformance --help")}) {
     INFO(command);
     const std::string program = command.substr(0, command.find(' '));
