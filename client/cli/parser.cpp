@@ -116,7 +116,7 @@ std::optional<std::vector<std::string>> words_of_class(const CLI::App& app,
     const std::size_t sign = word->find('=');
     const std::string name = word->substr(0, sign);
     const CLI::Option* const option = app.get_option_no_throw(name);
-    const bool has_next = option != nullptr && option->get_type_size() > 0 &&
+    const bool has_next = option != nullptr && option->get_items_expected_min() > 0 &&
                           sign == std::string::npos && std::next(word) != words.end();
     const auto next = word + (has_next ? 2 : 1);
     word = name == "--key" ? words.erase(word, next) : next;
