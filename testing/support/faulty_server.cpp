@@ -11,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <fstream>
 #include <iostream>
 #include <mutex>
@@ -41,7 +42,7 @@ BOOST_DEFINE_FIXED_ENUM_CLASS(FormFault, std::uint8_t,
   stops_at_error,
   one_error,  // for all of an unknown account
   dies_on_bad_xml, hangs_on_bad_xml, ignores_length, counts_characters,
-  forgets,  // what it writes late
+  forgets,  // the newest requests: it writes each after `written_late` others
   slow,
   one_worker,  // serves one connection at a time, and none after one that asked nothing
   other_root, text_ids, random_ids, ids_from_0,
@@ -486,18 +487,14 @@ class Server {
   // --- the journal ---
 
   void write_journal(const std::string& document, Timestamp now) {
-    const std::string record = std::to_string(document.size()) + " " +
-                               std::to_string(now.microseconds) + "\n" + document + "\n";
-    const auto write = [this, record] {
-      std::fwrite(record.data(), 1, record.size(), journal_);
-      std::fflush(journal_);
-      ::fdatasync(fileno(journal_));
-    };
-    if (!is(FormFault::forgets)) return write();
-    std::thread([write] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      write();
-    }).detach();
+    unwritten_.push_back(std::to_string(document.size()) + " " + std::to_string(now.microseconds) +
+                         "\n" + document + "\n");
+    if (is(FormFault::forgets) && unwritten_.size() <= written_late) return;
+    const std::string record = std::move(unwritten_.front());
+    unwritten_.pop_front();
+    std::fwrite(record.data(), 1, record.size(), journal_);
+    std::fflush(journal_);
+    ::fdatasync(fileno(journal_));
   }
 
   // --- connections ---
@@ -576,7 +573,9 @@ class Server {
   std::mutex mutex_;
   FaultyExchange exchange_;
   std::mt19937 random_;
+  static constexpr std::size_t written_late = 20;
   std::FILE* journal_ = nullptr;
+  std::deque<std::string> unwritten_;
   std::binary_semaphore worker_{1};
   std::atomic<unsigned> connections_ = 0;
 };
