@@ -249,6 +249,8 @@ class Day {
   // Drops what is only in memory: tables and journal restore it.
   void restart() {
     ++restarts_;
+    // A restart takes a moment: how many orders an account sent in a second is not kept.
+    clock_.time.microseconds = std::max(clock_.time, newest_change_).microseconds + 1'000'000;
     const Totals before = committer_->exchange().totals();
     Recovered recovered = recover(store_, bytes_.byte());
     HOLDS(recovered.exchange.totals() == before, "recovered to another state");
