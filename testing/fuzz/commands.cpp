@@ -102,7 +102,7 @@ class Day {
     replace.side = placed.side;
     replace.reference = how % 2 == 0 ? placed.reference : OptionalReference();
     replace.order = replace.reference ? 0 : open;
-    if (how >= 128) replace.limit = placed.limit;
+    if (how >= 128 && !placed.is_market()) replace.limit = placed.limit;
   }
 
   template <class Struct, class Source>
