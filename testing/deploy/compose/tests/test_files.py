@@ -215,4 +215,8 @@ class Agreement(unittest.TestCase):
         allowed = set(re.findall(r"^!(.*)$", text_of(".dockerignore"), re.M))
         top = text_of("CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
         read = {"CMakeLists.txt", "db", *re.findall(r"add_subdirectory\((\w+)", top)}
+        course = text_of("course/CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
+        folders = re.findall(r"CONFIGURE_DEPENDS (\w+)/", course)
+        self.assertIn("class", folders)
+        read |= {f"course/{one}" for one in ("CMakeLists.txt", *folders)}
         self.assertLessEqual(read, allowed)
