@@ -103,23 +103,33 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
   return found;
 }
 
+// Removes the account's key, because other users can read the words of a program.
+void remove_key(std::vector<std::string>& words) {
+  for (auto word = words.begin(); word != words.end();) {
+    if (word->starts_with("--key="))
+      word = words.erase(word);
+    else if (*word == "--key")
+      word = words.erase(word, std::next(word) == words.end() ? words.end() : word + 2);
+    else
+      ++word;
+  }
+}
+
 // Returns the words for the program of the class commands, if they are for it: it knows the same
-// settings. The account's key is left out, because other users can read the words of a program.
+// settings.
 std::optional<std::vector<std::string>> words_of_class(const CLI::App& app,
                                                        std::vector<std::string> words) {
   for (auto word = words.begin(); word != words.end();) {
     if (*word == "class") {
       words.erase(word);
+      remove_key(words);
       return words;
     }
     if (!word->starts_with('-')) return {};
-    const std::size_t sign = word->find('=');
-    const std::string name = word->substr(0, sign);
-    const CLI::Option* const option = app.get_option_no_throw(name);
-    const bool has_next = option != nullptr && option->get_items_expected_min() > 0 &&
-                          sign == std::string::npos && std::next(word) != words.end();
-    const auto next = word + (has_next ? 2 : 1);
-    word = name == "--key" ? words.erase(word, next) : next;
+    const CLI::Option* const option = app.get_option_no_throw(*word);  // none of "--option=value"
+    const bool has_next =
+        option != nullptr && option->get_items_expected_min() > 0 && std::next(word) != words.end();
+    word += has_next ? 2 : 1;
   }
   return {};
 }

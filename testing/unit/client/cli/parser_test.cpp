@@ -75,6 +75,8 @@ TEST_CASE("the words of a class are for its program, without the account's key")
         Words{"--connect", "h:1", "status", "--folder", "x"});
   CHECK(parse("-a class --key secret --key=secret --xml class start").class_words ==
         Words{"-a", "class", "--xml", "start"});
+  CHECK(parse("class status --key secret --folder x --key=secret --key").class_words ==
+        Words{"status", "--folder", "x"});
   CHECK(parse("help class init").class_words == Words{"init", "--help"});
   CHECK_FALSE(parse("--account class symbols").class_words);
   CHECK_FALSE(parse("symbols class").class_words);
