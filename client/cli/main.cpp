@@ -44,12 +44,12 @@ int become_class(std::vector<std::string> words) {
     std::fprintf(stderr, "exchange-cli: the program of 'class' is missing: %s\n", program.c_str());
     return exit_refused;
   }
-  std::string python = "python3", file = program;
-  std::vector<char*> arguments{python.data(), file.data()};
+  std::string file = program;
+  std::vector<char*> arguments{file.data()};
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  ::execvp(python.c_str(), arguments.data());
-  std::fprintf(stderr, "exchange-cli: 'class' needs Python 3.11 or newer: python3: %s\n",
+  ::execv(file.c_str(), arguments.data());  // its first line has the path of Python
+  std::fprintf(stderr, "exchange-cli: 'class' needs Python 3.11 or newer: %s: %s\n", file.c_str(),
                std::strerror(errno));
   return exit_refused;
 }
