@@ -1,5 +1,5 @@
 #pragma once
-// CommandParser parses the words of one command of the terminal client. It parses the settings, the
+// CommandParser parses the words of one command of the terminal client: the settings and the
 // operator's commands (operator_parser.cpp); AllCommands, in parser.cpp, adds the others. Slow to
 // compile.
 

@@ -163,7 +163,7 @@ std::string write_document(const Adjustment& adjustment, const Sender& by) {
                   by);
 }
 
-std::string document_of_scenario(const std::string& text, const std::string& operator_key) {
+std::string write_scenario(const std::string& text, const std::string& operator_key) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
   if (!parsed)

@@ -26,7 +26,7 @@ std::string write_document(const AccountChange& change, const Sender& by = {});
 std::string write_document(const NewRound& round, const Sender& by = {});
 std::string write_document(const Adjustment& adjustment, const Sender& by = {});
 // `text`: a <create> document, as in the file of a scenario.
-std::string document_of_scenario(const std::string& text, const std::string& operator_key);
+std::string write_scenario(const std::string& text, const std::string& operator_key);
 // Returns the document with one element of an account. Attributes are as typed.
 std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
                            const std::string& account, const std::string& key = {});

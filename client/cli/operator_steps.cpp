@@ -20,7 +20,7 @@ std::string scenario_document(const std::string& file, const std::string& key) t
   std::ostringstream text;
   std::ifstream in(file);
   if (!(text << in.rdbuf())) throw UsageError("it cannot be read, or is empty");
-  return document_of_scenario(text.str(), key);
+  return write_scenario(text.str(), key);
 } catch (const UsageError& error) {
   throw UsageError("scenario " + file + ": " + error.what());
 }

@@ -179,7 +179,7 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
 }
 
 TEST_CASE("a scenario is a document that the server takes, with the operator's key") {
-  CHECK(document_of_scenario(
+  CHECK(write_scenario(
             "<?xml version='1.0'?>\n<!-- <create> -->\n<create>\n"
             "<account id='1' balance='5' key='secret-of-1'/><set-key id='1' revoke='true'/>"
             "</create>",
@@ -188,7 +188,7 @@ TEST_CASE("a scenario is a document that the server takes, with the operator's k
         R"(<set-key id="1" revoke="true"/></create>)");
   const auto refusal = [](const char* text) {
     try {
-      document_of_scenario(text, "operator-1");
+      write_scenario(text, "operator-1");
       return std::string();
     } catch (const UsageError& error) {
       return std::string(error.what());
