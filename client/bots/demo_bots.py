@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import count
+from typing import Any
 
 from exchange_client import protocol
 from exchange_client.errors import ExchangeError, Refused
@@ -68,32 +69,52 @@ class DemoFloor(Floor):
         for bot in bots:
             bot.pause_s = len(bots) / rate
         super().__init__(bots, http, seed=seed, log=log)
+        # May have an account without shares: a reply was lost, or a run was killed.
+        self._unchecked = set(self.seats)
 
     def _next_account(self) -> tuple[str, str | None]:
         account = f"{self._prefix}{next(self._numbers):06}"
         return account, secrets.token_hex(24) if self._operator_key else None
 
     def account_missing(self, seat: Seat, error: Refused) -> None:
-        seat.held = None
-        while errors := self._create(seat):
-            if errors[0].code != "account_exists":
-                raise errors[-1]
-            seat.sit(*self._next_account())  # another run has the account
+        seat.held = None  # the exchange may have lost its store
+        self._unchecked.add(seat)
+        while not self._create(seat):
+            seat.sit(*self._next_account())
         seat.created += 1
+        self._grant(seat)
 
-    def _create(self, seat: Seat) -> list[ExchangeError]:
+    def _create(self, seat: Seat) -> bool:
+        """Returns False if another run has the account."""
         root, bot = protocol.create_root(self._operator_key), seat.bot
         account = {"account": bot.account, "key": bot.key}
         balance = SHARES_GRANTED * Decimal(str(bot.instrument.price))
+        create = protocol.change(root, "create_account", balance=balance, **account)
+        (outcome,) = self._send(seat, [create])
+        if isinstance(outcome, ExchangeError) and outcome.code != "account_exists":
+            raise outcome
+        return outcome is None
+
+    def _grant(self, seat: Seat) -> None:
+        """Gives shares and a name to an account that is of this run."""
+        root, bot = protocol.create_root(self._operator_key), seat.bot
         name = f"{bot.name} {bot.account[-6:].lstrip('0') or '0'}"[:NAME_BYTES_MAX]
-        grant = {bot.account: SHARES_GRANTED}
         operations = [
-            protocol.change(root, "create_account", balance=balance, **account),
-            protocol.create_symbol(root, bot.instrument.symbol, grant),
+            protocol.create_symbol(root, bot.instrument.symbol, {bot.account: SHARES_GRANTED}),
             protocol.change(root, "set_account", account=bot.account, name=name),
         ]
-        outcomes = self._send(seat, operations)
-        return [one for one in outcomes if isinstance(one, ExchangeError)]
+        for outcome in self._send(seat, operations):
+            if isinstance(outcome, ExchangeError):
+                raise outcome
+        self._unchecked.discard(seat)
+
+    def may_trade(self, seat: Seat, account: Any) -> bool:
+        if seat in self._unchecked:
+            if seat.bot.instrument.symbol not in {one["symbol"] for one in account["positions"]}:
+                self._grant(seat)
+                return False
+            self._unchecked.discard(seat)
+        return True
 
     def trade(self, seat: Seat, sight: Sight) -> None:
         price = seat.bot.instrument.price
@@ -102,6 +123,7 @@ class DemoFloor(Floor):
         if worth < SHARES_GRANTED * price:  # half of what it was given
             self.cancel_all(seat)
             seat.sit(*self._next_account())
+            self._unchecked.add(seat)
         else:
             super().trade(seat, sight)
 

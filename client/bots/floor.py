@@ -63,7 +63,7 @@ class Seat:
         self.created = 0  # accounts
 
     def sit(self, account: str, key: str | None) -> None:
-        self.bot.account, self.bot.key = account, key
+        self.bot.account, self.bot.key, self.held = account, key, None
         self.http.authorization = basic(account, key)
 
 
@@ -172,12 +172,16 @@ class Floor:
             if error.code not in ("not_found", "unknown_account"):
                 raise
             return self.account_missing(seat, error)
-        if market:
+        if self.may_trade(seat, account) and market:
             self.trade(seat, self._sight(seat, market, account))
 
     def account_missing(self, seat: Seat, error: Refused) -> None:
         """There is no such account, or its key is another."""
         raise Refused(f"account {seat.bot.account}: {error}", error.code)
+
+    def may_trade(self, seat: Seat, account: Any) -> bool:
+        """Whether the account, as the HTTP port shows it, has all that its bot needs."""
+        return True
 
     def trade(self, seat: Seat, sight: Sight) -> None:
         """Carries out what the character wants to do."""

@@ -17,10 +17,9 @@ class DemoBots(unittest.TestCase):
         self.store = f"sqlite:{holder.name}/exchange.db"
         self.port, self.http_port = free_ports(2)
 
-    def start_server(self, store=None):
-        self.server = ExchangeServer(
-            store=store or self.store, port=self.port, http_port=self.http_port
-        ).start()
+    def start_server(self, store=None, *options):
+        ports = {"port": self.port, "http_port": self.http_port}
+        self.server = ExchangeServer(*options, store=store or self.store, **ports).start()
         self.addCleanup(self.server.close)
 
     def start_bots(self, *words, http=None):
@@ -93,6 +92,15 @@ class DemoBots(unittest.TestCase):
             self.bots.wait()
         self.assertLessEqual(self.open_orders(), 8)
         self.assertEqual(str(4 * 10_000), self.symbols()["SPY"]["shares_total"])
+
+    def test_accounts_of_an_earlier_run_with_other_keys_stay_as_they_are(self):
+        self.start_server(None, "--auth")
+        words = ["--operator-key-file", self.server.operator_key_file]
+        for run in (1, 2):
+            self.start_bots("--symbols", "SPY", "--account-prefix", "900", *words)
+            self.wait_for_trades(50 * run)
+            self.assertIn(" accounts=4 open=0", self.end_bots())
+            self.assertEqual(str(4 * run * 10_000), self.symbols()["SPY"]["shares_total"])
 
     def test_they_wait_for_a_server_and_write_no_line_for_each_failure(self):
         free, http = free_ports(1)[0], f"127.0.0.1:{self.http_port}"
