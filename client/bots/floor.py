@@ -23,7 +23,7 @@ from exchange_client.errors import ConnectionFailed, ExchangeError, InDoubt, Ref
 from exchange_client.servers import addresses
 
 from .characters import CHARACTERS, Cancel, FairValue, Instrument, Market, Own, Place, Sight
-from .http import Http, basic
+from .connection import Http, credentials
 
 REPLY_TIMEOUT_S = 10
 MARKET_AGE_MAX_S = 0.2  # then the market is read again
@@ -64,7 +64,7 @@ class Seat:
 
     def sit(self, account: str, key: str | None) -> None:
         self.bot.account, self.bot.key, self.held = account, key, None
-        self.http.authorization = basic(account, key)
+        self.http.authorization = credentials(account, key)
 
 
 class Floor:
@@ -81,7 +81,7 @@ class Floor:
         self._servers, self._log = deque(addresses(http)), log
         draw = random.Random(seed)
         self.seats = [
-            Seat(bot, self._http(tls, basic(bot.account, bot.key)), draw.getrandbits(64))
+            Seat(bot, self._http(tls, credentials(bot.account, bot.key)), draw.getrandbits(64))
             for bot in bots
         ]
         self._connection = self._http(tls)

@@ -18,7 +18,7 @@ from typing import Any
 from bots.characters import Instrument
 from bots.command_line import HTTP_PORT, read_key, stop_on_signals
 from bots.floor import Bot, Floor
-from bots.http import Http, basic
+from bots.connection import Http, credentials
 from exchange_client import Exchange
 from exchange_client.errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from exchange_client.servers import addresses
@@ -172,7 +172,7 @@ class Session:
     def _check_keys(self, known: list[Member]) -> None:
         """Of accounts that exist. Tries several: a student may have changed a key."""
         for one in known[:KEYS_TRIED_MAX]:
-            http = self._http(basic(one.account, one.key))
+            http = self._http(credentials(one.account, one.key))
             try:
                 http.json(f"/api/accounts/{one.account}")
                 return

@@ -1,12 +1,9 @@
 """What bots of each character do at a turn."""
 
-import sys
 import unittest
 from decimal import Decimal
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "client"), str(ROOT / "client/python/src")]
+import support  # noqa: F401
 
 from bots.characters import CHARACTERS, Cancel, FairValue, Instrument, Market, Own, Place, Sight
 

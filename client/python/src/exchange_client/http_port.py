@@ -190,7 +190,7 @@ class HttpPort:
             reasons: list[str] = []
             for host, port in self._addresses:
                 try:
-                    connection = self._open(host, port)
+                    connection = connect(host, port, self._tls, self._timeout)
                 except OSError as error:
                     reasons.append(f"{host}:{port}: {error}")
                     continue
@@ -249,12 +249,12 @@ class HttpPort:
     def _get(self, path: str, authorization: str | None = None) -> bytes:
         """The body of an answer 200. Raises Refused, ConnectionFailed, BadReply."""
         if authorization is None and self._key is not None and self._account is not None:
-            pair = base64.b64encode(f"{self._own()}:{self._key}".encode()).decode()
-            authorization = f"Basic {pair}"
+            authorization = basic(self._own(), self._key)
         reasons = []
         for host, port in self._addresses:
             try:
-                status, body = self._exchange(self._open(host, port), path, authorization)
+                connection = connect(host, port, self._tls, self._timeout)
+                status, body = self._exchange(connection, path, authorization)
             except (OSError, HTTPException) as error:
                 reasons.append(f"{host}:{port}: {error or 'no answer'}")
                 continue
@@ -270,20 +270,6 @@ class HttpPort:
             reasons.append(f"{host}:{port}: {sentence}")
         raise ConnectionFailed("no answer of " + "; ".join(reasons))
 
-    def _open(self, host: str, port: int) -> HTTPConnection:
-        if self._tls:
-            connection: HTTPConnection = HTTPSConnection(
-                host, port, timeout=self._timeout, context=self._tls
-            )
-        else:
-            connection = HTTPConnection(host, port, timeout=self._timeout)
-        try:
-            connection.connect()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     def _exchange(
         self,
         connection: HTTPConnection,
@@ -291,14 +277,38 @@ class HttpPort:
         authorization: str | None,
         body: str | None = None,
     ) -> tuple[int, bytes]:
-        """Status and body; a POST if there is a body to send."""
-        headers = {} if authorization is None else {"Authorization": authorization.encode()}
         try:
-            connection.request("GET" if body is None else "POST", path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
+            return request(connection, path, body, authorization)
         finally:
             connection.close()
+
+
+def connect(host: str, port: int, tls: ssl.SSLContext | None, timeout_s: float) -> HTTPConnection:
+    connection = HTTPConnection(host, port, timeout=timeout_s)
+    if tls:
+        connection = HTTPSConnection(host, port, timeout=timeout_s, context=tls)
+    try:
+        connection.connect()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def request(
+    connection: HTTPConnection, path: str, body: str | None, authorization: str | None
+) -> tuple[int, bytes]:
+    """Status and body; a POST if there is a body to send."""
+    # As bytes: http.client takes a text for Latin-1.
+    headers = {} if authorization is None else {"Authorization": authorization.encode()}
+    connection.request("GET" if body is None else "POST", path, body, headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def basic(account: str, key: str) -> str:
+    """The credentials of an account."""
+    return "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode()
 
 
 def _closed_store(status: int, answer: bytes) -> str:

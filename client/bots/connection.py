@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import select
 import ssl
 from collections import deque
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import BadStatusLine, HTTPConnection, HTTPException, RemoteDisconnected
 from typing import Any
 from urllib.parse import quote
 
 from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
+from exchange_client.http_port import basic, connect, request
 from exchange_client.servers import host_in_url
 
-Servers = deque[tuple[str, int]]  # of one exchange; the first is asked first
+Servers = deque[tuple[str, int]]  # of one exchange
 
 
-def basic(account: str, key: str | None) -> str | None:
-    """The credentials of an account; None where the exchange has no keys."""
-    if key is None:
-        return None
-    return "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode()
+def credentials(account: str, key: str | None) -> str | None:
+    """None where the exchange has no keys."""
+    return None if key is None else basic(account, key)
 
 
 class Http:
@@ -45,21 +43,26 @@ class Http:
 
         ConnectionFailed: nothing was executed. InDoubt: no reply came. Both name the address.
         """
-        connection = self._connected()
-        fields = {"Authorization": self.authorization} if self.authorization else {}
+        status, reply = self._exchange(self._connected(), path, body)
+        if status == 503:  # of a standby, a replaced server, or one without its store
+            self.close()
+            raise ConnectionFailed(f"{self._peer}: {_error(reply)[0]}")
+        return status, reply
+
+    def _exchange(
+        self, connection: HTTPConnection, path: str, body: str | None = None
+    ) -> tuple[int, bytes]:
         try:
-            connection.request("GET" if body is None else "POST", path, body, fields)
-            response = connection.getresponse()
-            status, reply = response.status, response.read()
+            return request(connection, path, body, self.authorization)
         except (OSError, HTTPException) as error:
             self.close()
+            if isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected):
+                hint = "--http names the HTTP port, which is not the XML port"
+                raise BadReply(f"{self._peer} does not speak HTTP; {hint}") from None
             raise InDoubt(f"no reply from {self._peer}: {describe(error)}") from None
         except BaseException:
             self.close()  # a later request must not get the reply to this one
             raise
-        if status == 503:  # of a standby, a replaced server, or one without its store
-            raise ConnectionFailed(f"{self._peer}: {_error(reply)[0]}")
-        return status, reply
 
     def json(self, path: str) -> Any:
         """Returns the document of a reply with status 200. Raises Refused for another status."""
@@ -94,16 +97,13 @@ class Http:
         problems = []
         for host, port in self._servers:
             self._peer = f"{host_in_url(host)}:{port}"
-            made = HTTPConnection(host, port, timeout=self._timeout_s)
-            if self._tls:
-                made = HTTPSConnection(host, port, timeout=self._timeout_s, context=self._tls)
             try:
-                made.connect()
-                self._connection = made
-                return made
+                made = connect(host, port, self._tls, self._timeout_s)
             except OSError as error:
-                made.close()
                 problems.append(f"cannot connect to {self._peer}: {describe(error)}")
+                continue
+            self._connection = made
+            return made
         raise ConnectionFailed("; ".join(problems))
 
 

@@ -1,0 +1,69 @@
+"""Which server bots and the class ask, and what they make of replies."""
+
+import base64
+import unittest
+from collections import deque
+
+from support import HttpServer, start_line_server
+
+from bots.connection import Http, credentials
+from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
+
+
+class AskedServers(unittest.TestCase):
+    def http(self, *servers, authorization=None):
+        addresses = deque(one if isinstance(one, tuple) else one.address for one in servers)
+        http = Http(addresses, None, 5, authorization)
+        self.addCleanup(http.close)
+        return http
+
+    def server(self, **pages):
+        return HttpServer(self, {f"/{path}": reply for path, reply in pages.items()})
+
+    def test_requests_have_one_connection(self):
+        server = self.server(x=(200, "5"))
+        http = self.http(server)
+        self.assertEqual((200, b"5"), http.ask("/x", "<create/>"))
+        self.assertEqual(5, http.json("/x"))
+        self.assertEqual((["/x", "/x"], 1), (server.asked, server.connections))
+
+    def test_errors(self):
+        server = self.server(
+            x=(404, '{"error": "unknown account", "code": "unknown_account"}'),
+            y=(200, "<html>"),
+            z=(503, '{"error": "the store is unavailable"}'),
+        )
+        http = self.http(server)
+        with self.assertRaises(Refused) as raised:
+            http.json("/x")
+        self.assertEqual("unknown_account", raised.exception.code)
+        with self.assertRaisesRegex(BadReply, "/y is not JSON"):
+            http.json("/y")
+        with self.assertRaisesRegex(ConnectionFailed, "the store is unavailable"):
+            http.ask("/z")
+
+    def test_a_server_that_ends_leaves_in_doubt_and_another_protocol_is_recognized(self):
+        with self.assertRaises(InDoubt):
+            self.http(start_line_server(self, b"")).ask("/x")
+        xml = start_line_server(self, b"<results><error>not XML</error></results>\n")
+        hint = "does not speak HTTP; --http names the HTTP port, which is not the XML port$"
+        with self.assertRaisesRegex(BadReply, hint):
+            self.http(xml).ask("/x")
+
+    def test_keys_may_have_any_letters(self):
+        server = self.server(x=(200, "1"))
+        self.http(server, authorization="Bearer clé-Ω").json("/x")
+        self.http(server, authorization=credentials("1", "Ω")).json("/x")
+        bearer, login = (one.encode("latin-1").decode() for one in server.authorizations)
+        self.assertEqual("Bearer clé-Ω", bearer)
+        self.assertEqual("1:Ω", base64.b64decode(login.removeprefix("Basic ")).decode())
+
+    def test_pages_follow_each_other(self):
+        server = self.server(x=(200, '{"next": null, "is": 1}'))
+        self.assertEqual(
+            [{"next": None, "is": 1}], list(self.http(server).pages("/x", "next", "after"))
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
