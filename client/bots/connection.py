@@ -24,7 +24,7 @@ def credentials(account: str, key: str | None) -> str | None:
 
 
 class Http:
-    """Asks the first of the servers that accepts a connection. One thread at a time."""
+    """Asks the active server of an exchange: the first that is ready. One thread at a time."""
 
     def __init__(
         self,
@@ -44,6 +44,9 @@ class Http:
         ConnectionFailed: nothing was executed. InDoubt: no reply came. Both name the address.
         """
         status, reply = self._exchange(self._connected(), path, body)
+        if status == 503 and len(self._servers) > 1:  # another may be active now
+            self.close()
+            status, reply = self._exchange(self._connected(), path, body)
         if status == 503:  # of a standby, a replaced server, or one without its store
             self.close()
             raise ConnectionFailed(f"{self._peer}: {_error(reply)[0]}")
@@ -103,7 +106,17 @@ class Http:
                 problems.append(f"cannot connect to {self._peer}: {describe(error)}")
                 continue
             self._connection = made
-            return made
+            if len(self._servers) == 1:
+                return made
+            try:
+                status, reply = self._exchange(made, "/readyz")
+            except InDoubt as error:
+                problems.append(str(error))
+                continue
+            if status == 200:
+                return made
+            self.close()
+            problems.append(f"{self._peer} is not active: {_error(reply)[0]}")
         raise ConnectionFailed("; ".join(problems))
 
 

@@ -9,6 +9,8 @@ from support import HttpServer, start_line_server
 from bots.connection import Http, credentials
 from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
 
+READY, STANDBY = (200, "ready"), (503, "standby")
+
 
 class AskedServers(unittest.TestCase):
     def http(self, *servers, authorization=None):
@@ -26,6 +28,27 @@ class AskedServers(unittest.TestCase):
         self.assertEqual((200, b"5"), http.ask("/x", "<create/>"))
         self.assertEqual(5, http.json("/x"))
         self.assertEqual((["/x", "/x"], 1), (server.asked, server.connections))
+
+    def test_of_several_servers_the_active_one_is_asked(self):
+        standby = self.server(readyz=STANDBY, x=(200, '"old"'))
+        active = self.server(readyz=READY, x=(200, '"new"'))
+        http = self.http(standby, active)
+        for _ in range(2):
+            self.assertEqual("new", http.json("/x"))
+        self.assertEqual((["/readyz"], ["/readyz", "/x", "/x"]), (standby.asked, active.asked))
+        # The other one is active now.
+        standby.pages |= {"/readyz": READY, "/x": (200, "1")}
+        active.pages |= {"/readyz": STANDBY, "/x": (503, '{"error": "replaced"}')}
+        self.assertEqual(1, http.json("/x"))
+
+    def test_without_an_active_server_nothing_is_sent(self):
+        standby = self.server(readyz=STANDBY, x=(200, "1"))
+        nowhere = ("127.0.0.1", 1)
+        with self.assertRaises(ConnectionFailed) as raised:
+            self.http(nowhere, standby).ask("/x", "<create/>")
+        peer = f"127.0.0.1:{standby.address[1]}"
+        expected = "cannot connect to 127.0.0.1:1: Connection refused; "
+        self.assertEqual(f"{expected}{peer} is not active: standby", str(raised.exception))
 
     def test_errors(self):
         server = self.server(

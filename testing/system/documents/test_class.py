@@ -332,7 +332,7 @@ class Class(unittest.TestCase):
         self.server = self.start(words, self.port, self.http_port)
         ports = free_ports(2)
         standby = self.start([*words, "--standby"], *ports, "standby")
-        pairs = zip((self.port, self.http_port), ports, strict=True)
+        pairs = zip(ports, (self.port, self.http_port), strict=True)
         both = [f"127.0.0.1:{one},127.0.0.1:{other}" for one, other in pairs]
         self.environment = {"EXCHANGE_CONNECT": both[0], "EXCHANGE_HTTP": both[1]}
         self.cli("class start")
