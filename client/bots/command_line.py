@@ -81,6 +81,19 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def is_set(name: str) -> bool:
+    """Whether a variable sets a flag: by the words that the programs in C++ take. Raises
+    ValueError, since a flag such as that of TLS must not be left out."""
+    value = (variable(name) or "no").lower()
+    if re.fullmatch("[+-]?[0-9]+", value):
+        return int(value) > 0
+    if value in ("true", "on", "yes", "enable", "t", "y", "+"):
+        return True
+    if value in ("false", "off", "no", "disable", "f", "n", "-"):
+        return False
+    raise ValueError(f"{name}: '{value}' is not true or false")
+
+
 def http_of(connect: str, http: str | None) -> str:
     """The HTTP ports: those given, or port 8080 of the hosts of the XML ports."""
     hosts = (host_in_url(host) for host, _ in addresses(connect))

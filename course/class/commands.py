@@ -16,6 +16,7 @@ from bots.command_line import (
     VERSION,
     Parser,
     http_of,
+    is_set,
     number,
     run,
     tls_context,
@@ -233,11 +234,13 @@ def _options(parser: Parser, words: argparse.Namespace) -> Options:
     http = http_of(connect, servers("http", "EXCHANGE_HTTP"))
     key_file = given.get("operator_key_file") or variable("EXCHANGE_OPERATOR_KEY_FILE")
     ca = given.get("tls_ca") or variable("EXCHANGE_TLS_CA")
-    tls = given.get("tls") or variable("EXCHANGE_TLS") in ("1", "true", "on", "yes")
     try:
+        tls = given.get("tls") or is_set("EXCHANGE_TLS")
         context = tls_context(bool(tls), ca, "tls_insecure" in given)
     except OSError as error:
         parser.error(f"--tls-ca {ca}: {error}")
+    except ValueError as error:
+        parser.error(str(error))
     options = Options(connect, http, context, given.get("timeout", 30), key_file)
     if key_file == "-":
         options.operator_key_file, options.operator_key = None, getpass.getpass("operator's key: ")

@@ -75,6 +75,23 @@ class Commands(unittest.TestCase):
         self.assertEqual(2, code)
         self.assertIn("/nowhere", complained)
 
+    def test_a_variable_sets_tls_by_any_word_that_other_programs_take(self):
+        self.run_class("init", "roster", "scenario", EXCHANGE_HTTP="127.0.0.1:1")
+        keys = self.folder / "class/keys.csv"
+        words = {"https": "1 7 TRUE on Yes enable t y +", "http": "0 -1 false OFF no disable f n -"}
+        for scheme, values in words.items():
+            for value in values.split():
+                code, _, complained = self.run_class(
+                    *("init", "roster", "scenario"),
+                    EXCHANGE_HTTP="127.0.0.1:1",
+                    EXCHANGE_TLS=value,
+                )
+                self.assertEqual((0, ""), (code, complained), value)
+                self.assertIn(f",{scheme}://", keys.read_text(), value)
+        code, _, complained = self.run_class("status", EXCHANGE_TLS="perhaps")
+        self.assertEqual(2, code)
+        self.assertIn("exchange-cli: EXCHANGE_TLS: 'perhaps' is not true or false", complained)
+
     def test_text_of_a_roster_does_not_steer_the_terminal(self):
         self.write("roster", "name,email\nAda\x1b[2J,\n")
         code, _, complained = self.run_class("init", "roster", "scenario")
