@@ -139,14 +139,14 @@ def run(program: str, main: Callable[[], int]) -> NoReturn:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        try:
-            status: object = main()
-        except SystemExit as error:
-            status = error.code
-        except KeyboardInterrupt:
-            status = 128 + signal.SIGINT
+        status: object = main()
+    except SystemExit as error:
+        status = error.code
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+    try:
         sys.stdout.flush()
-    except OSError as error:  # main() knows all others
+    except OSError as error:
         print(f"{program}: cannot write to the standard output: {error.strerror}", file=sys.stderr)
         status = 1
     sys.stderr.flush()

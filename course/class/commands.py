@@ -272,6 +272,11 @@ def _main() -> int:
         problem, code = f"the server's reply is not understood: {error}", UNREACHABLE
     except ExchangeError as error:
         problem, code = str(error), REFUSED
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        problem, code = f"{file}{error.strerror}", USAGE
+    except ValueError as error:  # of a number that no exchange takes
+        problem, code = str(error), USAGE
     finally:
         folder.unlock()
     sys.stdout.flush()

@@ -92,6 +92,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(2, code)
         self.assertIn("exchange-cli: EXCHANGE_TLS: 'perhaps' is not true or false", complained)
 
+    def test_a_file_that_cannot_be_used_is_named(self):
+        folder = "x" * 300
+        code, _, complained = self.run_class("status", "--folder", folder)
+        expected = f"exchange-cli: {folder}/keys.csv: File name too long\n"
+        self.assertEqual((2, expected), (code, complained))
+
     def test_text_of_a_roster_does_not_steer_the_terminal(self):
         self.write("roster", "name,email\nAda\x1b[2J,\n")
         code, _, complained = self.run_class("init", "roster", "scenario")
