@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 MARK = "\ufeff"
 SEPARATORS = ",;\t"
+csv.field_size_limit(1 << 27)  # a quote that does not end is found at the end of the file
 JOINERS = "\u200c\u200d"  # parts of words and of emoji
 NOT_SHOWN = ("Cc", "Cf", "Cn", "Co", "Zl", "Zp")
 

@@ -36,6 +36,7 @@ class Tables(unittest.TestCase):
             ("", "line 1: a heading with the names of the columns is missing"),
             ("a,b\n1,2\n\n1,2,3\n", "line 4: 3 cells, but the heading has 2"),
             ('a,b\n"1,2\n3,4\n', "line 2: a quote that does not end"),
+            ('a,b\n"1,2\n' + "3,4\n" * 50_000, "line 2: a quote that does not end"),
             ('a,b\n"Ada" L,2\n', "line 2: text behind a closing quote"),
         ):
             with self.assertRaises(ValueError) as raised:
