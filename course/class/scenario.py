@@ -10,7 +10,7 @@ from types import SimpleNamespace as Values
 from typing import Any
 
 from bots.characters import CHARACTERS
-from table import ClassError
+from table import MARK, ClassError, is_text
 
 BOTS_MAX, ACCOUNT_MAX = 200, 10**12
 # Students click such a link, and another scheme could run a script.
@@ -36,7 +36,7 @@ def amount(value: Any) -> Decimal:
     try:
         if isinstance(value, (int, float, str)) and not isinstance(value, bool):
             number = Decimal(value if isinstance(value, str) else repr(value))
-            if number.is_finite() and abs(number) < 10**30:
+            if number.is_finite() and abs(number) < 10**30 and number.as_tuple().exponent > -30:
                 return number
     except InvalidOperation:
         pass
@@ -134,8 +134,10 @@ def attributes(found: Values, keys: Keys) -> dict[str, Any]:
 
 def parse_scenario(toml: str, file: str) -> Values:
     """FILE above, with values in place of tables. Raises ClassError with file and table."""
+    if not is_text(toml):
+        raise ClassError(f"{file}: it is not UTF-8: save it as UTF-8")
     try:
-        found = _read(file, tomllib.loads(toml), FILE)
+        found = _read(file, tomllib.loads(toml.removeprefix(MARK)), FILE)
     except tomllib.TOMLDecodeError as error:
         raise ClassError(f"{file}: {error}") from None
     if found.page and not ADDRESS.fullmatch(found.page):

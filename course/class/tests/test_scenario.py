@@ -50,6 +50,7 @@ class Scenario(unittest.TestCase):
         bear = LEAST + '[[bots]]\ncharacter = "bear"\n'
         known = "cash, orders-max, orders-per-second-max, position-max, shares"
         a_list = "must be a list: write it as [[…]], once for each"
+        a_number = "'cash' must be a number"
         kinds = "maker, thin, noise, momentum, informed, bear, breaker"
         for text, error in (
             ("[student]\n", "s: 'instrument' is missing"),
@@ -80,11 +81,20 @@ class Scenario(unittest.TestCase):
                 LEAST + '[[instrument]]\nsymbol = "ABC"\n',
                 "s, [[instrument]] ABC: there is one already",
             ),
-            (LEAST.replace("]\n", "]\ncash = 1e100\n", 1), "s, [student]: 'cash' must be a number"),
+            *(
+                (LEAST.replace("]\n", f"]\ncash = {cash}\n", 1), f"s, [student]: {a_number}")
+                for cash in ("1e100", "1e-100", "nan", '"1e-30"')
+            ),
             (LEAST + "tick = 'x'\n", "s, [[instrument]] ABC: 'tick' must be a number"),
         ):
             self.assertEqual(error, self.error(text))
         self.assertRegex(self.error("name = \n"), r"^s: .*line 1")
+
+    def test_the_file_is_utf_8_with_or_without_a_byte_order_mark(self):
+        self.assertEqual("", self.error("\ufeff" + LEAST))
+        self.assertEqual(
+            "s: it is not UTF-8: save it as UTF-8", self.error("# M\udcfcller\n" + LEAST)
+        )
 
     def test_links_lead_to_an_address(self):
         pages = "javascript:alert(1) http:// http:///x exchange.example:8080 http://x/#y".split()
