@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from heapq import heappop, heappush
@@ -261,12 +262,16 @@ class Floor:
         if len(self._reported) > 1_000:
             self._reported.clear()
         self._reported[problem] = now
-        self._log(bot + problem + more)
+        self._write(bot + problem + more)
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError):  # a full disk does not end the bots
+            self._log(line)
 
     def _report_refusals(self) -> None:
         for seat in self.seats:
             last = f", the last: {seat.refusal}" if seat.refused else ""
-            self._log(f"{seat.bot.name}: {seat.commands} sent, {seat.refused} refused{last}")
+            self._write(f"{seat.bot.name}: {seat.commands} sent, {seat.refused} refused{last}")
 
 
 def _text(error: Exception) -> str:
