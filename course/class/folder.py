@@ -66,13 +66,19 @@ class Student:
 def write_private(file: Path, text: str) -> None:
     """Other users cannot read the file. Whatever happens, it has the old or the new content."""
     draft = file.with_name(file.name + ".new")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
+        draft.unlink(missing_ok=True)  # of a killed command; its owner and mode could be others
         with open(os.open(draft, flags, 0o600), "wb") as out:
             out.write(text.encode(errors="surrogateescape"))
             out.flush()
             os.fsync(out.fileno())
         draft.replace(file)
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError as error:
         raise ClassError(f"cannot write {file}: {error.strerror}") from None
 

@@ -218,6 +218,16 @@ class Class(unittest.TestCase):
         self.assertEqual([f"{shown}: {change}"], remarks)
         self.assertEqual(["OBrien", "1002", "Ada", "ADA"], self.names())
 
+    def test_a_draft_of_another_user_does_not_become_a_file_of_keys(self):
+        self.init("name\nAda\n")
+        draft, elsewhere = self.made.keys.with_name("keys.csv.new"), self.place / "elsewhere"
+        elsewhere.touch()
+        for make in (lambda: draft.touch(0o666), lambda: draft.symlink_to(elsewhere)):
+            make()
+            self.init()
+            self.assertEqual(0o600, self.made.keys.lstat().st_mode & 0o777)
+        self.assertEqual("", elsewhere.read_text())
+
     def test_two_commands_do_not_change_one_class_at_once(self):
         self.init("name\nAda\n")
         other = Folder(str(self.made.path))
