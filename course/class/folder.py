@@ -26,6 +26,7 @@ from scenario import LIMITS, Values, attributes, parse_scenario
 from table import ClassError, Table, folded, harmless, read, read_table, visible, without_guard
 
 OWN_COLUMNS = ["account", "shown as", "key", "link"]  # after those of the roster
+LOCK_WAIT_S = 5
 BOT_COLUMNS = ["name", "account", "key"]
 COLOURS = (
     "Amber Azure Black Blue Bronze Brown Copper Coral Cream Gold Green Grey Indigo Ivory Jade "
@@ -310,9 +311,13 @@ class Folder:
 
         Returns the id of the process; None if it runs already. Its end releases the lock.
         """
-        held = _lock(self._bots_lock)
-        if held is None:
-            return None
+        end = time.monotonic() + LOCK_WAIT_S
+        while (held := _lock(self._bots_lock)) is None:
+            if self.bots_process() is not None:
+                return None
+            if time.monotonic() > end:  # a 'class status' has the lock for a moment
+                raise ClassError(f"another command uses {self._bots_lock} now")
+            time.sleep(0.01)
         os.ftruncate(held, 0)
         sys.stdout.flush()
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -323,12 +328,12 @@ class Folder:
         status = 1
         try:
             os.write(held, f"{os.getpid()}\n".encode())
-            if self._held is not None:
-                os.close(self._held)
             os.setsid()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for descriptor in (1, 2):
                 os.dup2(log, descriptor)
+            os.dup2(held, 3)
+            os.closerange(4, 65_536)  # pipes of a parent, which would wait for their end
             work()
             status = 0
         except BaseException as error:

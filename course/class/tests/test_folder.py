@@ -1,7 +1,12 @@
 """The files that a teacher keeps for a class."""
 
+import fcntl
+import os
 import re
+import select
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -239,11 +244,21 @@ class Class(unittest.TestCase):
 
     def test_of_bots_one_process_runs(self):
         self.init("name\nAda\n")
-        self.made.start_bots(lambda: __import__("time").sleep(60))
+        end, inherited = os.pipe()
+        self.addCleanup(os.close, end)
+        with open(self.made.path / "bots.lock", "w") as status:  # which has it for a moment
+            fcntl.flock(status, fcntl.LOCK_SH)
+            release = threading.Timer(0.1, fcntl.flock, (status, fcntl.LOCK_UN))
+            release.start()
+            self.made.start_bots(lambda: time.sleep(60))
+            release.join()
         self.assertIsNone(self.made.start_bots(lambda: None))
         process = self.made.bots_process()
         self.made.unlock()
         self.made.lock()  # the bots do not hold it
+        self.assertFalse(select.select([end], [], [], 0)[0])
+        os.close(inherited)
+        self.assertTrue(select.select([end], [], [], 5)[0])  # the bots do not have it
         self.assertTrue(self.made.stop_bots(30))
         self.assertIsNone(self.made.bots_process())
         self.assertTrue(re.fullmatch(r"\d+", str(process)))
