@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any, NoReturn
 
 from exchange_client import Exchange, Refused
 from exchange_client.errors import ExchangeError
@@ -21,7 +23,7 @@ from scenario import LIMITS, Values, attributes
 from session import create_accounts, create_instrument, give
 from table import ClassError
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
 BUYER = "9" * 20  # an account without cash
 
 
@@ -38,33 +40,55 @@ def check_scenario(program: Path | None, scenario: Values, students: int, file: 
     if program is None:
         print("the scenario was not checked on an exchange: there is no server beside this program")
         return
-    with tempfile.TemporaryDirectory(prefix="exchange-class-") as folder:
-        command = [program, "--port", "0", "--http-port", "off", "--log-level", "error"]
-        command += ["--store", f"sqlite:{folder}/exchange.db"]
-        if scenario.timetable:
-            Path(folder, "timetable").write_text(scenario.timetable, encoding="utf-8")
-            command += ["--timetable", f"{folder}/timetable"]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")}
-        with open(f"{folder}/errors", "w+", encoding="utf-8") as errors:
-            server = subprocess.Popen(
+    with _private_server(program, scenario.timetable, file) as port:
+        with Exchange(f"127.0.0.1:{port}", BUYER) as exchange:
+            _carry_out(exchange, scenario, students, file)
+
+
+@contextmanager
+def _private_server(program: Path, timetable: str, file: str) -> Iterator[int]:
+    """Its XML port. The server and its folder go with this process, unless that is killed."""
+
+    def end(number: int, _: Any) -> NoReturn:
+        sys.exit(128 + number)
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    usual = [one for one in signals if signal.getsignal(one) == signal.SIG_DFL]  # nohup ignores one
+    for one in usual:
+        signal.signal(one, end)
+    try:
+        with tempfile.TemporaryDirectory(prefix="exchange-class-") as folder:
+            command = [program, "--port", "0", "--http-port", "off", "--log-level", "error"]
+            command += ["--store", f"sqlite:{folder}/exchange.db"]
+            if timetable:
+                Path(folder, "timetable").write_text(timetable, encoding="utf-8")
+                command += ["--timetable", f"{folder}/timetable"]
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")}
+            with open(f"{folder}/errors", "w+", encoding="utf-8") as errors, subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
-            )
-            try:
-                is_there = select.select([server.stdout], [], [], START_TIMEOUT_S)[0]
-                ready = re.search(r" port=(\d+)", server.stdout.readline() if is_there else "")
-                errors.seek(0)
-                if not ready:
-                    _explain(errors.read(), f"{folder}/timetable", file)
-                with Exchange(f"127.0.0.1:{ready and ready[1]}", BUYER) as exchange:
-                    _carry_out(exchange, scenario, students, file)
-            finally:
-                server.terminate()
-                server.wait()
-                server.stdout.close()
+            ) as server:
+                try:
+                    assert server.stdout
+                    is_there = select.select([server.stdout], [], [], START_TIMEOUT_S)[0]
+                    ready = re.search(r" port=(\d+)", server.stdout.readline() if is_there else "")
+                    if not ready:
+                        errors.seek(0)
+                        late = "" if is_there else f"no ready line within {START_TIMEOUT_S} s"
+                        _explain(errors.read() or late, f"{folder}/timetable", file)
+                    yield int(ready[1])
+                finally:
+                    server.terminate()
+                    try:
+                        server.wait(STOP_TIMEOUT_S)
+                    except subprocess.TimeoutExpired:
+                        server.kill()
+    finally:
+        for one in usual:
+            signal.signal(one, signal.SIG_DFL)
 
 
-def _explain(messages: str, timetable: str, file: str) -> None:
-    """Why the server did not start."""
+def _explain(messages: str, timetable: str, file: str) -> NoReturn:
+    """Raises why the server did not start."""
     _, is_of_timetable, problem = messages.strip().partition(timetable)
     if is_of_timetable:
         raise ClassError(f"{file}, timetable{problem}")

@@ -1,11 +1,17 @@
 """The teacher's scenario: its file, and what an exchange would refuse of it."""
 
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 import unittest
 from decimal import Decimal
+from pathlib import Path
 
-import support  # noqa: F401
+import support
 from check import check_scenario
-from exchange_server import BINARY
+from exchange_server import BINARY, PATIENCE_S, wait_until
 from scenario import LIMITS, RULES, attributes, parse_scenario
 from table import ClassError
 
@@ -137,6 +143,28 @@ class Check(unittest.TestCase):
             ({"start": half}, "s, [student]: shares of this symbol would overflow"),
         ):
             self.assertEqual(error, self.error(**words), words)
+
+    def test_a_check_that_is_terminated_leaves_no_server(self):
+        with tempfile.TemporaryDirectory() as holder:
+            program = Path(holder, "server")
+            program.write_text("#!/bin/sh\necho $$ >&2\nexec sleep 60\n")
+            program.chmod(0o755)
+            Path(holder, "check.py").write_text(
+                f"import sys; sys.path[:0] = {support.FOLDERS}\n"
+                "from check import check_scenario\nfrom pathlib import Path\n"
+                "from scenario import parse_scenario\n"
+                f"check_scenario(Path('{program}'), parse_scenario({LEAST!r}, 's'), 1, 's')\n"
+            )
+            environment = {**os.environ, "TMPDIR": holder}
+            check = subprocess.Popen([sys.executable, f"{holder}/check.py"], env=environment)
+            found = lambda: [*Path(holder).glob("exchange-class-*/errors")]
+            wait_until(lambda: found() and found()[0].read_text().endswith("\n"), "the server")
+            server = int(found()[0].read_text())
+            check.terminate()
+            self.assertEqual(128 + signal.SIGTERM, check.wait(PATIENCE_S))
+            self.assertEqual([], found())
+            with self.assertRaises(ProcessLookupError):
+                os.kill(server, 0)
 
     def test_bots_must_be_able_to_begin_at_the_price_of_an_instrument(self):
         where = "s, [[instrument]] ABC: 'price' is"
