@@ -102,10 +102,13 @@ def new_day(words: Any, session: Session) -> None:
 
 
 def status(words: Any, session: Session) -> None:
+    is_complete = session.catch_up()
     symbols, board = session.symbols(), session.leaderboard()
     accounts = {one.account for one in session.students}
     traded = sum(one.get("account") in accounts for one in board["standings"])
     say(f"class {session.scenario.name}: {session.size}")
+    if not is_complete:
+        say("the exchange does not show all that was committed yet")
     say(f"round: {board['rounds'][-1]['name'] if board['rounds'] else 'none yet'}")
     say(f"bots: {session.bots_text()}")
     say(f"students who have traded: {traded} of {len(session.students)}")
@@ -125,7 +128,7 @@ def status(words: Any, session: Session) -> None:
 
 def export(words: Any, session: Session) -> None:
     """A row for each student, as in the roster, with results of all rounds and of each one."""
-    session.catch_up()
+    session.wait_for_all()
     table, account = session.folder.students_table()
 
     def add(board: Any, name: str, *fields: str) -> None:

@@ -105,8 +105,13 @@ class Session:
             time.sleep(CATCH_UP_PAUSE_S)
         return True
 
+    def wait_for_all(self) -> None:
+        """A command decides by what the HTTP port shows, so this must be everything."""
+        if not self.catch_up(self.options.timeout_s):
+            raise ConnectionFailed("the exchange does not show yet what was committed")
+
     def symbols(self) -> dict[str, Any]:
-        self.catch_up()
+        """As the HTTP port shows them; see wait_for_all()."""
         pages = self.http.pages("/api/symbols", "next", "after")
         return {one["symbol"]: one for page in pages for one in page["symbols"]}
 
@@ -162,6 +167,7 @@ class Session:
 
     def _create_instruments(self) -> None:
         """And the rules of those that were not traded: a refusal may have left them without."""
+        self.wait_for_all()
         found = self.symbols()
         for one in self.scenario.instrument:
             if one.symbol not in found or found[one.symbol]["trades"] == 0:
@@ -196,10 +202,7 @@ class Session:
         first = self.scenario.instrument[0].symbol  # it exists
         with self._change(self._what):
             self._exchange.create_symbol(first)
-        if not self.catch_up(self.options.timeout_s):
-            raise ConnectionFailed(
-                "the exchange does not show yet which shares were given: run the command again"
-            )
+        self.wait_for_all()
         gifts, late = list[Gift](), 0
         for one in lacking:
             missing = _gifts_missing(one, self._positions(one) or set())
@@ -212,6 +215,7 @@ class Session:
 
     def set_trading(self, wanted: str) -> None:
         """Changes each instrument whose trading differs."""
+        self.wait_for_all()
         found = self.symbols()
         for one in self.scenario.instrument:
             now = found.get(one.symbol, {"trading": wanted}).get("trading", "open")
