@@ -260,9 +260,9 @@ def _main() -> int:
         elif words.command in LOOKING:
             LOOKING[words.command](words, Session(folder, options))
         else:
-            session = Session(folder, options)
-            folder.lock()
-            CHANGING[words.command](words, session)
+            folder.check_exists()
+            folder.lock()  # before it is read
+            CHANGING[words.command](words, Session(folder, options))
         return 0
     except ClassError as error:
         problem, code = str(error), USAGE

@@ -105,10 +105,13 @@ class Folder:
             os.close(self._held)
             self._held = None
 
-    def scenario(self) -> Values:
+    def check_exists(self) -> None:
         if not self.keys.exists():
             what = "'class init ROSTER SCENARIO' makes one"
             raise ClassError(f"there is no class in {self.path}: {what}")
+
+    def scenario(self) -> Values:
+        self.check_exists()
         return parse_scenario(read(self.scenario_file), str(self.scenario_file))
 
     def students(self, scenario: Values) -> list[Member]:

@@ -1,6 +1,7 @@
 """The commands where the exchange does not answer. With one, they run as the page of a class shows
 (testing/system/documents/test_class.py)."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -91,6 +92,15 @@ class Commands(unittest.TestCase):
         code, _, complained = self.run_class("status", EXCHANGE_TLS="perhaps")
         self.assertEqual(2, code)
         self.assertIn("exchange-cli: EXCHANGE_TLS: 'perhaps' is not true or false", complained)
+
+    def test_a_command_that_changes_the_class_reads_it_alone(self):
+        self.run_class("init", "roster", "scenario", EXCHANGE_HTTP="127.0.0.1:1")
+        self.folder.joinpath("class/scenario.toml").write_text("half of it")
+        with open(self.folder / "class/class.lock") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            code, _, complained = self.run_class("start")
+        self.assertEqual(2, code)
+        self.assertIn("another command changes the class in class now", complained)
 
     def test_a_file_that_cannot_be_used_is_named(self):
         folder = "x" * 300
