@@ -400,8 +400,11 @@ def _known_students(roster: Roster, before: list[Student]) -> list[Student | Non
     numbers = [_without_zeros(key) for key in keys]
     counts = Counter(numbers)
     by_key: dict[str, list[Student]] = {}
+    by_number: dict[str, list[Student]] = {}
     for one in before:
-        by_key.setdefault(folded(one.identity), []).append(one)
+        key = folded(one.identity)
+        by_key.setdefault(key, []).append(one)
+        by_number.setdefault(_without_zeros(key), []).append(one)
 
     def note(found: list[Student]) -> Student | None:
         if found:
@@ -421,10 +424,8 @@ def _known_students(roster: Roster, before: list[Student]) -> list[Student | Non
             name = folded(roster.name(rows[nth]))
             found = [
                 one
-                for one in before
-                if not one.is_in_roster
-                and _without_zeros(folded(one.identity)) == number
-                and folded(roster.name(one.cells)) == name
+                for one in by_number.get(number, [])
+                if not one.is_in_roster and folded(roster.name(one.cells)) == name
             ]
             known[nth] = note(found) if len(found) == 1 else None
     return known
