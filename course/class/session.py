@@ -29,6 +29,7 @@ from table import ClassError
 
 XML_PORT = 12345
 KEYS_TRIED_MAX = 10
+ACCOUNTS_OF_A_REQUEST = 100  # the exchange takes 256 keys
 BOTS_STOP_S = 30  # longer than the timeout of one reply, and of a cancel after it
 CATCH_UP_S, CATCH_UP_PAUSE_S = 5, 0.01
 Gift = tuple[str, str, Decimal]  # symbol, account, shares
@@ -305,6 +306,11 @@ def create_instrument(exchange: Exchange, one: Values, is_new: bool) -> None:
 
 def create_accounts(exchange: Exchange, members: Sequence[Member]) -> None:
     """Accounts that exist were created by a command that was interrupted."""
+    for begin in range(0, len(members), ACCOUNTS_OF_A_REQUEST):
+        _create_some(exchange, members[begin : begin + ACCOUNTS_OF_A_REQUEST])
+
+
+def _create_some(exchange: Exchange, members: Sequence[Member]) -> None:
     with exchange.pipeline() as pipeline:
         made, named = [], []
         for one in members:
