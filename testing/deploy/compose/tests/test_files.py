@@ -107,6 +107,13 @@ class Composition(unittest.TestCase):
         for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT"), strict=True):
             self.assertIn(f"{name}={port}", text_of("Dockerfile"))
 
+    def test_bots_are_healthy_while_they_reach_the_http_port_and_have_time_to_cancel(self):
+        bots = self.composition["services"]["bots"]
+        http = re.search(r"EXCHANGE_HTTP_PORT=(\d+)", text_of("Dockerfile"))[1]
+        self.assertIn(f"/exchange/{http}", bots["healthcheck"]["test"][-1])
+        wait = re.search(r"^REPLY_TIMEOUT_S = (\d+)", text_of("client/bots/floor.py"), re.M)[1]
+        self.assertGreater(int(bots["stop_grace_period"].rstrip("s")), 2 * int(wait))
+
 
 @unittest.skipIf(yaml is None, "python3-yaml is not installed")
 class Cluster(unittest.TestCase):
