@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from exchange_client import servers
 from exchange_client.servers import addresses, host_in_url
 
 try:
@@ -103,8 +104,8 @@ def http_of(connect: str, http: str | None) -> str:
 def tls_context(tls: bool, ca: str | None, insecure: bool) -> ssl.SSLContext | None:
     if not (tls or ca or insecure):
         return None
-    context = ssl.create_default_context(cafile=ca)
-    if insecure:
+    context = servers.tls_context(ca or True)
+    if context and insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
