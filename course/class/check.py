@@ -100,9 +100,10 @@ def _carry_out(exchange: Exchange, scenario: Values, students: int, file: str) -
     def reported(where: str) -> Iterator[None]:
         try:
             yield
-        except (ExchangeError, ValueError, TypeError) as error:
-            why = str(error).partition("; ")[0]  # errors of the client quote the request
-            raise ClassError(f"{file}, {where}: {why}") from None
+        except ExchangeError as error:
+            raise ClassError(f"{file}, {where}: {error.reason or error}") from None
+        except (ValueError, TypeError) as error:
+            raise ClassError(f"{file}, {where}: {error}") from None
 
     exchange.create_account(BUYER, 0)
     for one in scenario.instrument:

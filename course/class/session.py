@@ -138,16 +138,17 @@ class Session:
 
     @contextmanager
     def _change(self, what: str) -> Iterator[None]:
-        """Errors of the client quote the request, which has keys: they end before it."""
+        """The text of an error of the client quotes the request, which has keys: its reason does
+        not."""
         try:
             yield
         except Refused as error:
             raise Refused(f"{what}: {error}", error.code) from None
         except InDoubt as error:
-            why = str(error).partition("; whether")[0]
+            why = error.reason or str(error)
             raise InDoubt(f"no reply from {self.options.connect}: {why}") from None
         except ConnectionFailed as error:
-            raise ConnectionFailed(str(error).partition("; <")[0]) from None
+            raise ConnectionFailed(error.reason or str(error)) from None
 
     def populate(self) -> None:
         """Creates the instruments and accounts that are missing, with their cash and shares."""

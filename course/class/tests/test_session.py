@@ -1,15 +1,19 @@
 """What commands read of an exchange that is behind."""
 
+import socket
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
 import support  # noqa: F401
 from commands import export
-from folder import Folder
-from session import Options, Session
+from folder import Folder, Member
+from scenario import Values
+from session import Options, Session, create_accounts
 
-from exchange_client.errors import ConnectionFailed
+from exchange_client import Exchange
+from exchange_client.errors import ConnectionFailed, InDoubt
 
 
 class Behind:
@@ -20,6 +24,30 @@ class Behind:
 
     def json(self, path):
         return {"batch": 4}
+
+
+class Secrets(unittest.TestCase):
+    def test_errors_of_a_lost_connection_have_no_keys(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"127.0.0.1:{listener.getsockname()[1]}"
+            members = [Member(f"{n}", f"key; of {n}", f"{n}", Values(cash=1)) for n in range(300)]
+
+            def take_one():
+                listener.accept()[0].close()
+
+            taker = threading.Thread(target=take_one)
+            taker.start()
+            session = Session.__new__(Session)
+            session.options = Options(address, "", None, 5, None)
+            with self.assertRaises(InDoubt) as raised, session._change("class x"):
+                create_accounts(Exchange(address, operator_key="key; of all"), members)
+            taker.join()
+        self.assertRegex(str(raised.exception), f"^no reply from {address}: ")
+        self.assertNotIn("key", str(raised.exception))
+        with self.assertRaises(ConnectionFailed) as raised, session._change("class x"):
+            create_accounts(Exchange(address), members)
+        refused = f"cannot connect to {address}: Connection refused"
+        self.assertEqual(refused, str(raised.exception))
 
 
 class BehindTheJournal(unittest.TestCase):

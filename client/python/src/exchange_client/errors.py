@@ -8,6 +8,7 @@ class ExchangeError(Exception):
     ValueError)."""
 
     code: str | None = None  # a word for programs, which never changes; the text is for people
+    reason: str | None = None  # the text without the request, which may have keys; None: the same
 
 
 class Refused(ExchangeError):

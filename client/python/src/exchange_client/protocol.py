@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, SupportsIndex, T
 from xml.sax.saxutils import quoteattr
 
 from ._described import ELEMENTS, Number, Rules, Terms
-from .errors import BadReply, ExchangeError, InDoubt, Refused
+from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -393,7 +393,15 @@ class ReplyReader:
 
 
 def in_doubt(operation: Operation[T], why: str) -> InDoubt:
-    return InDoubt(f"{why}; whether the exchange executed {operation.element} is not known")
+    error = InDoubt(f"{why}; whether the exchange executed {operation.element} is not known")
+    error.reason = why
+    return error
+
+
+def not_sent(operation: Operation[T], why: str) -> ConnectionFailed:
+    error = ConnectionFailed(f"{why}; {operation.element} was not sent")
+    error.reason = why
+    return error
 
 
 def _which(order: OrderId | None, ref: str | None) -> dict[str, Any]:

@@ -204,9 +204,7 @@ class Exchange(Requests, Client):
                     continue
                 for at, group in waiting:
                     for number, operation in enumerate(group, at):
-                        found[number] = ConnectionFailed(
-                            f"{error}; {operation.element} was not sent"
-                        )
+                        found[number] = protocol.not_sent(operation, str(error))
                 break
             except BaseException:
                 self._drop(connection)  # no later request may take the replies that it still owes
