@@ -20,7 +20,7 @@ try:
 except ImportError:
     VERSION = "of the source"
 
-HTTP_PORT = 8080
+XML_PORT, HTTP_PORT = 12345, 8080
 T = TypeVar("T")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "": 1, "m": 60, "h": 3600}
 
@@ -96,7 +96,7 @@ def is_set(name: str) -> bool:
 
 
 def http_of(connect: str, http: str | None) -> str:
-    """The HTTP ports: those given, or port 8080 of the hosts of the XML ports."""
+    """The HTTP ports: those given, or HTTP_PORT of the hosts of the XML ports."""
     hosts = (host_in_url(host) for host, _ in addresses(connect))
     return http or ",".join(f"{host}:{HTTP_PORT}" for host in hosts)
 

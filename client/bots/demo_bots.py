@@ -7,6 +7,7 @@ what it had goes on as a new account.
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 import secrets
@@ -24,8 +25,10 @@ from exchange_client.protocol import decimal
 from .characters import UNIT, Instrument, Sight
 from .command_line import (
     DURATION,
+    HTTP_PORT,
     SERVERS,
     VERSION,
+    XML_PORT,
     Parser,
     checked,
     http_of,
@@ -162,37 +165,65 @@ def _parser() -> Parser:
     parser = Parser("demo-bots", prog="demo-bots", description=about)
     add = parser.add_argument
     add("--version", action="version", version=f"demo-bots {VERSION}")
-    text = (
-        "XML port of the exchange, or of several servers with commas: its hosts have the HTTP port"
+    add(
+        "--connect",
+        type=SERVERS,
+        default=f"127.0.0.1:{XML_PORT}",
+        metavar="HOST:PORT",
+        help="XML port of the exchange, or of several servers with commas: its hosts have the HTTP "
+        "port",
     )
-    add("--connect", type=SERVERS, default="127.0.0.1:12345", metavar="HOST:PORT", help=text)
-    text = (
-        "HTTP port, where the bots trade; of several, the active one (default: 8080 of those hosts)"
+    add(
+        "--http",
+        type=SERVERS,
+        metavar="HOST:PORT",
+        help="HTTP port, where the bots trade; of several, the active one (default: "
+        f"{HTTP_PORT} of those hosts)",
     )
-    add("--http", type=SERVERS, metavar="HOST:PORT", help=text)
-    text = "no effect any more: bots ask the exchange what became of a request without a reply"
-    add("--retry", action="store_true", help=text)
-    usual, text = (
-        "SPY=580,QQQ=500,IWM=225,GLD=245",
-        "what to trade, as NAME or NAME=PRICE; else 100",
+    add("--retry", action="store_true", help=argparse.SUPPRESS)  # of earlier versions: no effect
+    add(
+        "--symbols",
+        type=checked(symbols_of),
+        default="SPY=580,QQQ=500,IWM=225,GLD=245",
+        metavar="LIST",
+        help="what to trade, as NAME or NAME=PRICE; else 100 (default: %(default)s)",
     )
-    text += " (default: %(default)s)"
-    add("--symbols", type=checked(symbols_of), default=usual, metavar="LIST", help=text)
-    text = (
-        "turns of bots per second, all symbols together; at a turn a bot sends at most one request"
+    add(
+        "--rate",
+        type=number(0.01, 10_000),
+        default=40,
+        metavar="N",
+        help="turns of bots per second, all symbols together; at a turn a bot sends at most one "
+        "request (default: %(default)s)",
     )
-    text += " (default: %(default)s)"
-    add("--rate", type=number(0.01, 10_000), default=40, metavar="N", help=text)
-    text = "seed of all random choices (default: drawn)"
-    add("--seed", type=int, default=secrets.randbits(32), metavar="N", help=text)
-    usual = variable("EXCHANGE_OPERATOR_KEY_FILE")
-    text = "file of the operator's key of a server with --auth (or $EXCHANGE_OPERATOR_KEY_FILE)"
-    add("--operator-key-file", default=usual, metavar="FILE", help=text)
-    text = "how long to trade: 10, 500ms, 2m (default: until stopped)"
-    add("-d", "--duration", type=DURATION, metavar="TIME", help=text)
-    usual = str(time.time_ns() // 1_000)
-    text = "digits that the account ids start with (default: from the clock)"
-    add("--account-prefix", type=checked(_prefix), default=usual, metavar="DIGITS", help=text)
+    add(
+        "--seed",
+        type=int,
+        default=secrets.randbits(32),
+        metavar="N",
+        help="seed of all random choices (default: drawn)",
+    )
+    add(
+        "--operator-key-file",
+        default=variable("EXCHANGE_OPERATOR_KEY_FILE"),
+        metavar="FILE",
+        help="file of the operator's key of a server with --auth (or "
+        "$EXCHANGE_OPERATOR_KEY_FILE)",
+    )
+    add(
+        "-d",
+        "--duration",
+        type=DURATION,
+        metavar="TIME",
+        help="how long to trade: 10, 500ms, 2m (default: until stopped)",
+    )
+    add(
+        "--account-prefix",
+        type=checked(_prefix),
+        default=str(time.time_ns() // 1_000),
+        metavar="DIGITS",
+        help="digits that the account ids start with (default: from the clock)",
+    )
     return parser
 
 
@@ -221,7 +252,7 @@ def _main() -> int:
     )
     shares = sum(seat.traded for seat in seats)
     print(
-        f"requests={requests} sent-again=0 lost={floor.lost} shares={shares:.0f} "
+        f"requests={requests} lost={floor.lost} shares={shares:.0f} "
         f"accounts={accounts} open={open_orders}"
     )
     return 0

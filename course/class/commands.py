@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bots.command_line import (
+    HTTP_PORT,
     SERVERS,
     VERSION,
+    XML_PORT,
     Parser,
     http_of,
     is_set,
@@ -30,6 +32,7 @@ from session import Options, Session, counted
 from table import ClassError, harmless, printable
 
 PROGRAM = "exchange-cli"
+CONNECT = f"127.0.0.1:{XML_PORT}"
 ROUNDS_KEPT = 100  # by the server, of those that have ended
 REFUSED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 AGAIN = "Run the command again: it goes on where it stopped."
@@ -158,23 +161,50 @@ LOOKING = {"status": status, "export": export}
 def _parser() -> Parser:
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     add = common.add_argument
-    folder = "what you keep of the class: keys, scenario, log of the bots (default: class)"
-    add("--folder", help=folder)
-    connect = "XML port of the server, or of several with a comma between: the active one is used "
-    default = "(default: 127.0.0.1:12345, or $EXCHANGE_CONNECT)"
-    add("--connect", type=SERVERS, metavar="HOST:PORT", help=connect + default)
-    http = "its HTTP port (default: port 8080 of that host, or $EXCHANGE_HTTP)"
-    add("--http", type=SERVERS, metavar="HOST:PORT", help=http)
-    key = "the operator's key; '-' asks for it (default: $EXCHANGE_OPERATOR_KEY_FILE, else that of"
-    add("--operator-key-file", metavar="FILE", help=f"{key} the folder)")
-    tls = "speak TLS, and check the server's certificate (or $EXCHANGE_TLS)"
-    add("--tls", action="store_true", help=tls)
-    ca = "the same against these authorities (PEM; or $EXCHANGE_TLS_CA)"
-    add("--tls-ca", metavar="FILE", help=ca)
-    insecure = "speak TLS without checking the certificate"
-    add("--tls-insecure", action="store_true", help=insecure)
-    timeout = "to wait for a reply (default: 30)"
-    add("--timeout", type=number(0.1, 86_400), metavar="SECONDS", help=timeout)
+    add(
+        "--folder",
+        help="what you keep of the class: keys, scenario, log of the bots (default: class)",
+    )
+    add(
+        "--connect",
+        type=SERVERS,
+        metavar="HOST:PORT",
+        help="XML port of the server, or of several with a comma between: the active one is used "
+        f"(default: {CONNECT}, or $EXCHANGE_CONNECT)",
+    )
+    add(
+        "--http",
+        type=SERVERS,
+        metavar="HOST:PORT",
+        help=f"its HTTP port (default: port {HTTP_PORT} of that host, or $EXCHANGE_HTTP)",
+    )
+    add(
+        "--operator-key-file",
+        metavar="FILE",
+        help="the operator's key; '-' asks for it (default: $EXCHANGE_OPERATOR_KEY_FILE, else that "
+        "of the folder)",
+    )
+    add(
+        "--tls",
+        action="store_true",
+        help="speak TLS, and check the server's certificate (or $EXCHANGE_TLS)",
+    )
+    add(
+        "--tls-ca",
+        metavar="FILE",
+        help="the same against these authorities (PEM; or $EXCHANGE_TLS_CA)",
+    )
+    add(
+        "--tls-insecure",
+        action="store_true",
+        help="speak TLS without checking the certificate",
+    )
+    add(
+        "--timeout",
+        type=number(0.1, 86_400),
+        metavar="SECONDS",
+        help="to wait for a reply (default: 30)",
+    )
     for option in ("-a", "--account", "--key"):  # of other commands of exchange-cli
         add(option, help=argparse.SUPPRESS)
     for option in ("--xml", "--retry", "--new-symbol", "--keep-going"):
@@ -197,26 +227,44 @@ def _parser() -> Parser:
         return commands.add_parser(name, parents=[common], help=text, description=text)
 
     made = command("init", "accounts, keys and instruments of a class")
-    names = "column of the roster with the names for the leaderboard; twice: first and last name"
-    made.add_argument("--name-column", action="append", default=[], metavar="COLUMN", help=names)
-    identity = "column that tells students apart, each time that the class gets another roster"
-    made.add_argument("--id-column", default="", metavar="COLUMN", help=identity)
-    roster = "CSV of the students, one on a line below the names of the columns"
-    made.add_argument("roster", metavar="ROSTER", help=roster)
+    made.add_argument(
+        "--name-column",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column of the roster with the names for the leaderboard; twice: first and last name",
+    )
+    made.add_argument(
+        "--id-column",
+        default="",
+        metavar="COLUMN",
+        help="column that tells students apart, each time that the class gets another roster",
+    )
+    made.add_argument(
+        "roster",
+        metavar="ROSTER",
+        help="CSV of the students, one on a line below the names of the columns",
+    )
     made.add_argument(
         "scenario", metavar="SCENARIO", help="TOML: course/docs/class.md#the-scenario"
     )
-    named = "begin a round of the leaderboard (without: the first one)"
-    started = command("start", "open trading, and let the bots trade")
-    started.add_argument("--round", default="", metavar="NAME", help=named)
+    command("start", "open trading, and let the bots trade").add_argument(
+        "--round",
+        default="",
+        metavar="NAME",
+        help="begin a round of the leaderboard (without: the first one)",
+    )
     command("pause", "halt trading, until 'class start'")
     command("stop", "halt trading, then end the bots")
-    closed = command("new-day", "close the day under this name, and begin with the scenario")
-    day = "of the day that ends: lower-case letters, digits, and hyphens between them"
-    closed.add_argument("name", metavar="NAME", help=day)
+    command("new-day", "close the day under this name, and begin with the scenario").add_argument(
+        "name",
+        metavar="NAME",
+        help="of the day that ends: lower-case letters, digits, and hyphens between them",
+    )
     command("status", "how the class trades")
-    exported = command("export", "results of all students and rounds, as CSV")
-    exported.add_argument("--to", default="results", metavar="FOLDER", help="where the file goes")
+    command("export", "results of all students and rounds, as CSV").add_argument(
+        "--to", default="results", metavar="FOLDER", help="where the file goes"
+    )
     return parser
 
 
@@ -233,7 +281,7 @@ def _options(parser: Parser, words: argparse.Namespace) -> Options:
         except argparse.ArgumentTypeError as error:
             parser.error(f"{name}: {error}")
 
-    connect = servers("connect", "EXCHANGE_CONNECT") or "127.0.0.1:12345"
+    connect = servers("connect", "EXCHANGE_CONNECT") or CONNECT
     http = http_of(connect, servers("http", "EXCHANGE_HTTP"))
     key_file = given.get("operator_key_file") or variable("EXCHANGE_OPERATOR_KEY_FILE")
     ca = given.get("tls_ca") or variable("EXCHANGE_TLS_CA")

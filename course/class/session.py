@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from bots.characters import Instrument
-from bots.command_line import HTTP_PORT, read_key, stop_on_signals
+from bots.command_line import HTTP_PORT, XML_PORT, read_key, stop_on_signals
 from bots.floor import Bot, Floor
 from bots.connection import Http, credentials
 from exchange_client import Exchange
@@ -27,7 +27,6 @@ from folder import BotMember, Folder, Member
 from scenario import RULES, Values, attributes
 from table import ClassError
 
-XML_PORT = 12345
 KEYS_TRIED_MAX = 10
 ACCOUNTS_OF_A_REQUEST = 100  # the exchange takes 256 keys
 BOTS_STOP_S = 30  # longer than the timeout of one reply, and of a cancel after it
