@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,29 +231,8 @@ class Folder:
     ) -> int:
         """Makes keys.csv of the roster; returns the number of new students."""
         rows, known = roster.table.rows, _known_students(roster, before)
-        # In random order if the number of an account must not show who the student is.
-        fresh = [nth for nth, one in enumerate(known) if one is None]
-        if scenario.anonymous:
-            random.SystemRandom().shuffle(fresh)
-        own = [[] if one is None else one.own for one in known]
-        numbers = (int(one.own[0]) + 1 for one in before)
-        account, names = max([scenario.first_account, *numbers]), {one.own[1] for one in before}
-        for nth in fresh:
-            while str(account) in taken:
-                account += 1
-            name = _new_pseudonym(names) if scenario.anonymous else clipped(roster.name(rows[nth]))
-            own[nth] = [str(account), name or str(account), secrets.token_hex(24)]
-            account += 1
-        same: dict[str, list[list[str]]] = {}
-        for one in own:
-            same.setdefault(folded(one[1]), []).append(one)
-        for members in same.values():
-            if len(members) > 1:
-                accounts = listed([one[0] for one in members])
-                remarks.append(
-                    f"the leaderboard shows accounts {accounts} as '{members[0][1]}': "
-                    "'exchange-cli admin name ACCOUNT NAME' gives one another name"
-                )
+        own = _own_cells(roster, known, before, scenario, taken)
+        remarks += _same_names(own)
         gone = [one for one in before if not one.is_in_roster]
         if gone:
             names_of_gone = listed([visible(one.identity) for one in gone])
@@ -266,7 +245,7 @@ class Folder:
                 *((one.cells, one.own) for one in gone),
             ]
         ]
-        return len(fresh)
+        return known.count(None)
 
     def _bot_rows(self) -> list[list[str]]:
         table = read_table(self.bots_table)
@@ -376,6 +355,44 @@ def _number(account: str, file: Path) -> int:
     if not (account.isascii() and account.isdecimal()):
         raise ClassError(f"{file}: '{account}' is not the number of an account")
     return int(account)
+
+
+def _own_cells(
+    roster: Roster,
+    known: list[Student | None],
+    before: list[Student],
+    scenario: Values,
+    taken: set[str],
+) -> list[list[str]]:
+    """Account, name and key of each student of the roster; new ones of those that are not known."""
+    # In random order if the number of an account must not show who the student is.
+    fresh = [nth for nth, one in enumerate(known) if one is None]
+    if scenario.anonymous:
+        random.SystemRandom().shuffle(fresh)
+    own = [[] if one is None else one.own for one in known]
+    numbers = (int(one.own[0]) + 1 for one in before)
+    account, names = max([scenario.first_account, *numbers]), {one.own[1] for one in before}
+    for nth in fresh:
+        while str(account) in taken:
+            account += 1
+        row = roster.table.rows[nth]
+        name = _new_pseudonym(names) if scenario.anonymous else clipped(roster.name(row))
+        own[nth] = [str(account), name or str(account), secrets.token_hex(24)]
+        account += 1
+    return own
+
+
+def _same_names(own: list[list[str]]) -> Iterator[str]:
+    same: dict[str, list[list[str]]] = {}
+    for one in own:
+        same.setdefault(folded(one[1]), []).append(one)
+    for members in same.values():
+        if len(members) > 1:
+            accounts = listed([one[0] for one in members])
+            yield (
+                f"the leaderboard shows accounts {accounts} as '{members[0][1]}': "
+                "'exchange-cli admin name ACCOUNT NAME' gives one another name"
+            )
 
 
 def _new_pseudonym(taken: set[str]) -> str:
