@@ -140,14 +140,16 @@ def run(program: str, main: Callable[[], int]) -> NoReturn:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        status: object = main()
-    except SystemExit as error:
-        status = error.code
-    except KeyboardInterrupt:
-        status = 128 + signal.SIGINT
-    try:
+        try:
+            status: object = main()
+        except SystemExit as error:
+            status = error.code
+        except KeyboardInterrupt:
+            status = 128 + signal.SIGINT
         sys.stdout.flush()
     except OSError as error:
+        if error.filename is not None:  # not of a write
+            raise
         print(f"{program}: cannot write to the standard output: {error.strerror}", file=sys.stderr)
         status = 1
     sys.stderr.flush()

@@ -75,9 +75,9 @@ class DemoFloor(Floor):
         # May have an account without shares: a reply was lost, or a run was killed.
         self._unchecked = set(self.seats)
 
-    def _next_account(self) -> tuple[str, str | None]:
+    def _next_account(self) -> tuple[str, str]:
         account = f"{self._prefix}{next(self._numbers):06}"
-        return account, secrets.token_hex(24) if self._operator_key else None
+        return account, secrets.token_hex(24)  # only a server with --auth looks at keys
 
     def account_missing(self, seat: Seat, error: Refused) -> None:
         seat.held = None  # the exchange may have lost its store
