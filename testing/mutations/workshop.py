@@ -115,6 +115,7 @@ class Workshop:
             "Ninja",
             "-DCMAKE_BUILD_TYPE=Release",
             "-DCMAKE_UNITY_BUILD=OFF",
+            "-DEXCHANGE_TESTS=ON",
         ]
         return self.run(command, limit_s=600)
 
