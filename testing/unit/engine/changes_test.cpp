@@ -1,6 +1,7 @@
 // Changes as rows, releasing closed orders, and loading an image.
-#include <malloc.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <functional>
 
 #include "support.hpp"
@@ -157,7 +158,7 @@ TEST_CASE_METHOD(TwoTraders,
   }
 }
 
-// Counts what the allocator holds; under a sanitizer's allocator it counts nothing.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep freed memory
 TEST_CASE("memory does not grow with orders that closed and were released") {
   Exchange engine;
   const AccountId account("1");
@@ -172,13 +173,18 @@ TEST_CASE("memory does not grow with orders that closed and were released") {
       if (i % 1'000 == 999) engine.release_closed(engine.take_changes(rows));
     }
   };
-  const auto bytes = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const auto resident_bytes = [] {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;
+    return pages * std::size_t(::sysconf(_SC_PAGESIZE));
+  };
   trade(10'000);
-  const std::size_t before = bytes();
+  const std::size_t before = resident_bytes();
   trade(200'000);
   CHECK(engine.orders_in_memory() == 0);
-  CHECK(bytes() < before + (1u << 20));
+  CHECK(resident_bytes() < before + (4u << 20));
 }
+#endif
 
 TEST_CASE_METHOD(TwoTraders, "an exchange loaded from its rows has the state of the first") {
   ModelTables tables;
