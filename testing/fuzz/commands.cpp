@@ -59,9 +59,10 @@ class Day {
         case 3:
           if (restarts_ < restarts_max) commit(), restart();
           break;
-        // moves the clock, also backwards
+        // moves the clock, also backwards, but not to before the last restart
         case 4:
           clock_.time.microseconds += std::int64_t(bytes_.below(256)) * 40'000 - 2'000'000;
+          clock_.time = std::max(clock_.time, restarted_);
           break;
         case 5: submissions_.emplace_back(); break;
         default: add(command(what - 6));
@@ -209,13 +210,19 @@ class Day {
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;
       if (is_long) list_no_executions(expected);
-      // No client gets the outcome of a cancel at a disconnect, so the tables are not read for it.
-      if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->at_disconnect)
-        if (std::holds_alternative<Rejected>(outcome) && std::holds_alternative<Rejected>(expected))
-          continue;
+      const auto must_be_forgotten = [&](OrderId order) {
+        HOLDS(order <= released_orders_ || model_.placed(order) == nullptr,
+              "forgot order " + std::to_string(order));
+      };
+      // The tables are not read for a cancel at a disconnect, so whose order it was is not known.
+      const auto* const cancel = std::get_if<CancelOrder>(&command);
+      if (cancel && cancel->at_disconnect && outcome == Outcome(Rejected{Reason::nothing_open}) &&
+          expected == Outcome(Rejected{Reason::unknown_order})) {
+        must_be_forgotten(cancel->order);
+        continue;
+      }
       if (const auto* forgotten = std::get_if<NotInMemory>(&outcome)) {
-        HOLDS(forgotten->order <= released_orders_ || model_.placed(forgotten->order) == nullptr,
-              "forgot order " + std::to_string(forgotten->order));
+        must_be_forgotten(forgotten->order);
         outcome =
             outcome_from_tables(command, forgotten->account,
                                 store_.read_order(forgotten->order, executions_to_read(command)));
@@ -254,7 +261,9 @@ class Day {
   void restart() {
     ++restarts_;
     // A restart takes a moment: how many orders an account sent in a second is not kept.
-    clock_.time.microseconds = std::max(clock_.time, newest_change_).microseconds + 1'000'000;
+    clock_.time = std::max(clock_.time, newest_change_);
+    clock_.time.microseconds += 1'000'000;
+    restarted_ = clock_.time;
     const Totals before = committer_->exchange().totals();
     Recovered recovered = recover(store_, bytes_.byte());
     HOLDS(recovered.exchange.totals() == before, "recovered to another state");
@@ -291,7 +300,7 @@ class Day {
   int restarts_ = 0;
   std::vector<std::vector<Command>> submissions_;  // of the batch that is being put together
   NaiveExchange model_;
-  Timestamp newest_change_;
+  Timestamp newest_change_, restarted_;
   MemoryStore store_;
   HandClock clock_;
   CoreLimits limits_;
