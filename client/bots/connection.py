@@ -9,18 +9,12 @@ from collections import deque
 from collections.abc import Iterator
 from http.client import BadStatusLine, HTTPConnection, HTTPException, RemoteDisconnected
 from typing import Any
-from urllib.parse import quote
 
 from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
-from exchange_client.http_port import basic, connect, request
+from exchange_client.http_port import connect, pages, refusal_of, request
 from exchange_client.servers import host_in_url
 
 Servers = deque[tuple[str, int]]  # of one exchange
-
-
-def credentials(account: str, key: str | None) -> str | None:
-    """None where the exchange has no keys."""
-    return None if key is None else basic(account, key)
 
 
 class Http:
@@ -49,7 +43,7 @@ class Http:
             status, reply = self._exchange(self._connected(), path, body)
         if status == 503:  # of a standby, a replaced server, or one without its store
             self.close()
-            raise ConnectionFailed(f"{self._peer}: {_error(reply)[0]}")
+            raise ConnectionFailed(f"{self._peer}: {_refusal(reply)}")
         return status, reply
 
     def _exchange(
@@ -71,7 +65,7 @@ class Http:
         """Returns the document of a reply with status 200. Raises Refused for another status."""
         status, reply = self.ask(path)
         if status != 200:
-            raise Refused(*_error(reply))
+            raise _refusal(reply)
         try:
             return json.loads(reply)
         except ValueError:
@@ -79,11 +73,7 @@ class Http:
 
     def pages(self, path: str, next_page: str, parameter: str) -> Iterator[Any]:
         """A document and its further pages (docs/http-api.md)."""
-        page = self.json(path)
-        yield page
-        while (after := page.get(next_page)) is not None:
-            page = self.json(f"{path}?{parameter}={quote(str(after), safe='')}")
-            yield page
+        return pages(self.json, path, next_page, parameter)
 
     def close(self) -> None:
         if self._connection:
@@ -116,7 +106,7 @@ class Http:
             if status == 200:
                 return made
             self.close()
-            problems.append(f"{self._peer} is not active: {_error(reply)[0]}")
+            problems.append(f"{self._peer} is not active: {_refusal(reply)}")
         raise ConnectionFailed("; ".join(problems))
 
 
@@ -126,10 +116,6 @@ def describe(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _error(reply: bytes) -> tuple[str, str | None]:
-    """The sentence and the code of an error."""
-    try:
-        problem = json.loads(reply)
-        return str(problem["error"]), problem.get("code")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return reply.decode(errors="replace").strip() or "an empty reply", None
+def _refusal(reply: bytes) -> Refused:
+    """Also of a proxy: its text."""
+    return refusal_of(reply) or Refused(reply.decode(errors="replace").strip() or "an empty reply")

@@ -1,6 +1,6 @@
 """The program demo-bots: bots that keep a few symbols of an exchange trading.
 
-Of each symbol a maker quotes, two bots trade at random, and one knows what a share is worth, which
+For each symbol a maker quotes, two bots trade at random, and one knows what a share is worth, which
 brings the price back. They can trade for days: bots hold few orders, and one that has lost half of
 what it had goes on as a new account.
 """
@@ -159,7 +159,7 @@ def _prefix(text: str) -> str:
 
 
 def _parser() -> Parser:
-    about = """Bots that keep a few symbols of an exchange trading: of each symbol a market maker,
+    about = """Bots that keep a few symbols of an exchange trading: for each symbol a market maker,
     two that buy and sell at random, and one that trades towards the price at which the symbol began.
     They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0."""
     parser = Parser("demo-bots", prog="demo-bots", description=about)

@@ -21,10 +21,11 @@ from typing import Any
 
 from exchange_client import protocol
 from exchange_client.errors import ConnectionFailed, ExchangeError, InDoubt, Refused
+from exchange_client.http_port import basic
 from exchange_client.servers import addresses
 
 from .characters import CHARACTERS, Cancel, FairValue, Instrument, Market, Own, Place, Sight
-from .connection import Http, credentials
+from .connection import Http
 
 REPLY_TIMEOUT_S = 10
 MARKET_AGE_MAX_S = 0.2  # then the market is read again
@@ -39,7 +40,7 @@ SAME_REPORT_S = 60  # a problem that lasts is reported again after this time
 @dataclass
 class Bot:
     account: str
-    key: str | None
+    key: str
     name: str
     character: str
     instrument: Instrument
@@ -63,9 +64,9 @@ class Seat:
         self.open = 0  # orders
         self.created = 0  # accounts
 
-    def sit(self, account: str, key: str | None) -> None:
+    def sit(self, account: str, key: str) -> None:
         self.bot.account, self.bot.key, self.held = account, key, None
-        self.http.authorization = credentials(account, key)
+        self.http.authorization = basic(account, key)
 
 
 class Floor:
@@ -82,7 +83,7 @@ class Floor:
         self._servers, self._log = deque(addresses(http)), log
         draw = random.Random(seed)
         self.seats = [
-            Seat(bot, self._http(tls, credentials(bot.account, bot.key)), draw.getrandbits(64))
+            Seat(bot, self._http(tls, basic(bot.account, bot.key)), draw.getrandbits(64))
             for bot in bots
         ]
         self._connection = self._http(tls)

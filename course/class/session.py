@@ -17,10 +17,11 @@ from typing import Any
 
 from bots.characters import Instrument
 from bots.command_line import HTTP_PORT, XML_PORT, read_key, stop_on_signals
+from bots.connection import Http
 from bots.floor import Bot, Floor
-from bots.connection import Http, credentials
 from exchange_client import Exchange
 from exchange_client.errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
+from exchange_client.http_port import basic
 from exchange_client.servers import addresses
 
 from folder import BotMember, Folder, Member
@@ -177,9 +178,9 @@ class Session:
                     create_instrument(self._exchange, one, is_new)
 
     def _check_keys(self, known: list[Member]) -> None:
-        """Of accounts that exist. Tries several: a student may have changed a key."""
+        """Checks keys of accounts that exist: several, since a student may have changed one."""
         for one in known[:KEYS_TRIED_MAX]:
-            http = self._http(credentials(one.account, one.key))
+            http = self._http(basic(one.account, one.key))
             try:
                 http.json(f"/api/accounts/{one.account}")
                 return

@@ -6,8 +6,9 @@ from collections import deque
 
 from support import HttpServer, start_line_server
 
-from bots.connection import Http, credentials
+from bots.connection import Http
 from exchange_client.errors import BadReply, ConnectionFailed, InDoubt, Refused
+from exchange_client.http_port import basic
 
 READY, STANDBY = (200, "ready"), (503, "standby")
 
@@ -76,7 +77,7 @@ class AskedServers(unittest.TestCase):
     def test_keys_may_have_any_letters(self):
         server = self.server(x=(200, "1"))
         self.http(server, authorization="Bearer clé-Ω").json("/x")
-        self.http(server, authorization=credentials("1", "Ω")).json("/x")
+        self.http(server, authorization=basic("1", "Ω")).json("/x")
         bearer, login = (one.encode("latin-1").decode() for one in server.authorizations)
         self.assertEqual("Bearer clé-Ω", bearer)
         self.assertEqual("1:Ω", base64.b64decode(login.removeprefix("Basic ")).decode())

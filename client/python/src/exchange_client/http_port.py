@@ -6,7 +6,7 @@ import base64
 import json
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -234,17 +234,7 @@ class HttpPort:
         raise ConnectionFailed(f"no whole answer to {path} in {PAGES_LOST_MAX} attempts")
 
     def _pages(self, path: str, name: str, parameter: str, after: Any = None) -> Iterator[Any]:
-        """The answer, and those to which each refers by a value of that name, which is passed on in
-        the parameter; the first is that of `after`."""
-        while True:
-            query = "" if after is None else f"?{parameter}={quote(str(after), safe='')}"
-            page = json.loads(self._get(path + query))
-            yield page
-            before, after = after, page.get(name)
-            if after is None:
-                return
-            if after == before:
-                raise BadReply(f"{path}: the page after {after!r} refers to itself")
+        return pages(lambda page: json.loads(self._get(page)), path, name, parameter, after)
 
     def _get(self, path: str, authorization: str | None = None) -> bytes:
         """The body of an answer 200. Raises Refused, ConnectionFailed, BadReply."""
@@ -260,14 +250,12 @@ class HttpPort:
                 continue
             if status == 200:
                 return body
-            try:
-                problem = json.loads(body)
-                sentence, code = str(problem["error"]), problem.get("code")
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise BadReply(f"{host}:{port}: {status} {body[:200]!r}") from None
+            refusal = refusal_of(body)
+            if refusal is None:
+                raise BadReply(f"{host}:{port}: {status} {body[:200]!r}")
             if status < 500:
-                raise Refused(sentence, code)
-            reasons.append(f"{host}:{port}: {sentence}")
+                raise refusal
+            reasons.append(f"{host}:{port}: {refusal}")
         raise ConnectionFailed("no answer of " + "; ".join(reasons))
 
     def _exchange(
@@ -306,18 +294,41 @@ def request(
     return answer.status, answer.read()
 
 
+def pages(
+    read: Callable[[str], Any], path: str, name: str, parameter: str, after: Any = None
+) -> Iterator[Any]:
+    """The answer, and those to which each refers by a value of that name, which is passed on in the
+    parameter; the first is that of `after`. read: of a path, the document."""
+    while True:
+        query = "" if after is None else f"?{parameter}={quote(str(after), safe='')}"
+        page = read(path + query)
+        yield page
+        before, after = after, page.get(name)
+        if after is None:
+            return
+        if after == before:
+            raise BadReply(f"{path}: the page after {after!r} refers to itself")
+
+
+def refusal_of(body: bytes) -> Refused | None:
+    """The error in an answer of the exchange; None if the answer has another form."""
+    try:
+        problem = json.loads(body)
+        return Refused(str(problem["error"]), problem.get("code"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def basic(account: str, key: str) -> str:
     """The credentials of an account."""
     return "Basic " + base64.b64encode(f"{account}:{key}".encode()).decode()
 
 
 def _closed_store(status: int, answer: bytes) -> str:
-    with _reading(NEW_DAY):
-        found = json.loads(answer)
-        if status == 200:
-            return str(found["store"])
-        sentence, code = str(found["error"]), found.get("code")
-    raise Refused(sentence, code)
+    if status == 200:
+        with _reading(NEW_DAY):
+            return str(json.loads(answer)["store"])
+    raise refusal_of(answer) or BadReply(f"{status} {answer[:200]!r} in the answer to {NEW_DAY}")
 
 
 @contextmanager
