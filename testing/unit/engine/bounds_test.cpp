@@ -3,6 +3,24 @@
 
 using namespace exchange;
 
+namespace {
+
+// One account, whose orders execute against each other.
+struct SelfTrader {
+  const Timestamp now = seconds(1);
+  const AccountId account{"1"};
+  Exchange engine;
+  SelfTrader() {
+    engine.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, now);
+    engine.apply(PlaceShares{SymbolName("A"), account, Shares::whole(1'000'000)}, now);
+  }
+  void order(Side side, Shares shares, int limit) {
+    engine.apply(PlaceOrder{account, SymbolName("A"), side, shares, Price::whole(limit)}, now);
+  }
+};
+
+}  // namespace
+
 TEST_CASE("a cancel of all takes the oldest thousand, in one symbol or in all") {
   const bool recovered = GENERATE(false, true), used_before = GENERATE(false, true);
   CAPTURE(recovered, used_before);
@@ -47,20 +65,10 @@ TEST_CASE("a cancel of all takes the oldest thousand, in one symbol or in all") 
   CHECK(canceled({other, {}}).size() == 1'000);
 }
 
-TEST_CASE("a cancel of all lists a hundred thousand executions, and stops") {
-  const Timestamp now = seconds(1);
-  const AccountId account("1");
-  Exchange engine;
-  engine.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, now);
-  engine.apply(PlaceShares{SymbolName("A"), account, Shares::whole(1'000'000)}, now);
-  const auto order = [&](Side side, int shares, int limit) {
-    engine.apply(
-        PlaceOrder{account, SymbolName("A"), side, Shares::whole(shares), Price::whole(limit)},
-        now);
-  };
-  order(Side::buy, 100'001, 3);
-  order(Side::buy, 1, 2);
-  for (int i = 0; i < 100'000; ++i) order(Side::sell, 1, 3);
+TEST_CASE_METHOD(SelfTrader, "a cancel of all lists a hundred thousand executions, and stops") {
+  order(Side::buy, Shares::whole(100'001), 3);
+  order(Side::buy, Shares::whole(1), 2);
+  for (int i = 0; i < 100'000; ++i) order(Side::sell, Shares::whole(1), 3);
   const auto canceled = [&] {
     const Outcome outcome = engine.apply(CancelAll{account, {}}, now);
     REQUIRE(std::holds_alternative<CanceledAll>(outcome));
@@ -70,17 +78,10 @@ TEST_CASE("a cancel of all lists a hundred thousand executions, and stops") {
   CHECK(canceled() == 1);
 }
 
-TEST_CASE("a status lists a hundred thousand executions, and says where the next begin") {
-  const Timestamp now = seconds(1);
-  const AccountId account("1");
-  Exchange engine;
-  engine.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, now);
-  engine.apply(PlaceShares{SymbolName("A"), account, Shares::whole(1'000'000)}, now);
-  const auto order = [&](Side side, Shares shares) {
-    engine.apply(PlaceOrder{account, SymbolName("A"), side, shares, Price::whole(1)}, now);
-  };
-  order(Side::buy, Shares::whole(200'000));
-  for (int i = 1; i <= 100'002; ++i) order(Side::sell, Shares::from_units(i));
+TEST_CASE_METHOD(SelfTrader,
+                 "a status lists a hundred thousand executions, and says where the next begin") {
+  order(Side::buy, Shares::whole(200'000), 1);
+  for (int i = 1; i <= 100'002; ++i) order(Side::sell, Shares::from_units(i), 1);
   const auto query = [&](std::uint64_t from) {
     QueryOrder command{account, 1};
     command.from = from;
