@@ -360,8 +360,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     error("--pipeline: needs persistent connections");
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     error(
-        "--pipeline: with this number of clients and orders per request, too many orders would be in "
-        "flight at once");
+        "--pipeline: with this number of clients and orders per request, too many orders would be "
+        "in flight at once");
   // The server remembers at most this number of references of an account.
   constexpr std::uint64_t references_max = 1'024;
   const unsigned accounts = workload.accounts == 0 ? load.clients : workload.accounts;

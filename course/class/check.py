@@ -35,7 +35,8 @@ def server_program() -> Path | None:
 
 
 def check_scenario(program: Path | None, scenario: Values, students: int, file: str) -> None:
-    """For so many students. Raises ClassError with the first refusal, which names the table."""
+    """For this number of students. Raises ClassError with the first refusal, which names the
+    table."""
     _check_symbols_of_timetable(scenario, file)
     if program is None:
         print("the scenario was not checked on an exchange: there is no server beside this program")

@@ -275,7 +275,8 @@ def slugged(submissions, reserved=("index", "reference", "submissions")):
 
 
 def fingerprint(submission):
-    """Of the files that make the server, by their sizes and times: all of its folder, or those that
+    """A digest of the files that make the server, by their sizes and times: all of its folder, or
+    those that
     its command names."""
     digest = hashlib.sha256()
     if submission.top:

@@ -362,8 +362,8 @@ def policies_table(summary):
 
 
 def leaders(cells, clients):
-    """Of the cells with so many clients: the fastest, then those that the spread of the trials does
-    not tell from it."""
+    """The fastest of the cells with this number of clients, then those that the spread of the
+    trials does not tell from it."""
     cells = [cell for cell in cells if cell["clients"] == clients]
     cells.sort(key=lambda cell: -cell["requests_per_s"]["median"])
     least = cells[0]["requests_per_s"]["low"] if cells else 0

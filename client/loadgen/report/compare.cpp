@@ -343,7 +343,7 @@ std::string verdict_text(const MetricComparison& metric, double tolerance_percen
   return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
 }
 
-// Of throughput and response p99, which every report has: lists those without an interval, as
+// Lists those of throughput and response p99, which every report has, without an interval, as
 // "throughput, response p99".
 std::string metrics_without_interval(const Comparison& comparison) {
   std::vector<std::string> names;

@@ -39,8 +39,8 @@ class Fit(unittest.TestCase):
 
     @mock.patch.object(calibrate, "ROUNDS", 2)
     def test_the_costs_of_a_simulated_server_are_found_again(self):
-        # Of different lengths: with equal ones, few clients stay in step, and small changes of a
-        # cost change the step.
+        # Different lengths: with equal ones, few clients stay in step, and small changes of a cost
+        # change the step.
         spread = {"alone": [40 + 6 * i for i in range(len(QUANTILES))]}
         waits, measured = {**disk(0), **spread, "beside": [2 * us for us in spread["alone"]]}, {}
         for cell in fit_cells():

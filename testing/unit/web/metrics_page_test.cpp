@@ -15,8 +15,8 @@ TEST_CASE_METHOD(Market, "metrics count orders by kind, and canceled ones by rea
            "<order sym='SPY' amount='1' limit='1' tif='ioc'/>"
            "<order sym='SPY' amount='1' limit='1' tif='fok'/><cancel id='3'/><cancel id='3'/>");
   transact(2, "<order sym='SPY' amount='-1' limit='1' tif='fok'/>");
-  // Of the resting orders, one is canceled by self-trade prevention, two by a cancel of all, one
-  // with its connection.
+  // One resting order is canceled by self-trade prevention, two by a cancel of all, one with its
+  // connection.
   transact(1,
            "<order sym='S' amount='1' limit='1'/><order sym='S' amount='1' limit='1'/>"
            "<order sym='S' amount='1' type='market'/>");

@@ -24,8 +24,8 @@ from .servers import PAUSE_MAX_S, PAUSE_MIN_S, at_fork
 P = ParamSpec("P")
 T = TypeVar("T")
 FILLS_AT_ONCE = 100
-# Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its
-# end.
+# Links of processes that were forked. Kept, since asyncio reports a task that is destroyed before
+# its end.
 _of_parents: list[_Link] = []
 
 

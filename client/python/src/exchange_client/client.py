@@ -344,8 +344,8 @@ def set_account(
 
 
 def set_role(client: Client, account: AccountId, role: Role) -> Operation[None]:
-    """Of an account that may do what the operator does, with its own key: "operator". "trader" ends
-    that."""
+    """Makes an account an "operator", which may do what the operator does with its own key, or a
+    "trader" again."""
     return set_account(client, account, role=checked(role, str, "role"))
 
 

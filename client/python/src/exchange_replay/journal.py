@@ -55,7 +55,7 @@ def _reader() -> str | None:
 
 
 def records(journal: Path) -> Iterator[Record]:
-    """Of FILE.journal, beside FILE. Raises BadTape, also after the records before what is
+    """The journal FILE.journal, beside FILE. Raises BadTape, also after the records before what is
     damaged."""
     store = str(journal).removesuffix(".journal")
     program = _reader()
