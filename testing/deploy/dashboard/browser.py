@@ -14,6 +14,8 @@ import time
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # the browser gives up on requests when an interface of the machine comes or goes
 NETWORK_CHANGED = "ERR_NETWORK_CHANGED"
+# and answers so if it leaves the page meanwhile
+LEFT = ("Execution context was destroyed", "Cannot find context", "Inspected target navigated")
 ARGUMENTS = """--headless=new --remote-debugging-pipe --no-first-run --disable-gpu --disable-dev-shm-usage --disable-extensions
     --disable-background-networking --disable-component-update --disable-sync --disable-crash-reporter --disable-breakpad
     --hide-scrollbars --mute-audio --no-proxy-server"""
@@ -172,6 +174,12 @@ class Page:
                 self.events.clear()
         raise AssertionError(f"{address}: the machine's network changes all the time")
 
+    def reload(self):
+        """Returns once the page is loaded again: until then the old one would answer."""
+        self.evaluate("window.isOld = true")
+        self.call("Page.reload")
+        self.wait_for("!window.isOld && document.readyState === 'complete'")
+
     def resize(self, width, height):
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", screen)
@@ -209,7 +217,7 @@ class Page:
     def wait_for(self, expression, seconds=PATIENCE_S):
         """Returns once the expression is true; fails with the state of the page if it never is."""
         end = time.monotonic() + seconds
-        while not self.evaluate(f"!!({expression})"):
+        while not self._is_true(expression):
             if time.monotonic() > end:
                 raise AssertionError(
                     f"never came true: {expression}\nThe page"
@@ -217,8 +225,16 @@ class Page:
                 )
             time.sleep(0.05)
 
+    def _is_true(self, expression):
+        try:
+            return self.evaluate(f"!!({expression})")
+        except RuntimeError as error:
+            if any(left in str(error) for left in LEFT):
+                return False
+            raise
+
     def wait_for_no_overflow(self, width, height):
-        """Of the page's width, once its charts have followed a new size of the window."""
+        """Returns once the page is as wide as its window, whose charts follow a new size."""
         self.resize(width, height)
         self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
         self.wait_for(f"document.documentElement.scrollWidth === {width}")
@@ -226,8 +242,14 @@ class Page:
     def wait_for_count(self, count, selector):
         self.wait_for(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")
 
+    def wait_for_text(self, selector, text):
+        self.wait_for(
+            f"document.querySelector({json.dumps(selector)})?.innerText.trim() ==="
+            f" {json.dumps(text)}"
+        )
+
     def wait_for_state(self, state):
-        """What the dashboard's pill shows of the connection."""
+        """Waits until the dashboard's pill shows this state of the connection."""
         self.wait_for(f"document.querySelector('#state').dataset.state === '{state}'")
 
     def text(self, selector):

@@ -43,11 +43,10 @@ class PageAlone(unittest.TestCase):
         page = self.open()
         page.wait_for("!document.querySelector('#no-symbols').hidden")
         self.assertIn("exchange-cli create symbol SPY 1=500", page.text("#no-symbols"))
-        self.assertEqual(
-            [page.text("#" + fact) for fact in ("policy", "threads", "store", "version")],
-            ["pool", "3", "sqlite", "9.9"],
-        )
-        self.assertEqual(page.text("[data-key=connections] .figure"), "42")
+        facts = {"policy": "pool", "threads": "3", "store": "sqlite", "version": "9.9"}
+        for fact, value in facts.items():
+            page.wait_for_text("#" + fact, value)
+        page.wait_for_text("[data-key=connections] .figure", "42")
         self.assertEqual(page.text("[data-key=p99] .figure"), "–")
 
     def test_the_busiest_symbol_is_shown_and_kept_in_the_address(self):
@@ -414,8 +413,8 @@ class PageAlone(unittest.TestCase):
                 [page.evaluate("localStorage.getItem('theme')"), page.evaluate(theme)],
                 [choice, shown],
             )
-        page.call("Page.reload")
-        page.wait_for(f"document.readyState === 'complete' && {theme} === 'dark'")
+        page.reload()
+        page.wait_for(f"{theme} === 'dark'")
         self.assertIn("Dark", page.text("#theme"))
 
     def test_it_works_without_the_chart_library(self):

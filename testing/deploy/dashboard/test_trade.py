@@ -59,10 +59,7 @@ class Trader:
         self.page.wait_for("document.querySelector('#said').innerText.endsWith('is accepted.')")
 
     def wait_for_text(self, selector, text):
-        self.page.wait_for(
-            f"document.querySelector({json.dumps(selector)})?.innerText.trim() ==="
-            f" {json.dumps(text)}"
-        )
+        self.page.wait_for_text(selector, text)
 
     def errors(self):
         """The text beside each field that has an error."""
@@ -206,7 +203,7 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#free-shares", "115")
         trade(1, 25)
         trader.wait_for_text("#profit", "+55.00")
-        trader.page.call("Page.reload")
+        trader.page.reload()
         trader.wait_for_text("#free-shares", "116")
         trader.wait_for_text("#profit", "+55.00")
         self.assertEqual(trader.page.text("#profit-range"), "low 0.00, high 55.00")
@@ -299,7 +296,7 @@ class Trading(unittest.TestCase):
         exchange.request(order(2, -2, 9))
         page.go(exchange.address + "/#trade/SPY")
         page.wait_for_count(2, "#fills tbody tr")
-        page.call("Page.reload")
+        page.reload()
         exchange.request(order(2, -3, 9))
         page.wait_for_count(3, "#fills tbody tr")
         self.assertEqual(trader.numbers(), [[3, 4, 5], 5])
@@ -446,11 +443,11 @@ class Trading(unittest.TestCase):
             self.assertEqual(trader.errors(), unknown)
         trader.sign_in("1", "secret of 1")
         trader.wait_for_text("#free-cash", "9.00")
-        trader.page.call("Page.reload")
+        trader.page.reload()
         trader.wait_for_text("#free-cash", "9.00")
         trader.page.evaluate("document.querySelector('#sign-out').click()")
         trader.page.wait_for("!document.querySelector('#sign-in').hidden")
-        trader.page.call("Page.reload")
+        trader.page.reload()
         trader.page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
         self.assertFalse(trader.page.evaluate("document.querySelector('#sign-in').hidden"))
 
@@ -463,8 +460,10 @@ class Trading(unittest.TestCase):
             )
         trader = self.trader(exchange, fragment="#sign-in=1:secret-of-1")
         trader.wait_for_text("#free-cash", "10.00")
-        self.assertEqual(trader.page.evaluate("location.hash"), "#trade/")
-        self.assertIn("history now has the link", trader.page.text("#by-link"))
+        trader.page.wait_for("location.hash === '#trade/'")
+        trader.page.wait_for(
+            "document.querySelector('#by-link').innerText.includes('history now has the link')"
+        )
         trader.page.evaluate("location.hash = '#sign-in=2:secret%2Dof%2D2'")
         trader.wait_for_text("#free-cash", "20.00")
         trader.page.evaluate("location.hash = '#sign-in=1'")  # not the account from before it
@@ -501,7 +500,7 @@ class Trading(unittest.TestCase):
         trader.page.evaluate("document.querySelector('#own tbody button').click()")
         trader.page.evaluate("document.querySelector('#own .change form').requestSubmit()")
         trader.wait_for_text("#own-said", "The operator has frozen this account.")
-        trader.page.call("Page.reload")  # the events alone do not say it
+        trader.page.reload()  # the events alone do not say it
         trader.wait_for_text("#frozen", frozen)
         trader.page.evaluate("document.querySelector('#cancel-all').click()")
         trader.page.wait_for_count(0, "#own tbody")
@@ -620,7 +619,7 @@ class TradeAlone(unittest.TestCase):
         busy = {"type": "response", "id": first["id"], "status": 503, "error": "busy"}
         page.evaluate(f"exchange.sent.length = 0; exchange.send({json.dumps(busy)})")
         page.wait_for("exchange.sent.some(({place}) => place)")
-        page.call("Page.reload")
+        page.reload()
         self.wait_for_sent(page, {"account": "1", "from": 9})
         (again,) = self.sent(page, "place")
         self.assertEqual(again["place"], first["place"])
@@ -633,7 +632,7 @@ class TradeAlone(unittest.TestCase):
         }
         page.evaluate(f"exchange.send({json.dumps(answer)})")
         trader.wait_for_text("#said", "Order 5 had arrived before the connection broke.")
-        page.call("Page.reload")
+        page.reload()
         self.wait_for_sent(page, {"account": "1", "from": 9})
         self.assertEqual(self.sent(page, "place"), [])
 
