@@ -14,20 +14,18 @@ constexpr std::size_t prices_shown_max = 4;
 // Returns "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" if prices differ.
 std::string at_prices(const Status& status) {
   std::vector<Execution> by_price;  // consecutive executions at one price are merged
-  std::optional<Int128> paid = 0;
+  Int128 paid = 0;
+  bool overflow = false;
   for (const Execution& execution : status.executions) {
-    if (Int128 all; !paid || __builtin_add_overflow(
-                                 *paid, cost(execution.shares, execution.price).units(), &all))
-      paid.reset();
-    else
-      paid = all;
+    overflow |=
+        __builtin_add_overflow(paid, cost(execution.shares, execution.price).units(), &paid);
     if (!by_price.empty() && by_price.back().price == execution.price)
       by_price.back().shares += execution.shares;
     else
       by_price.push_back(execution);
   }
   if (by_price.size() == 1) return "@ " + to_string(by_price.front().price);
-  const std::string total = paid ? "for " + to_string(Cash::from_units(*paid)) + " " : "";
+  const std::string total = overflow ? "" : "for " + to_string(Cash::from_units(paid)) + " ";
   if (by_price.size() > prices_shown_max) {
     Price least = by_price.front().price, most = least;
     for (const Execution& one : by_price) {

@@ -10,11 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/framing.hpp"
+
 namespace exchange::client {
 
-inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a server error
+using exchange::byte_order_mark;
 
-inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a server error
 
 // The white space characters of XML.
 inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }

@@ -1,9 +1,9 @@
 #include "engine/decimal.hpp"
 
+#include "base/ascii.hpp"
+
 namespace exchange {
 namespace {
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Parses units of 10^-decimals from `text`. Refuses a number whose magnitude is above `units_max`.
 Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_max,

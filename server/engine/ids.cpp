@@ -4,11 +4,10 @@
 #include <charconv>
 #include <span>
 
+#include "base/ascii.hpp"
+
 namespace exchange {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Removes the first character from `text` and returns it; returns nothing if it is not well-formed
 // UTF-8 (RFC 3629).

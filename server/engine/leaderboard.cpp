@@ -14,7 +14,7 @@ Int128 sum(Int128 a, Int128 b) {
   Int128 result;
   return __builtin_add_overflow(a, b, &result) ? (a < 0 ? -int128_max : int128_max) : result;
 }
-UInt128 distance(Int128 from_zero) { return UInt128(from_zero < 0 ? -from_zero : from_zero); }
+UInt128 absolute(Int128 from_zero) { return UInt128(from_zero < 0 ? -from_zero : from_zero); }
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void Leaderboard::begin_round() {
   }
   for (const auto& [key, shares] : positions_) {
     UInt128& largest = accounts_.at(AccountNumber(key >> 32)).round.largest_units;
-    largest = std::max(largest, distance(shares));
+    largest = std::max(largest, absolute(shares));
   }
 }
 
@@ -86,8 +86,8 @@ void Leaderboard::count(Account& account, SymbolNumber symbol, AccountNumber num
   position += shares;
   for (Counts* const counts : {&account.all, &account.round}) {
     counts->profit_units = sum(counts->profit_units, -shares * price.units());
-    counts->volume_units += distance(shares);
-    counts->largest_units = std::max(counts->largest_units, distance(position));
+    counts->volume_units += absolute(shares);
+    counts->largest_units = std::max(counts->largest_units, absolute(position));
     ++counts->trades;
   }
 }

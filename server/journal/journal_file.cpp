@@ -22,7 +22,7 @@ constexpr std::uint32_t first_flag = 1, last_flag = 2, epoch_flag = 4;
 constexpr int open_for_writing = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB;
 
 template <class Integer>
-void put(std::string& out, Integer value) {
+void put_integer(std::string& out, Integer value) {
   boost::endian::native_to_little_inplace(value);
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
@@ -43,11 +43,11 @@ std::string file_header(std::string_view magic, const std::string& id, std::uint
                         std::uint64_t format = store_format) {
   ENSURE(id.size() == store_id_bytes && block_bytes % align_bytes == 0);
   std::string header = std::string(magic) + id;
-  put(header, block_bytes);
-  put(header, format);
+  put_integer(header, block_bytes);
+  put_integer(header, format);
   std::string summed = header;
   summed.resize(header_used);
-  put(header, sum_of(summed, 0));
+  put_integer(header, sum_of(summed, 0));
   header.resize(header_bytes);
   return header;
 }
@@ -389,11 +389,11 @@ void JournalFile::read_bytes(std::string& bytes, std::size_t first, sqlite3_int6
 
 std::string JournalFile::header_of(const Block& block) const {
   std::string header(block_magic);
-  put(header, block.sequence);
-  put(header, block.number);
+  put_integer(header, block.sequence);
+  put_integer(header, block.number);
   std::string summed = header;
   summed.resize(block_header_bytes);
-  put(header, sum_of(summed, id_sum_));
+  put_integer(header, sum_of(summed, id_sum_));
   return header;
 }
 
@@ -453,11 +453,12 @@ void JournalFile::write_record(BatchNumber batch, Epoch epoch, bool takes_epoch,
     const bool last = size == payload.size();
     std::string& bytes = scratch_;
     bytes.clear();
-    put(bytes, std::uint64_t(0));
-    put(bytes, std::uint32_t(size));
-    put(bytes, (first ? first_flag : 0) | (last ? last_flag : 0) | (takes_epoch ? epoch_flag : 0));
-    put(bytes, batch);
-    put(bytes, epoch);
+    put_integer(bytes, std::uint64_t(0));
+    put_integer(bytes, std::uint32_t(size));
+    put_integer(bytes,
+              (first ? first_flag : 0) | (last ? last_flag : 0) | (takes_epoch ? epoch_flag : 0));
+    put_integer(bytes, batch);
+    put_integer(bytes, epoch);
     bytes += payload.substr(0, size);
     bytes.resize(fragment_header_bytes + padded(size));
     std::uint64_t sum = boost::endian::native_to_little(sum_of(bytes, seed_of(at)));

@@ -5,8 +5,6 @@
 
 namespace exchange {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
 std::size_t blank_bytes(std::string_view buffer) {
   std::size_t blanks = 0;
   while (true) {

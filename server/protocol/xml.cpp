@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "protocol/framing.hpp"
+
 namespace exchange {
 namespace {
 
@@ -306,7 +308,7 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
     return std::string("malformed XML: ") + problem;
   };
   char* const end = text + size;
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF", declaration = "<?xml";
+  constexpr std::string_view declaration = "<?xml";
   const bool marked = std::string_view(text, size).starts_with(byte_order_mark);
   if (marked) text += byte_order_mark.size();
   if (!all_xml_chars(text, std::size_t(end - text)))

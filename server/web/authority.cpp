@@ -7,11 +7,13 @@
 #include <charconv>
 #include <string>
 
+#include "base/ascii.hpp"
+
 namespace exchange {
 namespace {
 
 bool is_host_character(char c) {  // RFC 3986: unreserved, sub-delims, '%' of pct-encoded
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return is_letter(c) || is_digit(c) ||
          (c != '\0' && std::string_view("-._~!$&'()*+,;=%").find(c) != std::string_view::npos);
 }
 

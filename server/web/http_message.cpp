@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "json/json_input.hpp"
 #include "protocol/reply.hpp"
 
@@ -38,8 +39,7 @@ std::string_view take_pair(std::string_view& query) {
 }
 
 bool needs_no_encoding(char c) {  // RFC 3986 2.3: unreserved
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~' || c == ':';
+  return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~' || c == ':';
 }
 
 // `words` have a space between them.

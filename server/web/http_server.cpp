@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "base/address_quota.hpp"
+#include "base/ascii.hpp"
 #include "base/bursts.hpp"
 #include "base/event.hpp"
 #include "base/log.hpp"
@@ -95,10 +96,8 @@ bool has_websocket_key(const HttpHeader& header) {
   if (std::distance(keys.first, keys.second) != 1) return false;
   const auto key = keys.first->value();
   return key.size() == digits + 2 && key.ends_with("==") &&
-         std::all_of(key.begin(), key.begin() + digits, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '+' || c == '/';
-         });
+         std::all_of(key.begin(), key.begin() + digits,
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '/'; });
 }
 
 // Returns the status and a sentence for an error of the parser; nothing if the connection ended.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 
+#include "base/ascii.hpp"
 #include "web/authority.hpp"
 
 namespace exchange {
@@ -18,9 +19,8 @@ struct Refusal {
   std::string_view problem;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_token_character(char c) {  // RFC 9110 5.6.2
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+  return is_letter(c) || is_digit(c) ||
          (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
 }
 bool is_token(std::string_view text) {

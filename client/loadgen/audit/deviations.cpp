@@ -73,14 +73,14 @@ Timestamp read_time(const client::ReplyElement& part, Deviations& deviations) {
 
 // Reads a number as languages print a double: 1.0E7, 99.420000000000002.
 std::optional<std::int64_t> rounded_units(std::string_view text) {
-  constexpr long double units_per_share = 1e8L, shares_end = 92'233'720'368.0L;
+  constexpr long double scale = 1e8L, shares_end = 92'233'720'368.0L;
   if (text.empty() || !(text.front() == '.' || (text.front() >= '0' && text.front() <= '9')))
     return std::nullopt;
   long double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number >= shares_end)
     return std::nullopt;
-  return std::llround(number * units_per_share);
+  return std::llround(number * scale);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@ namespace {
 
 // Returns false if these are not whole shares, or too many for `whole`.
 bool whole_shares(Shares shares, std::int32_t& whole) {
-  constexpr std::int64_t units_per_share = Shares::whole(1).units();
-  const std::int64_t count = shares.units() / units_per_share;
+  constexpr std::int64_t one = Shares::whole(1).units();
+  const std::int64_t count = shares.units() / one;
   whole = std::int32_t(count);
-  return shares.units() % units_per_share == 0 && count <= std::numeric_limits<std::int32_t>::max();
+  return shares.units() % one == 0 && count <= std::numeric_limits<std::int32_t>::max();
 }
 
 }  // namespace
