@@ -43,7 +43,7 @@ OVER_TIME = (
     ("Requests in flight", "requests", "in_flight blue"),
     ("Errors and rejections", "a second", "errors red, rejected violet"),
 )
-# Of several runs: a column, and where its figure stands.
+# the columns of a table of several runs, and where each figure stands
 RATE = "result.requests_per_s"
 MEDIANS = {
     "#p50, ms": "result.response_ms.p50",
@@ -89,7 +89,7 @@ def examples(run, *keys):
 
 
 def notices(*found):
-    """Of (whether it holds, kind, words, and maybe details)."""
+    """found: tuples of (whether it holds, kind, words, and maybe details)."""
     keys = ("kind", "text", "details")
     return [dict(zip(keys, notice)) for holds, *notice in found if holds]
 
@@ -171,7 +171,7 @@ def percentiles(buckets):
 
 
 def distribution(title, *lines):
-    """Of each line a name, buckets of (microseconds at most, count), and the look."""
+    """lines: tuples of a name, buckets of (microseconds at most, count), and the look."""
     lines = [line(name, percentiles(buckets), *look) for name, buckets, *look in lines]
     x = {"name": "per cent of the requests that took no longer", "scale": "percentile"}
     return chart(title, x, MS, SHARES, lines)

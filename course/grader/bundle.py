@@ -86,7 +86,7 @@ def check_packages(words):
 
 
 def arguments(chosen, defaults):
-    """Of the grader in the bundle: those that were given here, and its limit of time."""
+    """The options of the grader in the bundle: those given here, and its time limit."""
     found = []
     for name in KEPT:
         value, usual = getattr(chosen, name), getattr(defaults, name)

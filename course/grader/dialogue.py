@@ -163,7 +163,7 @@ def loopback_problem():
 
 
 class ShallowTree(ET.TreeBuilder):
-    """Of a reply whose elements are not in each other without end, as few programs stand that."""
+    """Builds the tree of a reply, and refuses one that is nested deeper than programs can read."""
 
     def __init__(self, reply):
         super().__init__()

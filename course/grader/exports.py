@@ -157,7 +157,7 @@ def arrange(folder, problems):
 
 
 def students_of_folder(name):
-    """Of one that was unpacked from an export of Moodle by hand; none of any other."""
+    """The students of a folder that was unpacked from an export of Moodle by hand, else none."""
     match = MOODLE_FOLDER.fullmatch(name)
     return about_of(match)["students"] if match else []
 

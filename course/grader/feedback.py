@@ -40,7 +40,7 @@ class Check:
 
 
 def checks(row, reference, shared):
-    """Of a row of summary.scored. Their points add up to those of the server."""
+    """The checks of a row of summary.scored. Their points add up to those of the server."""
     grade, given, _, _ = row
     if grade.problem:
         of = sum(shared.weights["points"][part] for part in shared.wanted)

@@ -60,7 +60,7 @@ class Roster:
         return list(range(len(self.names)))
 
     def column_of(self, assignment):
-        """Of the grade; behind the last if it is to be added. Raises BadInput."""
+        """The column of the grade; behind the last if it is to be added. Raises BadInput."""
         wanted = WORKSHEET_GRADE if self.is_worksheet else plain(assignment)
         given = [(name, plain(AROUND.sub("", name.strip()))) for name in self.head]
         found = [nth for nth, (name, inner) in enumerate(given) if wanted in (plain(name), inner)]

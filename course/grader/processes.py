@@ -360,7 +360,7 @@ def _blocks(entry):
 
 
 def _states(port):
-    """Of all sockets whose own port it is."""
+    """The states of all sockets that are bound to this port."""
     wanted = f"{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:

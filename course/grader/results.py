@@ -29,7 +29,7 @@ def write_atomically(file, text):
 
 
 class Results:
-    """Of one submission."""
+    """The results of one submission."""
 
     def __init__(self, output, slug):
         self.folder = Path(output) / slug

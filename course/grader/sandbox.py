@@ -36,7 +36,7 @@ KEPT_NAMES = "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ".split()
 KEPT_ENDS, OF_NETWORK = ("_HOME",), ("_proxy", "_PROXY")  # a proxy may come with a password
 MORE_THREADS = 100  # may exist before a fork fails: so the watch sees that the limit is exceeded
 PROBE_S = 20
-# Of submissions, if root runs the grader. No accounts of this machine are expected there.
+# User ids of submissions, if root runs the grader. The machine is expected to have no such users.
 UIDS = range(62000, 63000)
 USER = "submission"
 ENTRIES_MAX = 500  # of a folder that are shown one by one
@@ -124,7 +124,7 @@ def why_not():
 
 
 def environment(kept, has_network=False):
-    """Of a submission: nothing that may be a secret of the teacher."""
+    """The variables that a submission gets: none that may be a secret of the teacher."""
     ends = KEPT_ENDS + OF_NETWORK * has_network
     found = {
         name: value
@@ -310,7 +310,7 @@ def _help():
 
 
 def _mode(bits):
-    """Of what bwrap makes next: its user is not that of the submission."""
+    """The option that sets the mode of what bwrap makes next, if bwrap has it."""
     return ["--perms", bits] if "--perms" in _help() else []
 
 
@@ -355,8 +355,8 @@ def _hidden(path):
 
 
 def _proc():
-    """Of what is not a process in /proc, nothing is written, and the kernel's own is not seen: its
-    owner is root, whom bwrap does not hold back if root starts it."""
+    """Options that make /proc read-only and hide the kernel's files: their owner is root, whom
+    bwrap does not hold back if root starts it. Folders of processes stay as they are."""
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink():
             continue

@@ -16,7 +16,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 def version():
-    """Of Landlock; below 1: the kernel has none."""
+    """The version of Landlock; below 1 if the kernel has no Landlock."""
     return _call(CREATE_RULESET, None, 0, VERSION_FLAG)
 
 

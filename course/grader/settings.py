@@ -62,7 +62,7 @@ def usable_cpus(limit=0):
 
 
 def why_not(cores, limits):
-    """Why so many cores are not measured; empty if they are."""
+    """Why this number of cores cannot be measured; empty if it can."""
     there = len(usable_cpus())
     if cores > there:
         return f"this machine has {there} CPUs" if there > 1 else "this machine has one CPU"

@@ -79,7 +79,7 @@ def beginning(path, top, size):
 
 
 def text_of(path, top):
-    """Of a script; empty if it cannot be read."""
+    """The text of a script; empty if it cannot be read."""
     return beginning(path, top, TEXT_BYTES_MAX).decode(errors="replace")
 
 

@@ -212,8 +212,8 @@ def windows_scripts(submission):
 
 
 def from_export(file, parent, say=lambda sentence: None):
-    """Of the zip of a course platform, unpacked in a folder of parent. say: gets what belongs to no
-    submission."""
+    """The submissions in the zip of a course platform, which is unpacked in a folder of parent.
+    say: gets a sentence for each file that belongs to no submission."""
     try:
         every, left_out = exports.unpacked(file, parent)
     except exports.BadArchive as error:

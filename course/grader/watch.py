@@ -16,7 +16,7 @@ BYTES_OF_OTHERS = (
     1 << 30
 )  # of the disk, or of files in memory, that other programs of the machine may write meanwhile
 LOOK_AGAIN_BYTES = 16 << 20  # of files in memory
-MEMORY_SHARE_LEFT = 20  # one in so many bytes of the machine's memory must be free
+MEMORY_SHARE_LEFT = 20  # 1/20 of the machine's memory must be free
 
 at_once = 1  # submissions that are graded on this machine
 
@@ -168,7 +168,7 @@ def _above(taken, limit):
 
 
 def _free_bytes(file):
-    """Of its disk, as if each file that can still be made had at least one block."""
+    """Free bytes of its disk, as if each file that can still be made had at least one block."""
     disk = os.statvfs(file)
     return min(disk.f_bavail * disk.f_frsize, (disk.f_favail or 1 << 62) * processes.BLOCK_BYTES)
 

@@ -7,7 +7,7 @@ from settings import KINDS, PARTS
 from submissions import UNREADABLE, BadInput, read_toml
 
 AUDIT_ERRORS_MAX = 0.01  # of the requests, for part of the points
-THROUGHPUT_ERRORS_MAX = 0.01  # then a throughput is none
+THROUGHPUT_ERRORS_MAX = 0.01  # with a larger share of errors, a throughput does not count
 SHAPE = {
     "points": set(PARTS),
     "audit": {"clients", "weights", "lost_requests"},

@@ -86,7 +86,7 @@ def validation_summary(found):
 
 
 def cost_table(found):
-    """Of the cells that were measured with 200 clients: (cell, measured)."""
+    """found: (cell, measured) of the cells that were measured with 200 clients."""
     kinds = ("transport", "core", "projector", "other")
     of_server = lambda row: sum(row[1]["cpu_us"][kind] for kind in kinds)
     columns = [POLICY, STORE, CORES, Column("requests/s", lambda r: fixed(r[1]["requests_per_s"]))]

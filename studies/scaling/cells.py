@@ -155,7 +155,7 @@ def warmup_of(cell, settings):
 
 
 def seconds_loaded(cell, settings):
-    """Of a sustained trial; a burst ends by itself."""
+    """The length of a sustained trial; 0 for a burst, which ends by itself."""
     return 0 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings)
 
 

@@ -534,6 +534,6 @@ def measured(summary):
 
 
 def blocks(summary, tables):
-    """Of these docs/scaling.md shows some."""
+    """The blocks that a page can include. docs/scaling.md shows some of them."""
     parts = {name: table.markdown() for name, table in tables.items()}
     return {**parts, "measured": measured(summary)}

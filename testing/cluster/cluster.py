@@ -85,7 +85,7 @@ def programs():
 
 
 def output_of(command):
-    """Of a program that the user of PostgreSQL runs. Raises ClusterError if that user cannot."""
+    """What a program prints that PostgreSQL's user runs. Raises ClusterError if that user cannot."""
     user = database_user()
     try:
         done = subprocess.run(command, capture_output=True, text=True, user=user, cwd="/")
@@ -304,7 +304,7 @@ class Cluster:
         return done.stdout.strip()
 
     def server_pid(self, number):
-        """Of the server itself, not its supervisor; None if it is being started."""
+        """The pid of the server itself, not its supervisor; None if it is being started."""
         supervisor = self.pids[f"exchange{number}"][0]
         children = Path(f"/proc/{supervisor}/task/{supervisor}/children")
         with contextlib.suppress(FileNotFoundError):

@@ -206,8 +206,8 @@ def set_up_market(history, market, port):
 
 
 def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=True):
-    """Each client asks so many requests one after another, or until its connection ends; returns
-    the history."""
+    """Each client sends this number of requests one after another, or until its
+    connection ends; returns the history."""
     history, market = history or History(), market or Market()
     if set_up:
         set_up_market(history, market, port)

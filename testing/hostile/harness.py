@@ -63,8 +63,8 @@ def seconds_until_answered(port):
 
 
 def make_long_order(server, executions):
-    """The id of an open order of account 1 with so many executions; while it is open, the server
-    answers from memory."""
+    """The id of an open order of account 1 with this number of executions; while it
+    is open, the server answers from memory."""
     accounts = '<account id="1" balance="100000000"/><account id="2" balance="0"/>'
     shares = f'<symbol sym="HOSTILE"><account id="2">{executions}</account></symbol>'
     order = f'<order sym="HOSTILE" amount="{executions + 1}" limit="1"/>'

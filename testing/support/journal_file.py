@@ -21,7 +21,7 @@ def fragments(path):
 
 
 def bytes_of_records(path):
-    """Of the first block; 0 if there is no file yet."""
+    """The bytes of records in the first block; 0 if there is no file yet."""
     if not Path(path).exists() or Path(path).stat().st_size <= HEADER_BYTES:
         return 0
     return sum(size for _, size in fragments(path))

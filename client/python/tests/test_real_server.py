@@ -533,8 +533,8 @@ class Examples(Served):
     """Each example trades with the demo bots for a few seconds."""
 
     def trade(self, *words, wanted, times=3, meanwhile=lambda: None):
-        """Until so many lines of its output are as wanted, and again once the server was killed;
-        then meanwhile(), and the end by Ctrl-C."""
+        """Waits until this many lines of its output are as wanted, and again once the
+        server was killed; then meanwhile(), and the end by Ctrl-C."""
         bots = subprocess.Popen(
             [BIN / "demo-bots", "--http", self.http, "--rate", "400", "--symbols", "A,B"],
             stdout=subprocess.DEVNULL,

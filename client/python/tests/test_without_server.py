@@ -520,7 +520,7 @@ class LostConnections(unittest.TestCase):
 
 
 class HttpPort(unittest.TestCase):
-    """Of servers that answer what a test says."""
+    """The client's calls to a port that answers what a test says."""
 
     ACCOUNT = (
         '{"account":"1","balance":"5","reserved":"0","positions":[],"open_orders":0,"orders":[]}'

@@ -121,7 +121,7 @@ GIFTS = {
     "adjustment-pays": {"D7"},
     "refused-adjustment-pays": {"D7"},
 }
-# Of cash and shares.
+# rules of cash and shares
 MONEY = re.compile(r"^- \*\*([CTOEMADIN]\d+)\*\*", re.MULTILINE)
 PROTOCOL = Path(__file__).parents[3] / "docs/protocol.md"
 STYLES = ("bare", "length", "newline", "pretty", "narrow", "close")

@@ -77,7 +77,7 @@ class WithTheRealPrograms(toys.TestCase):
         link = re.search(r"http://127\.0\.0\.1:8080/#replay/m4/(S\d+)@(\d+)", page)
         for name in ("gradescope.json", "classroom.json", "junit.xml"):
             self.assertNotIn("replay", (out / "toy" / name).read_text())
-        # Of three equal sells the first was executed: the other two are left.
+        # The first of three equal sells was executed: the other two are left.
         saved = json.loads((out / "toy/conformance.json").read_text())["result"]
         (rule,) = (one for one in saved["rules"] if one["rule"] == "M4")
         sells = [turn["sent"] for turn in rule["conversation"] if 'amount="-' in turn["sent"]]

@@ -30,7 +30,7 @@ ODD_TIMES = ("1e30", "inf", "nan", "-1", "9" * 400, "", "0x10", "1_0")
 
 
 def odd_names(choose):
-    """Names of files that are none, or lead elsewhere."""
+    """Names that cannot be files, or lead out of the folder."""
     long = choose.choice(("n" * 300, "d/" * choose.randrange(1, 400) + "f", "x/" * 90))
     names = ("", "/", ".", "..", "a/../../evil", "/evil", "\\..\\..\\evil", "a\nb", "\x1b[2J")
     return choose.choice((*names, long, "run.sh/inside", "run.sh", "con:", "\udcff", "server.zip"))

@@ -147,8 +147,8 @@ class Gradebook(unittest.TestCase):
 
 @unittest.skipUnless(toys.SERVER.exists(), f"there is no {toys.SERVER}")
 class Results(unittest.TestCase):
-    """Of a server that keeps the rule M1, breaks M4 and forgets its orders, and of one that does
-    not start."""
+    """Results of a server that keeps the rule M1, breaks M4 and forgets its orders, and of one that
+    does not start."""
 
     @classmethod
     def setUpClass(cls):

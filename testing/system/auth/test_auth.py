@@ -213,7 +213,7 @@ class Keys(unittest.TestCase):
             check(201, 0, "POST", "/api/orders", order, basic(2, WRONG))
             see(200, 0, basic(1, KEY))
             check(201, 0, "POST", "/api/orders", order, basic(2, WRONG))
-            # An operator reads each account, until it is none.
+            # An account that is an operator reads each account, until it is no operator any more.
             role = '<set-account id="2" role="{}"/>'
             for name, status, hashes in (("operator", 200, 0), ("trader", 404, 0)):
                 document = creation(role.format(name))
@@ -282,7 +282,7 @@ class Keys(unittest.TestCase):
             self.assertIn("no effect without --auth", self.messages_of(*file))
 
     def messages_of(self, *options):
-        """Of a server that does not start: its address is none of this machine."""
+        """What a server prints that cannot start, since its address is not on this machine."""
         address = "--port 0 --bind 192.0.2.1 --store memory:".split()
         ended = run_program("server", *address, *options)
         self.assertNotEqual(ended.returncode, 0)

@@ -34,7 +34,7 @@ def section(page, heading):
 
 
 def rows(api):
-    """Of the table, from the summaries and the parameters of queries."""
+    """The rows of the table, from the summaries and the parameters of queries."""
     for path, item in api["paths"].items():
         for method, operation in item.items():
             if method == "parameters":

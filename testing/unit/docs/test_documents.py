@@ -16,7 +16,7 @@ PROGRAM = re.compile(r"\bbuild[\w-]*/bin/([\w-]+)")
 TEST_CASE = re.compile(r'\b(\w+_tests) "([^"]+)"')
 VARIABLE = re.compile(r"\bEXCHANGE_[A-Z_]+[A-Z]")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
-# Of programs that are not ours.
+# flags of programs that are not ours
 FOREIGN_FLAGS = set(
     "--cacert --data-binary --data-checksums --drainer-core --enable --engine --entrypoint"
     " --list-tests --matcher-core --mode --name --now --require-hashes --scenario"

@@ -262,7 +262,7 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
 def create_root(
     operator_key: str | None, account: AccountId | None = None, key: str | None = None
 ) -> str:
-    """Of the operator; or of an account with its key, which may be one."""
+    """Begins a request of the operator, or of an account that may act as one with its own key."""
     by = "" if operator_key is None else attribute("key", operator_key)
     if operator_key is None and account is not None and key is not None:
         by = attribute("id", account_id(account)) + attribute("key", key)

@@ -126,7 +126,7 @@ class Executions:
             self.advance()
 
     def take(self, order: int, number: int, through: int) -> tuple[tuple[str, int, int], ...]:
-        """Of an order that arrived as this number, up to an execution."""
+        """Returns the executions of an order that arrived as this number, up to that execution."""
         found = []
         while (one := self.next) and one.id <= through and order in (one.buy_order, one.sell_order):
             other = one.buy_order + one.sell_order - order

@@ -27,7 +27,7 @@ class Others:
     side."""
 
     def __init__(self) -> None:
-        # Of orders of the tape, and of the orders that were sent for executions of the tape.
+        # shares of orders of the tape, and of orders sent for executions of the tape
         self.shares = self.shares_of_takes = 0
         self.orders: set[int] = set()
         self.takes: set[int] = set()

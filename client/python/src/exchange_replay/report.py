@@ -61,8 +61,8 @@ class Report:
         self.same = 0
         self.different: list[Difference] = []
         self.ended = 0  # orders of the tape
-        # Of them, those that other accounts executed, and those whose executions went to other
-        # accounts, less each other: what is known without the HTTP port.
+        # The orders of the tape that other accounts executed, less those whose executions went to
+        # other accounts: what is known without the HTTP port.
         self.taken = self.taken_shares = 0
         self.passed = self.passed_shares = 0
         self.executed_shares = 0  # of all orders of the replay

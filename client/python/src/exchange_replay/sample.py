@@ -111,7 +111,7 @@ class Market:
 
 
 def trades(market: Market, count: int) -> Iterator[Trade]:
-    """Of a market with one symbol."""
+    """Trades of a market with one symbol."""
     (book,) = market.books.values()
     orders = book.orders
     sides: dict[str, tuple[bool, int]] = {}

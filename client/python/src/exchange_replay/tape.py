@@ -101,7 +101,7 @@ class Delete(Event):
 
 @dataclass(slots=True)
 class DeleteAll(Event):
-    """Of one owner; of all symbols where the symbol is empty."""
+    """Deletes all orders of one owner, in all symbols if the symbol is empty."""
 
     owner: str
 
