@@ -85,7 +85,7 @@ def programs():
 
 
 def output_of(command):
-    """What a program prints that PostgreSQL's user runs. Raises ClusterError if that user cannot."""
+    """What a program run by PostgreSQL's user prints. Raises ClusterError if that user cannot."""
     user = database_user()
     try:
         done = subprocess.run(command, capture_output=True, text=True, user=user, cwd="/")
