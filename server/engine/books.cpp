@@ -54,8 +54,10 @@ void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
   const auto still_holds = [&](const Level& level) {
     return level.price == order.limit && level.symbol == order.symbol && level.side == order.side;
   };
-  const bool is_found = expected_level != no_index && still_holds(levels_[expected_level]);
-  order.level = is_found ? expected_level : book_side.levels.find(order_rank);
+  PriceIndex::Place place{expected_level};
+  if (expected_level == no_index || !still_holds(levels_[expected_level]))
+    place = book_side.levels.find(order_rank);
+  order.level = place.level;
   const bool is_new = order.level == no_index;
   if (is_new) {
     order.level = levels_.allocate();
@@ -65,7 +67,7 @@ void Books::rest(std::uint32_t index, std::uint32_t expected_level) {
     level.orders = 0;
     level.symbol = order.symbol;
     level.side = order.side;
-    book_side.levels.insert(order_rank, order.level);
+    book_side.levels.insert(place, order_rank, order.level);
   }
   Level& level = levels_[order.level];
   order.next = no_index;

@@ -127,9 +127,8 @@ std::optional<Price> Exchange::best_price(const SymbolName& symbol, Side side) c
 
 Exchange::Depth Exchange::depth_at(const SymbolName& symbol, Side side, Price price) const {
   const SymbolNumber number = state_.ledger.find(symbol);
-  const std::uint32_t at = number == no_index
-                               ? no_index
-                               : state_.books.side(number, side).find(Books::rank(side, price));
+  if (number == no_index) return {price, 0, 0};
+  const std::uint32_t at = state_.books.side(number, side).find(Books::rank(side, price)).level;
   if (at == no_index) return {price, 0, 0};
   return {price, state_.books.level(at).shares_units, state_.books.level(at).orders};
 }

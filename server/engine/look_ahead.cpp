@@ -38,8 +38,8 @@ void LookAhead::locate(const ExchangeState& state, const Command& command, Locat
     const PriceIndex& own = state.books.side(located.symbol, side);
     located.executes =
         !makers.empty() && makers.best_rank() >= Books::worst_rank(maker_side, place_order->limit);
-    located.level =
-        located.executes ? makers.best_level() : own.find(Books::rank(side, place_order->limit));
+    located.level = located.executes ? makers.best_level()
+                                     : own.find(Books::rank(side, place_order->limit)).level;
     if (located.level != no_index) __builtin_prefetch(&state.books.level(located.level));
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
     locate_order(*cancel_order);

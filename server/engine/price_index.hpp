@@ -26,27 +26,39 @@ class PriceIndex {
   std::int64_t best_rank() const { return best_rank_; }
   std::uint32_t best_level() const { return best_level_; }
 
-  // Returns the level of this rank, or no_index.
-  std::uint32_t find(std::int64_t rank) const {
-    if (blocks_.empty() || rank > best_rank_) return no_index;
-    const Block& block = *blocks_[block_of(rank)].block;
+  struct Place {
+    std::uint32_t level = no_index;  // of this rank; no_index: the rank is new
+    std::uint32_t at = 0;            // where it is, or belongs, in its block
+    std::size_t block = 0;
+  };
+  Place find(std::int64_t rank) const {
+    if (blocks_.empty()) return {};
+    if (rank > best_rank_) return {no_index, blocks_.back().block->size, blocks_.size() - 1};
+    const std::size_t where = block_of(rank);
+    const Block& block = *blocks_[where].block;
     const std::uint32_t at = block.lower_bound(rank);
-    return at < block.size && block.ranks[at] == rank ? block.levels[at] : no_index;
+    const bool is_found = at < block.size && block.ranks[at] == rank;
+    return {is_found ? block.levels[at] : no_index, at, where};
   }
 
-  // The rank must be new.
-  void insert(std::int64_t rank, std::uint32_t level) {
+  // `place`: what find() returned for this rank, which is new.
+  void insert(Place place, std::int64_t rank, std::uint32_t level) {
+    const bool is_best = blocks_.empty() || rank > best_rank_;
     if (blocks_.empty()) blocks_.push_back({rank, new_block()});
-    std::size_t where = block_of(rank);
-    if (blocks_[where].block->size == block_size) {
-      split(where);
-      if (rank >= blocks_[where + 1].first_rank) ++where;
+    if (blocks_[place.block].block->size == block_size) {
+      split(place.block);
+      if (place.at > block_size / 2) {
+        place.at -= block_size / 2;
+        ++place.block;
+      }
     }
-    Block& block = *blocks_[where].block;
-    const bool is_last = block.size == 0 || rank > block.ranks[block.size - 1];
-    block.insert(is_last ? block.size : block.lower_bound(rank), rank, level);
-    blocks_[where].first_rank = block.ranks[0];
-    note_best();
+    Slot& slot = blocks_[place.block];
+    slot.block->insert(place.at, rank, level);
+    if (place.at == 0) slot.first_rank = rank;
+    if (is_best) {
+      best_rank_ = rank;
+      best_level_ = level;
+    }
   }
 
   // Requires: the rank is in the index.

@@ -456,7 +456,7 @@ void JournalFile::write_record(BatchNumber batch, Epoch epoch, bool takes_epoch,
     put_integer(bytes, std::uint64_t(0));
     put_integer(bytes, std::uint32_t(size));
     put_integer(bytes,
-              (first ? first_flag : 0) | (last ? last_flag : 0) | (takes_epoch ? epoch_flag : 0));
+                (first ? first_flag : 0) | (last ? last_flag : 0) | (takes_epoch ? epoch_flag : 0));
     put_integer(bytes, batch);
     put_integer(bytes, epoch);
     bytes += payload.substr(0, size);

@@ -22,7 +22,7 @@ class CheckedPriceIndex {
  public:
   void insert(std::int64_t rank) {
     if (!levels_.try_emplace(rank, next_).second) return;
-    index_.insert(rank, next_++);
+    index_.insert(index_.find(rank), rank, next_++);
   }
   void erase(std::int64_t rank) {
     if (levels_.erase(rank) > 0) index_.erase(rank);
@@ -41,7 +41,7 @@ class CheckedPriceIndex {
   }
   void check_find(std::int64_t rank) const {
     const auto at = levels_.find(rank);
-    REQUIRE(index_.find(rank) == (at == levels_.end() ? no_index : at->second));
+    REQUIRE(index_.find(rank).level == (at == levels_.end() ? no_index : at->second));
   }
   void check_all() const {
     check_best();
