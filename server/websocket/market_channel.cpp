@@ -1,12 +1,16 @@
 #include "websocket/market_channel.hpp"
 
 #include <algorithm>
+#include <boost/asio/append.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffer_traits.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
@@ -24,18 +28,52 @@ namespace websocket = beast::websocket;
 
 namespace {
 
-// Reports that its WebSocket is over, before Beast waits up to 30 s until the client closes TCP.
-class ReportingStream : public AnyStream {
+// The connection below a WebSocket. It can write several frames at once, each of which would
+// otherwise be a system call and a packet.
+class FrameStream : public AnyStream {
  public:
-  explicit ReportingStream(AnyStream stream) : AnyStream(std::move(stream)) {}
+  explicit FrameStream(AnyStream stream) : AnyStream(std::move(stream)) {}
+  // Reports that the WebSocket is over, before Beast waits up to 30 s until the client closes TCP.
   std::function<void()> on_over;
+  // While it is true, frames are kept. The first frame after that is sent together with them.
+  bool keeps_frames = false;
+
+  // Beast begins a write after the one before has completed.
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, FrameStream* self, const Buffers& from) {
+          self->write(from, std::move(handler));
+        },
+        token, this, buffers);
+  }
 
   // Beast finds it by argument-dependent lookup.
   template <class Handler>
-  friend void async_teardown(beast::role_type role, ReportingStream& stream, Handler&& handler) {
+  friend void async_teardown(beast::role_type role, FrameStream& stream, Handler&& handler) {
     if (stream.on_over) stream.on_over();
     async_teardown(role, static_cast<AnyStream&>(stream), std::forward<Handler>(handler));
   }
+
+ private:
+  template <class Buffers, class Handler>
+  void write(const Buffers& from, Handler handler) {
+    if (!keeps_frames && kept_.empty())
+      return AnyStream::async_write_some(from, std::move(handler));
+    const std::size_t bytes = beast::buffer_bytes(from);
+    for (const asio::const_buffer piece : beast::buffers_range_ref(from))
+      kept_.append(static_cast<const char*>(piece.data()), piece.size());
+    if (keeps_frames) return asio::post(asio::append(std::move(handler), Error(), bytes));
+    sending_ = std::exchange(kept_, {});
+    asio::async_write(
+        static_cast<AnyStream&>(*this), asio::buffer(sending_),
+        [this, bytes, handler = std::move(handler)](Error error, std::size_t) mutable {
+          sending_ = {};
+          std::move(handler)(error, error ? 0 : bytes);
+        });
+  }
+
+  std::string kept_, sending_;
 };
 
 }  // namespace
@@ -46,7 +84,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   Subscriber(AnyStream stream, const PeerAddress& address_, const WebSocketLimits& limits,
              Metrics& metrics, const std::uint64_t& turn)
       : address(address_),
-        socket_(ReportingStream(std::move(stream))),
+        socket_(FrameStream(std::move(stream))),
         limits_(limits),
         metrics_(metrics),
         turn_(turn) {
@@ -86,8 +124,10 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   bool last_was_text() const { return socket_.got_text(); }
   // Waits until the backlog is at most half full, or the connection is over.
   asio::awaitable<void> has_room() {
-    while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !is_over())
+    while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !is_over()) {
+      write_on();
       co_await backlog_shrank_.async_wait(use_tuple);
+    }
   }
   bool is_over() const { return failed_ || close_ || over_; }
   // Waits until fewer than `at_once` subscriptions of accounts are unanswered, and none of this
@@ -109,6 +149,11 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   }
 
   void send(const Message& message) {
+    add(message);
+    write_on();
+  }
+  // Adds a message to the backlog, which write_on() sends.
+  void add(const Message& message) {
     if (is_over()) return;
     if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
     // all symbols may change in one turn: allow at most this many times the limit
@@ -118,7 +163,14 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
       return cut();
     backlog_.push_back(message);
     backlog_bytes_ += message->size();
-    write_on();
+  }
+  void write_on() {
+    if (writing_ || !accepted_) return;  // the response of the handshake goes first
+    writing_ = true;
+    asio::co_spawn(socket_.get_executor(), write(),
+                   [self = shared_from_this()](const std::exception_ptr& problem) {
+                     if (problem) self->end();
+                   });
   }
   // Closes the connection after the backlog is written. No more messages are sent.
   void close(websocket::close_reason reason) {
@@ -136,7 +188,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     boost::system::error_code ignored;  // the kernel also drops its unsent bytes
     if (!backlog_.empty())
       socket_.next_layer().socket().set_option(asio::socket_base::linger(true, 0), ignored);
-    backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
+    backlog_.resize(std::min(backlog_.size(), under_way_));
     socket_.next_layer().close();
     backlog_shrank_.cancel();
     one_begun_.cancel();
@@ -167,26 +219,29 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     Metrics::add(metrics_.websockets_dropped);
     end();
   }
-  void write_on() {
-    if (writing_ || !accepted_) return;  // the response of the handshake goes first
-    writing_ = true;
-    asio::co_spawn(socket_.get_executor(), write(),
-                   [self = shared_from_this()](const std::exception_ptr& problem) {
-                     if (problem) self->end();
-                   });
-  }
   asio::awaitable<void> write() {
+    constexpr std::size_t together_max = 65'536;
     while (!backlog_.empty()) {
-      const auto [error, bytes] =
-          co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
-      failed_ |= bool(error);
+      std::size_t together = 0;
+      under_way_ = 0;
+      do {
+        together += backlog_[under_way_++]->size();
+      } while (under_way_ < backlog_.size() &&
+               together + backlog_[under_way_]->size() <= together_max);
+      for (std::size_t i = 0; i < under_way_ && !failed_; ++i) {
+        socket_.next_layer().keeps_frames = i + 1 < under_way_;
+        const auto [error, bytes] =
+            co_await socket_.async_write(asio::buffer(*backlog_[i]), use_tuple);
+        failed_ |= bool(error);
+      }
       backlog_shrank_.cancel();
       if (failed_) {
         note_over();
         co_return;  // writing_ stays true, so that no write begins any more
       }
-      backlog_bytes_ -= backlog_.front()->size();
-      backlog_.pop_front();
+      backlog_bytes_ -= together;
+      backlog_.erase(backlog_.begin(), backlog_.begin() + std::ptrdiff_t(under_way_));
+      under_way_ = 0;
     }
     if (close_) {
       co_await socket_.async_close(*close_, use_tuple);
@@ -195,10 +250,11 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<ReportingStream, false> socket_;  // without compression
+  websocket::stream<FrameStream, false> socket_;  // without compression
   const WebSocketLimits& limits_;
   Metrics& metrics_;
-  std::deque<Message> backlog_;  // the first is being written
+  std::deque<Message> backlog_;
+  std::size_t under_way_ = 0;  // messages at the front that are being written
   std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
   const std::uint64_t& turn_;
   std::uint64_t last_turn_ = 0;
@@ -311,8 +367,9 @@ asio::awaitable<void> MarketChannel::execute_orders(SubscriberPointer subscriber
     for (std::string& text : texts) {
       co_await subscriber->has_room();
       ++turn_;
-      send(*subscriber, std::move(text));
+      subscriber->add(std::make_shared<const std::string>(std::move(text)));
     }
+    subscriber->write_on();
   };
   co_await subscriber->orders->run(send_all);
   if (closed_) subscriber->close(*closed_);
