@@ -14,5 +14,5 @@ for argument in "$@"; do
   esac
 done
 "$here/install-dependencies.sh"
-(cd "$here" && cmake --preset release >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
+(cd "$here" && cmake --preset release >&2 && cmake --build build --target server exchange-cli loadgen demo-bots >&2)
 exec "$here/build/bin/server" "$@"
