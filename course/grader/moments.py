@@ -72,8 +72,7 @@ def failed(result, weights):
 
 def moment_of(turns, day):
     """The moment of the last of these requests. None if the day does not have them, or they name no
-    symbol
-    that it has by then."""
+    symbol that it has by then."""
     wanted, there = compared(turns), compared([sent for sent, _ in day["turns"]])
     size = len(wanted)
     for end in range(size, len(there) + 1):

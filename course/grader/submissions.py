@@ -276,8 +276,7 @@ def slugged(submissions, reserved=("index", "reference", "submissions")):
 
 def fingerprint(submission):
     """A digest of the files that make the server, by their sizes and times: all of its folder, or
-    those that
-    its command names."""
+    those that its command names."""
     digest = hashlib.sha256()
     if submission.top:
         files = files_of(submission.top)

@@ -31,6 +31,7 @@ class PriceIndex {
     std::uint32_t at = 0;            // where it is, or belongs, in its block
     std::size_t block = 0;
   };
+  // Returns where this rank is, or belongs.
   Place find(std::int64_t rank) const {
     if (blocks_.empty()) return {};
     if (rank > best_rank_) return {no_index, blocks_.back().block->size, blocks_.size() - 1};
@@ -63,11 +64,9 @@ class PriceIndex {
 
   // Requires: the rank is in the index.
   void erase(std::int64_t rank) {
-    const std::size_t where = block_of(rank);
-    const Block& block = *blocks_[where].block;
-    const std::uint32_t at = block.lower_bound(rank);
-    ENSURE(at < block.size && block.ranks[at] == rank);
-    erase(where, at);
+    const Place place = find(rank);
+    ENSURE(place.level != no_index);
+    erase(place.block, place.at);
   }
   // Requires: the side is not empty.
   void erase_best() {

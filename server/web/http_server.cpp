@@ -54,7 +54,7 @@ std::string_view text_of(const beast::flat_buffer& received) {
 // An HTTP request begins with the name of a method; a request for the XML port begins with its
 // length, or with XML.
 bool looks_like_xml(std::string_view received) {
-  return !received.empty() && (received[0] == '<' || (received[0] >= '0' && received[0] <= '9'));
+  return !received.empty() && (received[0] == '<' || is_digit(received[0]));
 }
 
 HttpResponse refusal_of(const RequestHead& head, std::string_view received) {

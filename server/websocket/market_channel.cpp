@@ -223,7 +223,6 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     constexpr std::size_t together_max = 65'536;
     while (!backlog_.empty()) {
       std::size_t together = 0;
-      under_way_ = 0;
       do {
         together += backlog_[under_way_++]->size();
       } while (under_way_ < backlog_.size() &&

@@ -61,8 +61,8 @@ class Report:
         self.same = 0
         self.different: list[Difference] = []
         self.ended = 0  # orders of the tape
-        # The orders of the tape that other accounts executed, less those whose executions went to
-        # other accounts: what is known without the HTTP port.
+        # Orders of the tape that other accounts executed (taken), and those whose executions went
+        # to other accounts (passed), each less the other: what is known without the HTTP port.
         self.taken = self.taken_shares = 0
         self.passed = self.passed_shares = 0
         self.executed_shares = 0  # of all orders of the replay
