@@ -23,8 +23,6 @@
 #include "base/fail_point.hpp"
 #include "base/key_file.hpp"
 #include "base/log.hpp"
-#include "base/memory.hpp"
-#include "base/outage_reasons.hpp"
 #include "base/process.hpp"
 #include "net/listener.hpp"
 #include "options.hpp"

@@ -1,10 +1,11 @@
 #include "resource_plan.hpp"
-#include "base/log.hpp"
 
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "base/log.hpp"
 
 namespace exchange {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/log.hpp"
 #include "store/kept_days.hpp"
 #include "store/store_url.hpp"
-#include "timetable/time_zone.hpp"
+#include "timetable/schedule.hpp"
 
 namespace exchange {
 namespace {

@@ -1,4 +1,4 @@
-#include "audit/acknowledged.hpp"
+#include "audit/checks.hpp"
 
 #include <compare>
 #include <fstream>

@@ -2,9 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "audit/acknowledged.hpp"
-#include "audit/journal_check.hpp"
-#include "audit/tables_check.hpp"
+#include "audit/checks.hpp"
 
 namespace exchange::audit {
 

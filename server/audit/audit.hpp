@@ -11,7 +11,7 @@ namespace exchange::audit {
 
 struct AuditOptions {
   std::string store;                         // its URL
-  std::string acknowledged_file;             // acknowledged.hpp; empty: none
+  std::string acknowledged_file;             // checks.hpp; empty: none
   bool complete = false;                     // the file has all orders of its accounts
   std::optional<std::uint64_t> leaderboard;  // the number of a round; 0: all
   bool leaderboard_ids = false;              // also for accounts that have a name

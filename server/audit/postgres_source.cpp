@@ -2,9 +2,8 @@
 // (repeatable read), so that journal and tables are of the same moment even while a server writes.
 // Takes only the locks of a reader, which do not delay a server; needs only the SELECT privilege.
 
-#include <charconv>
-
 #include "audit/source.hpp"
+#include "base/text.hpp"
 #include "journal/store_errors.hpp"
 #include "store/postgres/postgres_connection.hpp"
 #include "store/postgres/postgres_rows.hpp"
@@ -30,12 +29,9 @@ auto translated(Work work) {
 }
 
 std::int64_t integer_of(const pqxx::field& field) {
-  const std::string_view text = field.is_null() ? "" : field.c_str();
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    throw BadValue(std::string(field.name()) + " is not an integer");
-  return value;
+  const auto value = parse_number<std::int64_t>(field.is_null() ? "" : field.c_str());
+  if (!value) throw BadValue(std::string(field.name()) + " is not an integer");
+  return *value;
 }
 
 class Cursor final : public RowStream {

@@ -41,7 +41,9 @@ std::uint64_t key(const Row& row) {
 }
 
 // Returns a name such as "orders 17".
-std::string row_name(const char* table, std::uint64_t key);
+inline std::string row_name(const char* table, std::uint64_t key) {
+  return std::string(table) + " " + std::to_string(key);
+}
 template <class Row>
 std::string row_name(const Row& row) {
   if constexpr (std::same_as<Row, PositionRow>)
@@ -58,7 +60,7 @@ std::string row_name(const Row& row) {
 template <class Value>
 std::string text(const Value& value) {
   if constexpr (std::same_as<Value, Side>)
-    return value == Side::buy ? "buy" : "sell";
+    return std::string(to_string(value));
   else if constexpr (is_stored_as_text<Value>)
     return to_stored(value);
   else if constexpr (std::unsigned_integral<Value>)
@@ -83,7 +85,13 @@ template <class Row>
 std::string difference(const Row& stored, const Row& expected) {
   return difference_of<StoredMembers<Row>>(stored, expected);
 }
-std::string difference(const Totals& stored, const Totals& expected);
+inline std::string difference(const Totals& stored, const Totals& expected) {
+  std::string all = difference_of<MembersOf<Totals>>(stored, expected);
+  if (stored.digest != expected.digest)
+    all += (all.empty() ? "" : ", ") + std::string("digest is ") + text(stored.digest) +
+           ", should be " + text(expected.digest);
+  return all;
+}
 
 // Returns "WHERE id IN (1,2) " with the keys of a map from `first` to `last`.
 template <class Entry>
@@ -127,6 +135,18 @@ struct Projection {
   Totals totals;
 };
 // Reads the row of table projection. Throws BadValue, also if there is not exactly one.
-Projection read_projection(Source& source);
+inline Projection read_projection(Source& source) {
+  const auto row = source.tables(
+      "SELECT orders, executions, CAST(cash_created_e16 AS TEXT), last_time_us, digest, batch "
+      "FROM projection");
+  if (!row->next()) throw BadValue("the row is missing");
+  Projection found;
+  read_stored<MembersOf<Totals>>(*row, found.totals);
+  found.totals.digest = std::uint64_t(row->integer(4));  // may be negative as an integer
+  if (const char* const problem = from_stored(row->integer(5), found.batch))
+    throw BadValue(std::string("batch ") + problem);
+  if (row->next()) throw BadValue("there is more than one row");
+  return found;
+}
 
 }  // namespace exchange::audit

@@ -1,4 +1,4 @@
-#include "audit/tables_check.hpp"
+#include "audit/checks.hpp"
 
 #include <algorithm>
 #include <functional>

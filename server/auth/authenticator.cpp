@@ -13,7 +13,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "auth/generated_key.hpp"
 #include "auth/scrypt.hpp"
 #include "base/ensure.hpp"
 #include "base/log.hpp"

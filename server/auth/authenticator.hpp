@@ -7,7 +7,7 @@
 //
 // Three kinds of keys need no slow hash: a key that the connection has proven, a key that was right
 // or wrong before on any connection (KnownKeys), and the right key of an account if it is generated
-// (generated_key.hpp). The others wait for the threads that hash, in this order: first what an
+// (scrypt.hpp). The others wait for the threads that hash, in this order: first what an
 // operator creates; then each address in turn, each account of it in turn, one key at a time; last
 // the clients that have closed their side. The check of a connection that is closed ends. A known
 // key is not looked up while another key of the same account waits; otherwise it would let a client
@@ -16,6 +16,8 @@
 // Conversations and HTTP call it. Owner: Server. It outlives its callers.
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,15 +26,62 @@
 #include <thread>
 #include <vector>
 
+#include "auth/credentials.hpp"
 #include "auth/fair_queue.hpp"
-#include "auth/key_check.hpp"
 #include "auth/key_ring.hpp"
 #include "auth/limits.hpp"
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "base/guarded.hpp"
 #include "metrics/metrics.hpp"
 
 namespace exchange {
+
+// KeyCheck is the state of one connection for the authenticator: the accounts that it is logged in
+// to, including the operator, and the request batch whose keys must be checked.
+// Owner: ClientSession; the authenticator from check() until on_done. Thread: one at a time.
+struct KeyCheck {
+  struct Login {
+    AccountId account;
+    KeyProof key;           // proof of the key alone
+    std::uint64_t version;  // KeyRing::version() of the account for which it holds
+  };
+
+  // `socket` is the client's; a check ends with its connection. -1: unknown, so the check always
+  // runs.
+  explicit KeyCheck(const PeerAddress& address_, int socket_ = -1)
+      : address(address_), socket(socket_) {}
+  // The authenticator wipes the keys once they are checked, and changes commands without the right
+  // key.
+  void begin_batch(std::span<Credential> batch_credentials, std::span<Command> batch_commands) {
+    credentials = batch_credentials;
+    commands = batch_commands;
+    checked = 0;
+    refused = false;
+    creations_refused = 0;
+  }
+  // Returns the commands that the core may execute.
+  std::span<const Command> accepted() const {
+    return commands.first(commands.size() - creations_refused);
+  }
+  bool is_logged_in(const AccountId& account) const {
+    for (const Login& login : logins)
+      if (login.account == account) return true;
+    return false;
+  }
+
+  const PeerAddress address;  // for limits and turns
+  const int socket;
+  std::vector<Login> logins;      // newest last
+  std::uint64_t key_version = 0;  // KeyRing::version() for which all logins hold
+
+  // The batch.
+  std::span<Credential> credentials;
+  std::span<Command> commands;
+  std::size_t checked = 0;            // number of credentials checked
+  bool refused = false;               // the keys could not be checked: nothing may be executed
+  std::size_t creations_refused = 0;  // the last of `commands`, without the operator's key
+  std::function<void()> on_done;      // called once for each check()
+};
 
 class Authenticator {
  public:

@@ -4,6 +4,7 @@
 // only if accounts have keys.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,9 @@ struct Credential {
   // a login is checked against this hash instead of the account's current key
   const KeyHash* hash = nullptr;
 };
+
+// Reads the login of an HTTP request, as in "Authorization: Basic base64(account:key)". Returns
+// nothing if the field is absent or has another form.
+std::optional<Credential> read_basic_credentials(std::string_view authorization);
 
 }  // namespace exchange

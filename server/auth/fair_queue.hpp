@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/peer_address.hpp"
+#include "base/address_limits.hpp"
 
 namespace exchange {
 

@@ -4,9 +4,8 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include <bitset>
 #include <stdexcept>
-
-#include "auth/generated_key.hpp"
 
 namespace exchange {
 namespace {
@@ -36,6 +35,19 @@ KeyHash hash_key(std::string_view key, std::uint8_t log2_n) {
     throw std::runtime_error("no random bytes for a salt");
   hash.digest = digest_of(key, hash);
   return hash;
+}
+
+bool is_generated_key(std::string_view key) {
+  constexpr std::size_t generated_key_bytes = 48, different_min = 8;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::bitset<digits.size()> seen;
+  if (key.size() != generated_key_bytes) return false;
+  for (const char c : key) {
+    const std::size_t digit = digits.find(c);
+    if (digit == digits.npos) return false;
+    seen.set(digit);
+  }
+  return seen.count() >= different_min;
 }
 
 std::uint8_t cost_for(std::string_view key, std::uint8_t log2_n) {

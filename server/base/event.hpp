@@ -31,8 +31,7 @@ class Event {
   // Returns true if the event is set before `deadline`.
   boost::asio::awaitable<bool> wait_until(Clock::time_point deadline) {
     timer_.expires_at(deadline);
-    while (!set_ && Clock::now() < deadline)
-      co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    while (!set_ && Clock::now() < deadline) co_await timer_.async_wait(use_tuple);
     co_return set_;
   }
   boost::asio::awaitable<bool> wait() { return wait_until(Clock::time_point::max()); }

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <thread>
+
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
@@ -36,9 +37,8 @@ std::string names() {
 
 template <class Number>
 Number number_of(std::string_view item, std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0)
+  const Number number = parse_number<Number>(text).value_or(0);
+  if (number == 0)
     refuse(item, "has a number that is not a positive integer; the form is name=action[@nth]");
   return number;
 }

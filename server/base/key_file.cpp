@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/nowide/utf/utf.hpp>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
@@ -33,10 +34,8 @@ ssize_t read_all(int file, std::string& text) {
 }
 
 bool is_utf8(std::string_view text) {
-  for (auto at = text.begin(); at != text.end();)
-    if (!boost::nowide::utf::is_valid_codepoint(
-            boost::nowide::utf::utf_traits<char>::decode(at, text.end())))
-      return false;
+  while (!text.empty())
+    if (!take_character(text)) return false;
   return true;
 }
 
@@ -56,7 +55,7 @@ KeyFile read_key_file(const std::string& path) {
   const int error = errno;
   ::close(file);
   if (size < 0) fail(std::string("cannot be read: ") + std::strerror(error));
-  if (read.key.starts_with("\xEF\xBB\xBF")) read.key.erase(0, 3);
+  if (read.key.starts_with(byte_order_mark)) read.key.erase(0, byte_order_mark.size());
   if (read.key.ends_with('\n')) read.key.pop_back();
   if (read.key.ends_with('\r')) read.key.pop_back();
   if (read.key.empty()) fail("is empty");

@@ -3,11 +3,13 @@
 // include its header, because it takes two seconds to compile, with formatting, in each source
 // file.
 //   log_warning("{} is missing: rebuilding it from {}", path, journal);
-// Thread: any.
+// Thread: any, except where noted.
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,5 +58,26 @@ template <class... Values>
 void log_critical(LogFormat<sizeof...(Values)> format, const Values&... values) {
   write_log(LogLevel::critical, format.text, values_of_log(values...));
 }
+
+// Decides which failures of one outage are logged: each reason once. So the log has the reason that
+// keeps the outage going, such as a changed password, but not a line for each attempt. Thread: one
+// at a time.
+class OutageReasons {
+ public:
+  // Returns true if `reason` must be logged.
+  bool is_new(const std::string& reason) {
+    constexpr std::size_t reasons_max = 16;
+    return reasons_.size() < reasons_max && reasons_.insert(reason).second;
+  }
+  // Marks the outage as over. Returns true if there was one.
+  bool clear() {
+    const bool was_out = !reasons_.empty();
+    reasons_.clear();
+    return was_out;
+  }
+
+ private:
+  std::set<std::string> reasons_;
+};
 
 }  // namespace exchange

@@ -8,7 +8,7 @@
 //     add("--store-wait-s", limits.store_wait_s, "seconds to wait at start", Range{0, 86'400});
 //   }
 // Command line, --help, docs/options.md and the compose files follow from this (server/options.cpp,
-// testing/unit/docs/test_options.py). A bool is a flag, an enumeration one of its enumerators.
+// testing/unit/docs/test_written.py). A bool is a flag, an enumeration one of its enumerators.
 
 #include <cstdint>
 #include <string>

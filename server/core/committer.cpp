@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "base/outage_reasons.hpp"
 #include "engine/look_ahead.hpp"
 
 namespace exchange {

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/log.hpp"
-#include "base/outage_reasons.hpp"
 
 namespace exchange {
 

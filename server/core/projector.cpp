@@ -5,7 +5,6 @@
 
 #include "base/fail_point.hpp"
 #include "base/log.hpp"
-#include "base/outage_reasons.hpp"
 
 namespace exchange {
 namespace {

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "days/day_replay.hpp"
-#include "days/day_summary.hpp"
 #include "engine/key_hash.hpp"
 #include "store/kept_days.hpp"
 

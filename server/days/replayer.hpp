@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "base/bursts.hpp"
 #include "base/guarded.hpp"
 #include "base/thread.hpp"

@@ -1,6 +1,6 @@
 #include "engine/decimal.hpp"
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {

@@ -4,29 +4,10 @@
 #include <charconv>
 #include <span>
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
-
-// Removes the first character from `text` and returns it; returns nothing if it is not well-formed
-// UTF-8 (RFC 3629).
-std::optional<char32_t> take_character(std::string_view& text) {
-  const auto byte = [&](std::size_t at) { return char32_t(std::uint8_t(text[at])); };
-  const char32_t first = byte(0);
-  const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if ((first >= 0x80 && first < 0xC2) || first > 0xF4 || size > text.size()) return {};
-  char32_t character = size == 1 ? first : first & (0x7Fu >> size);
-  for (std::size_t at = 1; at < size; ++at) {
-    if ((byte(at) & 0xC0) != 0x80) return {};
-    character = character << 6 | (byte(at) & 0x3F);
-  }
-  constexpr char32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = character >= 0xD800 && character < 0xE000;
-  if (character < shortest[size] || character > 0x10FFFF || surrogate) return {};
-  text.remove_prefix(size);
-  return character;
-}
 
 struct CharacterRange {
   char32_t first, last;

@@ -61,7 +61,7 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
                           ": subscribe without from for a snapshot, and go on from it",
                       "unknown_event");
   }
-  const AccountNumber number = *view_->account_number(id);
+  const AccountNumber number = view_->number_of(*recorded(id));
   const auto subscription = std::make_shared<Subscription>(
       Subscription{id, number, connection, request.from, key_version});
   followers_.emplace(number, subscription);

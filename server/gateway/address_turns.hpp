@@ -10,8 +10,8 @@
 #include <map>
 #include <utility>
 
+#include "base/address_limits.hpp"
 #include "base/event.hpp"
-#include "base/peer_address.hpp"
 
 namespace exchange {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "base/event.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"

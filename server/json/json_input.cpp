@@ -1,8 +1,9 @@
 #include "json/json_input.hpp"
 
-#include <charconv>
 #include <optional>
 #include <vector>
+
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
@@ -13,12 +14,9 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   if (text.find_first_not_of('0', point + (point < text.size() ? 1 : 0)) != text.npos) return {};
   text = text.substr(0, point);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
+  const auto number = parse_number<std::int64_t>(text);
   constexpr auto most = std::int64_t(json_integer_max);
-  if (number < -most || number > most) return {};
-  return number;
+  return number && *number >= -most && *number <= most ? number : std::nullopt;
 }
 
 // The parser calls it with each part of the text.

@@ -1,8 +1,8 @@
 #pragma once
-// Writes the parts of documents and messages in JSON that come from a market view. Pure; pauses if
-// the thread works in bursts. Thread: that of the view.
+// Writes JSON from a market view: the documents of docs/http-api.md, and their parts, which
+// messages of the WebSocket and replays of closed days have too. Pure; pauses if the thread works
+// in bursts. Thread: that of the view.
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/bursts.hpp"
-#include "base/described.hpp"
 #include "json/json_input.hpp"
 #include "market_data/market_view.hpp"
+#include "store/tables.hpp"
 
 namespace exchange {
 
@@ -75,49 +75,44 @@ class Document {
   std::string text_;
 };
 
-std::string shares_text(Int128 shares_units);
-const char* side_name(Side side);
+// --- parts ---
+
 Json time_json(Timestamp time);
-// Returns null for a market order.
-Json limit_json(const OrderRow& row);
-Json level_json(Side side, std::int64_t rank, const MarketView::Level& level);
-void add_levels(Document& document, const char* name, Side side,
-                const std::map<std::int64_t, MarketView::Level>& all, std::size_t count);
-Json trade_json(const MarketView::Trade& trade);
-void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std::size_t count);
-// Writes what the auction would execute if it ended now, and its market orders.
-Json auction_json(const MarketView::Symbol& symbol);
 // Adds the levels of both sides, in the form of every message about a book. Unless trading is open,
 // also adds the trading state of the symbol.
 void add_sides(Document& document, const MarketView::Symbol& symbol,
-               const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count);
+               const MarketView::Symbol::Levels (&sides)[2], std::size_t count);
 void add_book(Document& document, const MarketView::Symbol& symbol, std::uint64_t sequence,
-              const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count);
+              const MarketView::Symbol::Levels (&sides)[2], std::size_t count);
 void add_trades(Document& document, std::span<const MarketView::Trade> trades);
-
-// Writes the rules that differ from their default.
-template <class Rules>
-Json rules_json(const Rules& rules) {
-  Json json = Json::object();
-  for_each_member<Rules>([&](auto rule) {
-    const auto& value = rules.*rule.pointer;
-    if (value == Rules().*rule.pointer) return;
-    using Value = std::remove_cvref_t<decltype(value)>;
-    if constexpr (std::is_enum_v<Value>)
-      json[rule.name] = word_of(value);
-    else if constexpr (std::is_integral_v<Value>)
-      json[rule.name] = value;
-    else
-      json[rule.name] = to_string(value);
-  });
-  return json;
-}
-
+void add_newest_trades(Document& document, const MarketView::Symbol& symbol, std::size_t count);
 void add_rules(Document& document, const MarketView& view, const MarketView::Account& account);
 Json position_json(const MarketView& view, const MarketView::Position& position);
 Json own_order_json(const MarketView& view, const OrderRow& row);
 // Adds the members of an account that documents and messages have in common.
 void add_account(Document& document, const MarketView& view, const AccountId& id,
                  const MarketView::Account& account, const AccountPage& page);
+
+// --- documents ---
+
+// Writes at most `count` symbols, from number `first` on.
+std::string symbols_json(const MarketView& view, std::size_t first, std::size_t count);
+std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
+std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
+ShownAccount shown_account(const MarketView& view, AccountNumber number, bool with_ids);
+// `standings` belong to `round`; 0 stands for all rounds.
+std::string leaderboard_json(const MarketView& view, std::uint64_t round,
+                             std::span<const Leaderboard::Standing> standings, bool with_ids);
+std::string account_json(const MarketView& view, const AccountId& id,
+                         const MarketView::Account& account, const AccountPage& page);
+// `order` was read with the executions of `range`. The view must know its account and symbol.
+std::string order_json(const MarketView& view, const StoredOrder& order,
+                       const ExecutionRange& range);
+
+// Writes fills of the account `id`; the view must know their symbols. `newest` is the newest
+// execution of the exchange that was searched. `next` is where the next page begins; empty if this
+// page is the last.
+std::string fills_json(const MarketView& view, const AccountId& id, const std::vector<Fill>& fills,
+                       ExecutionId newest, std::optional<ExecutionId> next);
 
 }  // namespace exchange

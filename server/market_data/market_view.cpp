@@ -101,11 +101,6 @@ const MarketView::Account* MarketView::find_account(const AccountId& id) const {
   return number == no_index ? nullptr : &accounts_[number];
 }
 
-std::optional<AccountNumber> MarketView::account_number(const AccountId& id) const {
-  const AccountNumber number = account_ids_.find(id);
-  return number == no_index ? std::nullopt : std::optional(number);
-}
-
 std::optional<std::size_t> MarketView::find_position(const Account& account,
                                                      SymbolNumber symbol) const {
   const std::uint32_t* index = position_index_.find(position_key(number_of(account), symbol));

@@ -122,7 +122,6 @@ class MarketView {
   std::optional<SymbolNumber> symbol_number(const SymbolName& name) const;
   const Account* find_account(const AccountId& id) const;
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
-  std::optional<AccountNumber> account_number(const AccountId& id) const;
   const Account& account(AccountNumber number) const { return accounts_[number]; }
   AccountNumber number_of(const Account& account) const {
     return AccountNumber(&account - accounts_.data());
@@ -136,9 +135,6 @@ class MarketView {
   std::string_view display_name(AccountNumber number) const {
     const auto found = account_names_.find(number);
     return found == account_names_.end() ? std::string_view() : found->second.view();
-  }
-  std::string_view display_name(const Account& account) const {
-    return display_name(number_of(account));
   }
   std::size_t accounts() const { return accounts_.size(); }
   // Returns the index in `positions` of the account's position in this symbol, if it has one.

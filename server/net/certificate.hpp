@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/address_rate.hpp"
+#include "base/address_limits.hpp"
 #include "base/guarded.hpp"
 #include "metrics/metrics.hpp"
 #include "net/limits.hpp"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "net/memory_budget.hpp"
 
 namespace exchange {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/cgroup.hpp"
+#include "base/process.hpp"
 #include "net/transport.hpp"
 
 namespace exchange {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/peer_address.hpp"
+#include "base/address_limits.hpp"
 
 namespace exchange {
 

@@ -43,34 +43,8 @@ Problem read_limit(std::string_view text, Order& order, std::string_view name) {
 template Problem read_limit(std::string_view, PlaceOrder&, std::string_view);
 template Problem read_limit(std::string_view, ReplaceOrder&, std::string_view);
 
-namespace {
-
-template <class Adjust, class Number>
-Problem read_signed(std::string_view text, Adjust& adjust, Number& number, std::string_view name) {
-  adjust.takes = text.starts_with('-');
-  if (adjust.takes) text.remove_prefix(1);
-  return read_value(text, number, name);
-}
-
-}  // namespace
-
 bool write_type(const PlaceOrder& order, std::string& text) {
   return write_value(order.is_market() ? OrderType::market : OrderType::limit, text);
-}
-
-Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name) {
-  return read_signed(text, adjust, adjust.cash, name);
-}
-Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name) {
-  return read_signed(text, adjust, adjust.shares, name);
-}
-bool write_change(const AdjustCash& adjust, std::string& text) {
-  if (adjust.takes) text += '-';
-  return write_value(adjust.cash, text);
-}
-bool write_change(const AdjustShares& adjust, std::string& text) {
-  if (adjust.takes) text += '-';
-  return write_value(adjust.shares, text);
 }
 
 Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view name) {

@@ -117,13 +117,22 @@ Problem read_lifetime(std::string_view text, PlaceOrder& order, std::string_view
 Problem read_post(std::string_view text, PlaceOrder& order, std::string_view name);
 Problem read_all(std::string_view text, CancelAll& cancel, std::string_view name);
 bool write_all(const CancelAll& cancel, std::string& text);
-// A change below zero takes the amount. Adjust is AdjustCash or AdjustShares.
-Problem read_change(std::string_view text, AdjustCash& adjust, std::string_view name);
-Problem read_change(std::string_view text, AdjustShares& adjust, std::string_view name);
-bool write_change(const AdjustCash& adjust, std::string& text);
-bool write_change(const AdjustShares& adjust, std::string& text);
-template <class Adjust, ValueType type>
-inline constexpr Value<Adjust> change{type, read_change, write_change};
+// A change below zero takes the amount, which is a field of AdjustCash or AdjustShares.
+template <auto amount>
+Problem read_change(std::string_view text, typename FieldOf<decltype(amount)>::Owner& adjust,
+                    std::string_view name) {
+  adjust.takes = text.starts_with('-');
+  if (adjust.takes) text.remove_prefix(1);
+  return read_value(text, adjust.*amount, name);
+}
+template <auto amount>
+bool write_change(const typename FieldOf<decltype(amount)>::Owner& adjust, std::string& text) {
+  if (adjust.takes) text += '-';
+  return write_value(adjust.*amount, text);
+}
+template <auto amount, ValueType type>
+inline constexpr Value<typename FieldOf<decltype(amount)>::Owner> change{type, read_change<amount>,
+                                                                         write_change<amount>};
 // Appends the number of the order, unless the command names it by its reference.
 template <class OfOrder>
 bool write_order(const OfOrder& command, std::string& text) {
@@ -252,13 +261,15 @@ inline constexpr Attribute<SetAccount> attributes_of<SetAccount>[] = {
 template <>
 inline constexpr Attribute<AdjustCash> attributes_of<AdjustCash>[] = {
     attribute("id", field<&AdjustCash::account>).json("account").required().before_id(),
-    attribute("amount", change<AdjustCash, ValueType::cash_change>).json("cash").required(),
+    attribute("amount", change<&AdjustCash::cash, ValueType::cash_change>).json("cash").required(),
     attribute("reason", field<&AdjustCash::reason>)};
 template <>
 inline constexpr Attribute<AdjustShares> attributes_of<AdjustShares>[] = {
     attribute("sym", field<&AdjustShares::symbol>).json("symbol").required().before_id(),
     attribute("id", field<&AdjustShares::account>).json("account").required().before_id(),
-    attribute("amount", change<AdjustShares, ValueType::shares_change>).json("shares").required(),
+    attribute("amount", change<&AdjustShares::shares, ValueType::shares_change>)
+        .json("shares")
+        .required(),
     attribute("reason", field<&AdjustShares::reason>)};
 
 template <>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace exchange {
 
 std::size_t blank_bytes(std::string_view buffer) {
@@ -38,7 +40,7 @@ Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
   std::size_t at = 0, length = 0;
   bool too_long = false;
   const std::size_t digits_max = std::min(line.size(), limits.length_line_bytes_max);
-  for (; at < digits_max && line[at] >= '0' && line[at] <= '9'; ++at) {
+  for (; at < digits_max && is_digit(line[at]); ++at) {
     length = length * 10 + std::size_t(line[at] - '0');
     too_long |= length > limits.frame_bytes_max;
     if (too_long) length = limits.frame_bytes_max;

@@ -23,7 +23,6 @@ struct Frame {
 // White space and NUL are ignored between frames. Known clients send the NUL byte that ends their
 // text.
 inline constexpr std::string_view frame_blanks(" \t\r\n\0", 5);
-inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // of UTF-8
 inline constexpr std::string_view request_too_long = "bad framing: request longer than the limit";
 inline constexpr std::string_view binary_length_hint = "; the length is text, not a binary number";
 

@@ -87,7 +87,7 @@ class Reader {
     else if constexpr (std::is_same_v<AnyCommand, CancelOrder>)
       return &Reader::read_cancel;
     else if constexpr (std::is_same_v<AnyCommand, QueryOrder>)
-      return &Reader::read_query;
+      return &Reader::read_of_order<QueryOrder>;
     else if constexpr (std::is_same_v<AnyCommand, ReplaceOrder>)
       return &Reader::read_replace;
     else if constexpr (std::is_same_v<AnyCommand, SetKey>)
@@ -173,12 +173,19 @@ class Reader {
     return {};
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
-  // Returns the key of a login; empty if the request has no key, or if its form is not that of a
-  // key.
-  std::string key_of(const pugi::xml_node& root) {
+  // Reads the children, and the key of the login that their commands need. The key is empty if the
+  // request has none, or if its form is not that of a key.
+  Problem read_with_login(const pugi::xml_node& root, std::span<const Child> children,
+                          Credential::Use use, const AccountId& account) {
     std::string key(resolved(raw_attribute(root, "key")));
     if (!is_key(key)) key.clear();
-    return key;
+    const std::size_t first = commands_.size(), own = credentials_->size();
+    credentials_->push_back({use, account, std::move(key), std::uint32_t(first), 0});
+    Problem problem = for_each_child(root, children);
+    (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
+    if (commands_.size() == first)
+      credentials_->resize(own, Credential{});  // no command needs the login
+    return problem;
   }
 
   // --- <create> ---
@@ -189,12 +196,7 @@ class Reader {
     AccountId by = operator_id;
     if (const std::string_view raw = raw_attribute(root, "id"); raw.data() != nullptr)
       if (Problem problem = read_value(resolved(raw), by, "id")) return problem;
-    const std::size_t first = commands_.size(), own = credentials_->size();
-    credentials_->push_back({Credential::Use::operate, by, key_of(root), std::uint32_t(first), 0});
-    Problem problem = for_each_child(root, children);
-    (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
-    if (commands_.size() == first) credentials_->resize(own, Credential{});
-    return problem;
+    return read_with_login(root, children, Credential::Use::operate, by);
   }
 
   Problem read_account(const pugi::xml_node& node) {
@@ -320,14 +322,7 @@ class Reader {
           problem && !account_problem_)
         account_problem_ = std::move(problem);
     if (credentials_ == nullptr) return for_each_child(root, children);
-    const std::size_t first = commands_.size(), own = credentials_->size();
-    credentials_->push_back({Credential::Use::login, account_.value_or(AccountId()), key_of(root),
-                             std::uint32_t(first), 0});
-    Problem problem = for_each_child(root, children);
-    (*credentials_)[own].commands = std::uint32_t(commands_.size() - first);
-    if (commands_.size() == first)
-      credentials_->resize(own, Credential{});  // no command needs the login
-    return problem;
+    return read_with_login(root, children, Credential::Use::login, account_.value_or(AccountId()));
   }
 
   Problem read_order(const pugi::xml_node& node) {
@@ -345,27 +340,17 @@ class Reader {
     return add_command(element, order);
   }
 
-  Problem read_query(const pugi::xml_node& node) {
-    const RequestElement& element = add<QueryOrder>(node);
-    if (Problem problem = order_problem<QueryOrder>(node, element)) return problem;
-    QueryOrder query{.account = *account_};
-    return add_command(element, query);
+  // Reads a QueryOrder or CancelOrder.
+  template <class OfOrder>
+  Problem read_of_order(const pugi::xml_node& node) {
+    const RequestElement& element = add<OfOrder>(node);
+    if (Problem problem = order_problem<OfOrder>(node, element)) return problem;
+    OfOrder command{.account = *account_};
+    return add_command(element, command);
   }
 
   Problem read_cancel(const pugi::xml_node& node) {
-    if (is_of_all(node)) return read_cancel_all(node);
-    const RequestElement& element = add<CancelOrder>(node);
-    if (Problem problem = order_problem<CancelOrder>(node, element)) return problem;
-    CancelOrder cancel{.account = *account_};
-    return add_command(element, cancel);
-  }
-
-  Problem read_cancel_all(const pugi::xml_node& node) {
-    const RequestElement& element = add<CancelAll>(node);
-    if (account_problem_) return account_problem_;
-    if (Problem problem = content_problem(node)) return problem;
-    CancelAll cancel{*account_, {}};
-    return add_command(element, cancel);
+    return is_of_all(node) ? read_simple<CancelAll>(node) : read_of_order<CancelOrder>(node);
   }
 
   Problem read_replace(const pugi::xml_node& node) {

@@ -1,17 +1,31 @@
 #pragma once
-// The types of attribute values, and how they are read from text and written as text
-// (docs/protocol.md, N1 to N8). A new type needs a line in ValueType, a read_value() and a
-// write_value(). Pure.
+// The types of attribute values, their words, how they are read from text and written as text
+// (docs/protocol.md, N1 to N8), and the errors of requests. A new type needs a line in ValueType,
+// and its words, or a read_value() and a write_value(). Pure.
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "base/described.hpp"
 #include "engine/commands.hpp"
-#include "protocol/error_code.hpp"
-#include "protocol/words.hpp"
 
 namespace exchange {
+
+// Codes of the errors that the server finds in a request before the engine sees it: words for
+// programs, which never change. Refusals by the engine have codes too (Reason). docs/protocol.md
+// lists all codes (R14).
+BOOST_DEFINE_FIXED_ENUM_CLASS(ErrorCode, std::uint8_t, bad_framing, malformed_xml, unknown_element,
+                              too_many_elements, missing_attribute, conflicting_attributes,
+                              unexpected_content, unknown_value, malformed_id, malformed_symbol,
+                              malformed_reference, malformed_key, malformed_number,
+                              number_out_of_range, no_cancel_on_disconnect, no_memory,
+                              malformed_json, no_keys, malformed_name)
+
+inline std::string_view to_code(ErrorCode code) { return to_string(code); }
 
 // An error with its code and its sentence. The sentence is empty if there is no error.
 struct Problem {
@@ -19,6 +33,71 @@ struct Problem {
   std::string sentence;
   explicit operator bool() const { return !sentence.empty(); }
 };
+
+enum class OrderType : bool { limit, market };
+
+// The words of values and their meanings. Readers, error messages and clients use these tables.
+template <class Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+template <class Value>
+Word(std::string_view, Value) -> Word<Value>;  // clang 14 needs it
+
+template <class Value>
+inline constexpr std::array<Word<Value>, 0> words{};
+template <>
+inline constexpr std::array words<bool>{Word{"true", true}, Word{"false", false}};
+template <>
+inline constexpr std::array words<Lifetime>{Word{"gtc", Lifetime::until_canceled},
+                                            Word{"ioc", Lifetime::immediate_or_cancel},
+                                            Word{"fok", Lifetime::fill_or_kill}};
+template <>
+inline constexpr std::array words<OrderType>{Word{"limit", OrderType::limit},
+                                             Word{"market", OrderType::market}};
+template <>
+inline constexpr std::array words<SelfTrade>{Word{"none", SelfTrade::allowed},
+                                             Word{"cancel-resting", SelfTrade::cancel_resting},
+                                             Word{"cancel-taking", SelfTrade::cancel_taking}};
+
+template <>
+inline constexpr std::array words<Trading>{
+    Word{"open", Trading::open}, Word{"halted", Trading::halted}, Word{"auction", Trading::auction},
+    Word{"volatility", Trading::volatility}};
+template <>
+inline constexpr std::array words<AtBand>{Word{"refuse", AtBand::refuse},
+                                          Word{"auction", AtBand::auction}};
+
+template <>
+inline constexpr std::array words<Role>{Word{"trader", Role::trader},
+                                        Word{"operator", Role::market_operator}};
+template <>
+inline constexpr std::array words<Access>{Word{"active", Access::active},
+                                          Word{"frozen", Access::frozen}};
+
+static_assert(words<Lifetime>.size() == enumerators<Lifetime> &&
+              words<SelfTrade>.size() == enumerators<SelfTrade> &&
+              words<Trading>.size() == enumerators<Trading> &&
+              words<AtBand>.size() == enumerators<AtBand> &&
+              words<Role>.size() == enumerators<Role> &&
+              words<Access>.size() == enumerators<Access>);
+
+template <class Value>
+std::string_view word_of(Value value) {
+  return std::find_if(words<Value>.begin(), words<Value>.end(),
+                      [&](const auto& one) { return one.value == value; })
+      ->word;
+}
+// Returns all words as part of a sentence: "gtc, ioc or fok".
+template <class Value>
+std::string all_words() {
+  constexpr auto& all = words<Value>;
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < all.size() ? ", " : " or ") + std::string(all[i].word);
+  return text;
+}
 
 // The type of a value. It determines the form of the value in JSON and its schema.
 enum class ValueType : std::uint8_t {
@@ -47,7 +126,6 @@ constexpr bool is_decimal(ValueType type) {
 constexpr bool is_count(ValueType type) {
   return type == ValueType::order || type == ValueType::count;
 }
-constexpr bool is_number(ValueType type) { return is_decimal(type) || is_count(type); }
 
 using AllowedWords = std::span<const std::string_view>;
 // Returns the problem of `name`, which is not a valid number; `why` is the text of the error.

@@ -1,11 +1,14 @@
 #include "protocol/xml.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <boost/algorithm/string/trim.hpp>
+#include <boost/nowide/utf/utf.hpp>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "base/text.hpp"
 #include "protocol/framing.hpp"
 
 namespace exchange {
@@ -27,78 +30,34 @@ bool is_name_char(std::uint32_t c, bool first) {
   return !first && (c == 0xB7 || in(0x300, 0x36F) || in(0x203F, 0x2040));
 }
 
-// Returns the code point of the well-formed sequence of `length` bytes at `at`.
-std::uint32_t decode_utf8(const unsigned char* at, std::size_t length) {
-  if (length == 1) return at[0];
-  std::uint32_t c = at[0] & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) c = c << 6 | (at[i] & 0x3Fu);
-  return c;
+bool is_ascii(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
 }
 
-// Returns the length in bytes of the UTF-8 sequence at `at` if it is well-formed and encodes an XML
-// Char, otherwise 0.
-std::size_t utf8_char(const unsigned char* at, std::size_t left) {
-  const std::size_t length = at[0] < 0x80   ? 1
-                             : at[0] < 0xC0 ? 0
-                             : at[0] < 0xE0 ? 2
-                             : at[0] < 0xF0 ? 3
-                             : at[0] < 0xF8 ? 4
-                                            : 0;
-  if (length == 0 || length > left) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((at[i] & 0xC0) != 0x80) return 0;
-  // an overlong form is not UTF-8
-  constexpr std::uint32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const std::uint32_t c = decode_utf8(at, length);
-  return c >= shortest[length] && is_xml_char(c) ? length : 0;
-}
-
-bool is_name(const char* text) {
-  const auto* at = reinterpret_cast<const unsigned char*>(text);
-  for (bool first = true; *at != 0; first = false) {
-    const std::size_t length = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
-    if (!is_name_char(decode_utf8(at, length), first)) return false;
-    at += length;
-  }
+// Requires: well-formed UTF-8.
+bool is_name(std::string_view text) {
+  if (is_ascii(text)) return true;
+  for (bool first = true; !text.empty(); first = false)
+    if (!is_name_char(*take_character(text), first)) return false;
   return true;
 }
 
-bool all_xml_chars(const char* text, std::size_t size) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(text);
+bool all_xml_chars(std::string_view text) {
   constexpr std::uint64_t blanks = 0x2020202020202020, high_bits = 0x8080808080808080;
-  for (std::size_t i = 0; i < size;) {
+  while (!text.empty()) {
     // Nearly all bytes are from 0x20 to 0x7F, so check eight at once: the subtraction sets the high
     // bit of the lowest byte below 0x20.
-    if (std::uint64_t word; size - i >= sizeof word) {
-      std::memcpy(&word, bytes + i, sizeof word);
+    if (std::uint64_t word; text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
       if (((word | (word - blanks)) & high_bits) == 0) {
-        i += sizeof word;
+        text.remove_prefix(sizeof word);
         continue;
       }
     }
-    const std::size_t length = utf8_char(bytes + i, size - i);
-    if (length == 0) return false;
-    i += length;
+    const auto character = take_character(text);
+    if (!character || !is_xml_char(*character)) return false;
   }
   return true;
-}
-
-void append_utf8(std::string& out, std::uint32_t c) {
-  if (c < 0x80) {
-    out += char(c);
-  } else if (c < 0x800) {
-    out += char(0xC0 | c >> 6);
-    out += char(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    out += char(0xE0 | c >> 12);
-    out += char(0x80 | (c >> 6 & 0x3F));
-    out += char(0x80 | (c & 0x3F));
-  } else {
-    out += char(0xF0 | c >> 18);
-    out += char(0x80 | (c >> 12 & 0x3F));
-    out += char(0x80 | (c >> 6 & 0x3F));
-    out += char(0x80 | (c & 0x3F));
-  }
 }
 
 // Returns the character that `name` in "&name;" stands for; 0 if the name is not valid.
@@ -111,11 +70,8 @@ std::uint32_t reference_char(std::string_view name) {
   if (name.size() < 2 || name[0] != '#') return 0;
   const bool hex = name[1] == 'x';
   const std::string_view digits = name.substr(hex ? 2 : 1);
-  std::uint32_t c = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), c, hex ? 16 : 10);
-  if (error != std::errc() || end != digits.data() + digits.size() || !is_xml_char(c)) return 0;
-  return c;
+  const auto c = parse_number<std::uint32_t>(digits, hex ? 16 : 10);
+  return c && is_xml_char(*c) ? *c : 0;
 }
 
 // Calls on_text and on_char for the parts of `raw`; returns false if a reference is not valid.
@@ -235,10 +191,6 @@ bool take_pseudo_attribute(std::string_view& rest, std::string_view& name,
   return true;
 }
 
-bool is_ascii(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
-}
-
 // Checks `text`, which stands between "<?xml" and "?>" of this document (XML 1.0, production 23).
 // pugixml would accept nearly anything there.
 const char* declaration_problem(std::string_view text, std::string_view document) {
@@ -311,9 +263,8 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
   constexpr std::string_view declaration = "<?xml";
   const bool marked = std::string_view(text, size).starts_with(byte_order_mark);
   if (marked) text += byte_order_mark.size();
-  if (!all_xml_chars(text, std::size_t(end - text)))
-    return malformed("not UTF-8, or a character that XML does not allow");
   const std::string_view all(text, std::size_t(end - text));
+  if (!all_xml_chars(all)) return malformed("not UTF-8, or a character that XML does not allow");
   if (all.starts_with(declaration) && all.size() > declaration.size() &&
       (is_blank(all[declaration.size()]) || all[declaration.size()] == '?')) {
     const std::size_t close = all.find("?>");
@@ -356,7 +307,9 @@ std::string_view resolve_references(std::string_view raw, std::string& scratch) 
   scratch.clear();
   scan_references(
       raw, [&](std::string_view text) { scratch += text; },
-      [&](std::uint32_t c) { append_utf8(scratch, c); });
+      [&](std::uint32_t c) {
+        boost::nowide::utf::utf_traits<char>::encode(c, std::back_inserter(scratch));
+      });
   return scratch;
 }
 
@@ -366,10 +319,8 @@ std::string element_text(const pugi::xml_node& element) {
     if (child.type() == pugi::node_pcdata) text += resolve_references(child.value(), scratch);
     if (child.type() == pugi::node_cdata) text += child.value();
   }
-  while (!text.empty() && is_blank(text.back())) text.pop_back();
-  std::size_t first = 0;
-  while (first < text.size() && is_blank(text[first])) ++first;
-  return text.substr(first);
+  boost::trim_if(text, is_blank);
+  return text;
 }
 
 bool is_white_space(const pugi::xml_node& text) {

@@ -6,6 +6,7 @@
 #include <semaphore>
 
 #include "base/ensure.hpp"
+#include "base/text.hpp"
 #include "protocol/reply.hpp"
 
 namespace exchange {
@@ -143,8 +144,8 @@ void XmlSession::find_lenient_end(Frame& frame) {
   }
   if (frame.header == 0) return;
   const std::string_view text = all.substr(frame.header, frame.bytes);
-  const bool last_begins_next = text.size() == frame.bytes &&
-                                (text.back() == '<' || (text.back() >= '0' && text.back() <= '9'));
+  const bool last_begins_next =
+      text.size() == frame.bytes && (text.back() == '<' || is_digit(text.back()));
   const std::string_view document = text.substr(0, frame.bytes - 1);
   if (document.size() + 1 != frame.bytes || (text.size() == frame.bytes && !last_begins_next) ||
       !may_be_complete(without_blank_end(document)) || !parse_partial(document, limits_).complete)

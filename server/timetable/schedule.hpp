@@ -13,6 +13,10 @@
 
 namespace exchange {
 
+// Throws std::invalid_argument if TZ does not name a time zone: the C library would then silently
+// use UTC. Call it before other threads start.
+void require_time_zone();
+
 struct SymbolState {
   SymbolName name;
   Trading trading = Trading::open;

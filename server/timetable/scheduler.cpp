@@ -1,11 +1,13 @@
 #include "timetable/scheduler.hpp"
-#include "base/log.hpp"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <chrono>
 #include <ctime>
 #include <map>
 #include <set>
+
+#include "base/log.hpp"
 
 namespace exchange {
 namespace {
@@ -37,12 +39,9 @@ void log(std::span<const DueChange> changes, std::span<const Outcome> outcomes) 
     symbols_of[step].push_back(symbol);
   }
   for (const auto& [step, symbols] : symbols_of) {
-    std::string text = std::to_string(symbols.size()) + " symbols";
-    if (symbols.size() <= named_max) {
-      text = symbols[0];
-      for (std::size_t at = 1; at < symbols.size(); ++at) text += ", " + symbols[at];
-    }
-    log_info("timetable: {}: {}", step, text);
+    const bool is_long = symbols.size() > named_max;
+    log_info("timetable: {}: {}", step,
+             is_long ? std::to_string(symbols.size()) + " symbols" : boost::join(symbols, ", "));
   }
 }
 

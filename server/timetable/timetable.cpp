@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <span>
 #include <stdexcept>
+
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
@@ -19,8 +20,6 @@ constexpr std::string_view expected_line =
     "expected a time and open, auction, halt, close or uncross, with the symbols if not all of "
     "them (10:40 auction ABC XYZ), or days mon-fri, or volatility 60";
 constexpr std::uint32_t volatility_s_max = 86'400;
-
-constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
 
 using Words = std::span<const std::string_view>;
 
@@ -36,19 +35,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
-
 // Parses HH:MM or HH:MM:SS.
 std::optional<std::chrono::seconds> parse_time(std::string_view text) {
   if (text.size() != 5 && text.size() != 8) return {};
   std::uint32_t seconds = 0;
   for (std::size_t at = 0; at < text.size(); at += 3) {
-    const auto part = parse_number(text.substr(at, 2));
+    const auto part = parse_number<std::uint32_t>(text.substr(at, 2));
     if (!part || *part >= (at == 0 ? 24 : 60) || (at > 0 && text[at - 1] != ':')) return {};
     seconds = seconds * 60 + *part;
   }
@@ -75,7 +67,7 @@ class Parser {
   Timetable parse(std::string_view text, const std::string& name) {
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
       fail(name + " is UTF-16: save it as UTF-8");
-    if (text.starts_with(utf8_mark)) text.remove_prefix(utf8_mark.size());
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     for (std::size_t number = 1; !text.empty(); ++number) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       try {
@@ -155,7 +147,7 @@ class Parser {
   }
 
   void take_volatility(Words words) {
-    const auto seconds = words.size() == 1 ? parse_number(words[0]) : std::nullopt;
+    const auto seconds = words.size() == 1 ? parse_number<std::uint32_t>(words[0]) : std::nullopt;
     if (timetable_.volatility || !seconds || *seconds == 0 || *seconds > volatility_s_max)
       fail("expected volatility once, with seconds from 1 to " + std::to_string(volatility_s_max));
     timetable_.volatility = std::chrono::seconds(*seconds);

@@ -1,4 +1,5 @@
-// Makes the responses about closed days (docs/http-api.md, "Replays of closed days").
+// Makes the responses about closed days (docs/http-api.md, "Replays of closed days"). A server that
+// may have been replaced refuses them: it does not know the days that its successor has closed.
 
 #include "store/store.hpp"
 #include "web/http_routes.hpp"
@@ -16,12 +17,6 @@ HttpResponse response_to(const HttpHeader& header, const DayReply& answer) {
     return respond(header, answer.status, json_type, answer.text);
   if (answer.status == http::status::service_unavailable) return ask_again(header, answer.text);
   return http_error(header, answer.status, answer.text, answer.code);
-}
-
-// Refuses the request if this server may have been replaced: it does not know the days that its
-// successor has closed.
-HttpResponse refused_as_stale(const HttpHeader& header, const std::string& reason) {
-  return http_error(header, http::status::service_unavailable, reason);
 }
 
 HttpResponse unknown_day(const HttpHeader& header, std::string_view day) {
@@ -82,14 +77,14 @@ asio::awaitable<std::optional<HttpResponse>> refuse(HttpRoutes& at, const HttpHe
 
 asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string reason = co_await at.stale();
-  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
   Replayer::Question question = [](DayDesk& desk) { return desk.list(); };
   co_return response_to(request, co_await at.replayer.ask(at.context, std::move(question), peer));
 }
 
 asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   const std::string reason = co_await at.stale();
-  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
   const std::string day(last_segment(request));
   if (!is_day_name(day)) co_return unknown_day(request, day);
   const std::string_view text = parameter(request, "sym");
@@ -107,7 +102,7 @@ asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer
   const std::string problem = read_question(request, at.limits, asked);
   if (!problem.empty()) co_return http_error(request, bad_request, problem);
   const std::string reason = co_await at.stale();
-  if (!reason.empty()) co_return refused_as_stale(request, reason);
+  if (!reason.empty()) co_return http_error(request, unavailable, reason);
   for (const char* name : {"day", "sym"})
     if (parameter(request, name).empty())
       co_return http_error(request, bad_request,

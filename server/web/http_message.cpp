@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
 #include <boost/algorithm/string/replace.hpp>
-#include <charconv>
 #include <vector>
 
-#include "base/ascii.hpp"
+#include "base/text.hpp"
 #include "json/json_input.hpp"
 #include "protocol/reply.hpp"
 
@@ -63,12 +62,11 @@ void decode_target(HttpHeader& header) {
   if (target.find('%') == target.npos) return;
   std::string decoded;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    unsigned value = 0;
-    const bool is_encoded =
-        target[i] == '%' && i + 2 < target.size() &&
-        std::from_chars(&target[i + 1], &target[i + 1] + 2, value, 16).ptr == &target[i + 1] + 2;
-    if (is_encoded && needs_no_encoding(char(value))) {
-      decoded += char(value);
+    const auto encoded = target[i] == '%' && i + 2 < target.size()
+                             ? parse_number<unsigned>(target.substr(i + 1, 2), 16)
+                             : std::nullopt;
+    if (encoded && needs_no_encoding(char(*encoded))) {
+      decoded += char(*encoded);
       i += 2;
     } else {
       decoded += target[i];
@@ -109,19 +107,13 @@ std::size_t count_parameter(const HttpHeader& header, std::string_view name, std
                             std::size_t max) {
   const std::string_view text = parameter(header, name);
   if (text.data() == nullptr) return absent;
-  std::size_t count = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
+  const std::size_t count = parse_number<std::size_t>(text).value_or(0);
+  return count <= max ? count : 0;
 }
 
 std::optional<std::uint64_t> number_parameter(const HttpHeader& header, std::string_view name) {
-  const std::string_view text = parameter(header, name);
-  std::uint64_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size() ||
-      number > INT64_MAX)
-    return {};
-  return number;
+  const auto number = parse_number<std::uint64_t>(parameter(header, name));
+  return number && *number <= INT64_MAX ? number : std::nullopt;
 }
 
 std::string_view last_segment(const HttpHeader& header) {

@@ -8,10 +8,10 @@
 #include "base/embedded_file.hpp"
 #include "base/ensure.hpp"
 #include "base/log.hpp"
-#include "json/api.hpp"
-#include "web/authority.hpp"
+#include "json/view_json.hpp"
 #include "web/json_orders.hpp"
 #include "web/prometheus.hpp"
+#include "web/request_head.hpp"
 
 namespace exchange {
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "base/bursts.hpp"
 #include "days/new_day.hpp"
 #include "days/replayer.hpp"
@@ -112,10 +112,10 @@ struct HttpRoutes {
 boost::asio::awaitable<HttpResponse> closed_days(HttpRoutes& at, HttpRequest& request, Peer peer);
 boost::asio::awaitable<HttpResponse> closed_day(HttpRoutes& at, HttpRequest& request, Peer peer);
 boost::asio::awaitable<HttpResponse> moments(HttpRoutes& at, HttpRequest& request, Peer peer);
-// The fills of an account (docs/http-api.md, "Fills of an account"): fill_routes.cpp.
-boost::asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer);
-// An order with its executions, and a request in XML: order_routes.cpp.
+// An order with its executions, the fills of an account (docs/http-api.md, "Fills of an account"),
+// and a request in XML: order_routes.cpp.
 boost::asio::awaitable<HttpResponse> order(HttpRoutes& at, HttpRequest& request, Peer peer);
+boost::asio::awaitable<HttpResponse> fills(HttpRoutes& at, HttpRequest& request, Peer peer);
 boost::asio::awaitable<HttpResponse> execute(HttpRoutes& at, HttpRequest& request, Peer peer);
 
 }  // namespace exchange

@@ -18,11 +18,11 @@
 #include <future>
 #include <optional>
 
-#include "base/address_quota.hpp"
-#include "base/ascii.hpp"
+#include "base/address_limits.hpp"
 #include "base/bursts.hpp"
 #include "base/event.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "base/thread.hpp"
 #include "gateway/account_events.hpp"
 #include "gateway/address_turns.hpp"
@@ -30,7 +30,6 @@
 #include "net/any_stream.hpp"
 #include "net/listener.hpp"
 #include "net/memory_budget.hpp"
-#include "web/authority.hpp"
 #include "web/http_routes.hpp"
 #include "web/request_head.hpp"
 #include "websocket/market_channel.hpp"

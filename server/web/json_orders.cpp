@@ -2,7 +2,7 @@
 
 #include <boost/algorithm/string/predicate.hpp>
 
-#include "auth/basic_credentials.hpp"
+#include "auth/credentials.hpp"
 
 namespace exchange {
 
@@ -31,9 +31,9 @@ Credential operator_login(const HttpHeader& header) {
   Credential login{Credential::Use::operate, operator_id, {}};
   if (boost::algorithm::istarts_with(field, bearer)) {
     login.key = field.substr(bearer.size());
-  } else if (auto account = read_basic_credentials(field)) {
-    login.account = account->account;
-    login.key = std::move(account->key);
+  } else if (auto basic = read_basic_credentials(field)) {
+    login.account = basic->account;
+    login.key = std::move(basic->key);
   }
   return login;
 }
@@ -97,14 +97,11 @@ asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const HttpHead
         co_await core.execute(pending, asked.commands, asked.credentials);
     if (!refusal.empty()) co_return http_error(header, http::status::service_unavailable, refusal);
   }
-  HttpResponse response = json_response(header, asked.request.response(pending.outcomes));
+  const JsonReply reply = asked.request.response(pending.outcomes);
+  HttpResponse response = respond(header, reply.status, json_type, json_text(reply.json));
   pending.session.forget_outcomes();
   pending.session.replied();  // without the time of the socket
   co_return response;
-}
-
-HttpResponse json_response(const HttpHeader& header, const JsonReply& response) {
-  return respond(header, response.status, json_type, json_text(response.json));
 }
 
 }  // namespace exchange

@@ -34,6 +34,5 @@ boost::asio::awaitable<HttpResponse> execute_http_json(CoreClient& core, const H
 // Returns the login of `Authorization`: the operator's key (Bearer), or an account that is an
 // operator (Basic).
 Credential operator_login(const HttpHeader& header);
-HttpResponse json_response(const HttpHeader& header, const JsonReply& response);
 
 }  // namespace exchange

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/address_quota.hpp"
+#include "base/address_limits.hpp"
 #include "gateway/account_events.hpp"
 #include "gateway/address_turns.hpp"
 #include "market_data/market_view.hpp"

@@ -16,7 +16,7 @@ Json event_json(const MarketView& view, const EventRow& row) {
     if (row.reference) json["ref"] = row.reference->view();
   }
   if (of_symbol) json["symbol"] = view.symbols()[row.symbol].name.view();
-  if (row.order != 0) json["side"] = side_name(row.side);
+  if (row.order != 0) json["side"] = to_string(row.side);
   if (of_symbol) json["shares"] = to_string(row.shares);
   if (row.order != 0) {
     if (executed)

@@ -164,9 +164,9 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     if (found == members.end()) return {};
     return found->is_string() ? found->get<std::string>() : std::string();
   };
-  const bool is_operator = members.is_object() && members.contains("operator_key");
+  const bool is_operator = members.contains("operator_key");
   const auto key_member = members.find(is_operator ? "operator_key" : "key");
-  if (!members.is_object() || members.size() > (is_operator ? 1 : 2) ||
+  if (members.size() > (is_operator ? 1 : 2) ||
       (key_member != members.end() && !key_member->is_string())) {
     problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
     return;

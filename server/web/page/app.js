@@ -5,10 +5,9 @@ import {BatchChart, CandleChart, DepthChart, available, latencyChart, requestsCh
 import {byId, setText, setVariable} from "./dom.js";
 import {Feed} from "./feed.js";
 import {duration, figure, joined, span} from "./format.js";
-import {History} from "./history.js";
 import {isSymbol, readSignIn} from "./links.js";
 import {Ladder, SymbolList, Tape, isTrading, linkTo, showQuote} from "./market.js";
-import {parse, value} from "./metrics.js";
+import {History, parse, value} from "./metrics.js";
 import {Tiles, showCommands, showFacts, showJournal, showOrders, showStages} from "./panels.js";
 import {Poll} from "./poll.js";
 import {Replay, isReplaying} from "./replay.js";

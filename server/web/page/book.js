@@ -2,7 +2,7 @@
 
 import {units} from "./decimal.js";
 
-export const trades_max = 50;
+const trades_max = 50;
 const levels_sent_max = 1000;  // a snapshot has no more of a side
 const levels_known_min = 500;  // of a side that has more than were sent: below this it is time to ask again
 

@@ -1,6 +1,6 @@
 // Candles of one symbol, made of its trades as they come. Floats, for pixels alone. Pure.
 
-export const widths_s = [1, 5, 60];
+const widths_s = [1, 5, 60];
 const kept_max = 600;  // of each width
 
 export class Candles {

@@ -4,7 +4,7 @@ import {cumulated} from "./book.js";
 import {approximate} from "./decimal.js";
 import {rem} from "./dom.js";
 import {clock, counted, duration, figure, joined, mark} from "./format.js";
-import {kept_s} from "./history.js";
+import {kept_s} from "./metrics.js";
 
 const axis_rem = 4.2;  // of every time chart, so that their times stand above each other
 const candle_count_min = 30;

@@ -33,6 +33,9 @@ export function decimals(text) {
   return point < 0 ? 0 : text.length - point - 1;
 }
 
+// The most of these texts, of which some may be missing.
+export const decimalsOf = (texts) => Math.max(0, ...texts.map((text) => decimals(text ?? "")));
+
 // "1234567.5" with thousands apart and at least `decimals_min` decimals: "1,234,567.50". Never drops a digit.
 export function grouped(text, decimals_min = 0) {
   const [whole, fraction = ""] = text.split(".");

@@ -1,7 +1,7 @@
 // The market side of the page: list of symbols, order book, tape.
 
 import {cumulated, spread} from "./book.js";
-import {approximate, decimal, decimals, grouped, units} from "./decimal.js";
+import {approximate, decimal, decimalsOf, grouped, units} from "./decimal.js";
 import {byId, listRows, make, motionReduced, rem, rowsOf, setText, setTexts, setVariable} from "./dom.js";
 import {clock, counted, nothing, whole} from "./format.js";
 
@@ -73,7 +73,7 @@ export class SymbolList {
     setText(byId("symbols-more"), `${whole(left)} more: search to find them`);
 
     // Points under each other where prices have up to two decimals.
-    this.decimals = Math.min(2, Math.max(0, ...shown.flatMap(({last, bid, ask}) => [last, bid, ask].map((text) => decimals(text ?? "")))));
+    this.decimals = Math.min(2, decimalsOf(shown.flatMap(({last, bid, ask}) => [last, bid, ask])));
     const makeRow = () => make("tr", "", make("td", "", make("a")), make("td", "number"), make("td", "number"), make("td", "number"));
     rowsOf(byId("symbols").tBodies[0], shown.length, makeRow).forEach((tr, i) => {
       const {symbol} = shown[i];
@@ -142,8 +142,8 @@ export class Ladder {
     const [asks, bids] = [book.asks.slice(0, this.levels), book.bids.slice(0, this.levels)];
     const all = [...asks, ...bids];
     const widest = {
-      price: Math.max(0, ...all.map((level) => decimals(level.priceText))),
-      shares: Math.max(0, ...all.map((level) => decimals(level.sharesText))),
+      price: decimalsOf(all.map((level) => level.priceText)),
+      shares: decimalsOf(all.map((level) => level.sharesText)),
       size: Math.max(1e-8, ...all.map((level) => approximate(level.shares))),
     };
     const totals = {asks: cumulated(asks), bids: cumulated(bids)};
@@ -215,8 +215,8 @@ export class Tape {
 
   show(trades) {
     const shown = trades.slice(0, this.rows);
-    const priceDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.price)));
-    const shareDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.shares)));
+    const priceDecimals = decimalsOf(shown.map((trade) => trade.price));
+    const shareDecimals = decimalsOf(shown.map((trade) => trade.shares));
     listRows(this.table, ["", "", "number", "number"], shown, ({taker, time_us, price, shares}, tr) => {
       const side = taker === "buy" ? "buy" : "sell";
       if (tr.className !== side) tr.className = side;

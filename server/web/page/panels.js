@@ -2,10 +2,9 @@
 
 import {byId, listRows, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
 import {bytes, counted, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
-import {commandRows, orderRows, stageRows} from "./history.js";
-import {labelled, mean, quantile, value} from "./metrics.js";
+import {commandRows, labelled, mean, orderRows, quantile, stageRows, value} from "./metrics.js";
 
-export const recent_s = 10;  // the time that quantiles and means cover
+const recent_s = 10;  // the time that quantiles and means cover
 const rate_s = 3;            // and rates: less jumps about, more is late
 const spark_s = 60;
 

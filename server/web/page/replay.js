@@ -2,12 +2,12 @@
 // by those of the live view.
 
 import {available} from "./charts.js";
-import {decimals, grouped} from "./decimal.js";
+import {decimalsOf, grouped} from "./decimal.js";
 import {byId, listRows, make, makeSvg, setText} from "./dom.js";
 import {basic, clock, counted, nothing, whole} from "./format.js";
 import {isTyping} from "./market.js";
 import {Moments, holdings, readLink, timeOf} from "./moments.js";
-import {say, sharesText, showCash} from "./ticket.js";
+import {orderText, say, sharesText, showCash} from "./ticket.js";
 
 const changes_a_page = 1000;
 const ahead_min = 300;       // changes: then the next page is asked for
@@ -20,8 +20,6 @@ const rows_shown_max = 50;
 
 export const isReplaying = () => document.body.dataset.view === "replay";
 
-const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"} ${symbol}`;
-const decimalsOf = (texts) => Math.max(0, ...texts.map((text) => decimals(text ?? "")));
 const tradingText = (trading) => (trading === "open" ? "" : trading === "volatility" ? "volatility auction, " : `${trading}, `);
 const exactClock = (time_us) => `${clock(time_us)}.${String(Math.floor(time_us / 1000) % 1000).padStart(3, "0")}`;
 

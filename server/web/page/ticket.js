@@ -22,6 +22,7 @@ export function showCash(element, value, before = "") {
 }
 
 export const sharesText = (value) => grouped(decimal(value));
+export const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"} ${symbol}`;
 
 // Puts an error beside its field, or into `said` where the form has no such field.
 export function complain(form, said, [field, text]) {

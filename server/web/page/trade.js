@@ -1,15 +1,14 @@
 // The Trade view: sign-in, ticket, chart, own orders, executions and positions. All of it follows the feed.
 
-import {Account} from "./account.js";
+import {Account, curve} from "./account.js";
 import {Candles} from "./candles.js";
 import {available} from "./charts.js";
-import {decimal, decimals, grouped, units} from "./decimal.js";
+import {decimal, decimalsOf, grouped, units} from "./decimal.js";
 import {byId, listRows, make, setText, setTexts} from "./dom.js";
 import {basic, clock, counted, dayAndClock, nothing} from "./format.js";
 import {isTrading} from "./market.js";
-import {curve} from "./profit.js";
 import {Requests, refusalOf} from "./requests.js";
-import {Ticket, accept, cashText, complain, say, sharesText, showCash} from "./ticket.js";
+import {Ticket, accept, cashText, complain, orderText, say, sharesText, showCash} from "./ticket.js";
 
 const rows_shown_max = 200;
 const past_pages_max = 10;   // of earlier fills
@@ -52,9 +51,6 @@ async function readFills(id, key) {
 
 // Why what was open of an order is canceled though no request asked for it.
 const endings = {immediate: "not filled at once", stp: "met own order", disconnect: "connection ended"};
-const orderText = ({side, symbol}) => `${side === "buy" ? "▲ buy" : "▼ sell"} ${symbol}`;
-
-const decimalsOf = (prices) => Math.max(0, ...prices.map((price) => decimals(price ?? "")));
 
 // The table, or what stands in its place where it has no rows: that there are none, if that is known.
 function showTable(name, rows, account, none) {

@@ -1,4 +1,4 @@
-#include "auth/known_keys.hpp"
+#include "auth/key_ring.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

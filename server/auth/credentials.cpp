@@ -1,13 +1,11 @@
-#include "auth/basic_credentials.hpp"
+#include "auth/credentials.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <boost/beast/core/detail/base64.hpp>
 
-#include "auth/credentials.hpp"
-
 namespace exchange {
 
-std::optional<BasicCredentials> read_basic_credentials(std::string_view authorization) {
+std::optional<Credential> read_basic_credentials(std::string_view authorization) {
   constexpr std::string_view scheme = "Basic ";
   if (!boost::algorithm::istarts_with(authorization, scheme)) return {};
   authorization.remove_prefix(scheme.size());
@@ -23,7 +21,7 @@ std::optional<BasicCredentials> read_basic_credentials(std::string_view authoriz
   if (colon == std::string::npos || !account) return {};
   std::string key = text.substr(colon + 1);
   if (!is_key(key)) return {};
-  return BasicCredentials{*account, std::move(key)};
+  return Credential{Credential::Use::login, *account, std::move(key)};
 }
 
 }  // namespace exchange
