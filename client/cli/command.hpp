@@ -1,6 +1,6 @@
 #pragma once
-// The commands of the terminal client, one struct each, with the words as typed, and its settings
-// and limits. documents.hpp checks the commands against the protocol's rules. Plain values.
+// The commands of the terminal client, with the words as typed, and its settings and limits.
+// documents.hpp checks the commands against the protocol's rules. Plain values.
 
 #include <chrono>
 #include <cstdint>
@@ -11,13 +11,20 @@
 #include <vector>
 
 #include "client/connection/stream.hpp"
-#include "engine/ids.hpp"
+#include "engine/commands.hpp"
 
 namespace exchange::cli {
 
-struct NewAccount {
-  std::string account, balance;
-  std::string key_file = {};  // of the account's key, as in NewKey; empty: that of the settings
+// An attribute of an element, as typed.
+struct Typed {
+  std::string name, value;
+};
+// Elements of one kind in sequence, with no other command between them. The exchange replies
+// <created> to each.
+struct Change {
+  CommandKind kind = 0;  // of the elements
+  std::vector<std::vector<Typed>> elements;
+  std::string key_file = {};  // of a new account's key, as in NewKey; empty: that of the settings
 };
 struct NewSymbol {
   struct Holding {
@@ -25,18 +32,6 @@ struct NewSymbol {
   };
   std::string symbol;
   std::vector<Holding> holdings;
-};
-// An attribute of an element, as typed.
-struct Rule {
-  std::string name, value;
-};
-struct SetRules {
-  std::optional<std::string> symbol;  // none: all symbols
-  std::vector<Rule> rules;
-  std::vector<std::string> trading = {};  // changes in sequence, with no other command between them
-};
-struct NewRound {
-  std::string name;
 };
 struct NewDay {
   std::string day;       // the name of the day that ends
@@ -46,23 +41,11 @@ struct NewKey {
   std::optional<std::string> account;  // none: the account of the settings changes its own key
   std::string file;                    // "-": the user types it; empty: made, and shown once
 };
-struct RevokedKey {
-  std::string account;
-};
-struct AccountChange {
-  std::string account;
-  std::vector<Rule> rules;
-};
-struct Adjustment {
-  std::string account;
-  std::optional<std::string> symbol;  // of shares; none: cash
-  std::string amount, reason;         // a negative amount is withdrawn
-};
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;  // limit: or market_price
   std::string reference = {};         // empty: none
-  std::vector<Rule> terms = {};       // further attributes
+  std::vector<Typed> terms = {};      // further attributes
 };
 inline constexpr const char* market_price = "market";
 struct Replacement {
@@ -70,19 +53,18 @@ struct Replacement {
   Side side = Side::buy;  // the order's own
   std::string shares, limit;
 };
-struct CancelOrders {
-  std::vector<std::string> orders;  // as in Replacement; also for ShowOrders
+// Cancels orders, or shows them.
+struct NamedOrders {
+  bool cancel = false;
+  std::vector<std::string> orders;  // as in Replacement
 };
 struct CancelAllOrders {
   std::optional<std::string> symbol;  // none: all symbols
 };
-struct ShowOrders {
-  std::vector<std::string> orders;
-};
 struct ShowAccount {};
 struct ShowOpenOrders {};
 struct ShowHistory {
-  std::vector<std::string> orders;  // as in CancelOrders; none: all orders of the account
+  std::vector<std::string> orders;  // as in Replacement; none: all orders of the account
   unsigned count = 50;              // without orders: the newest executions
 };
 struct ShowBook {
@@ -108,7 +90,6 @@ struct WatchAccount {
   bool json = false;                  // shows messages as received
   std::uint64_t count = 0;            // events; 0: no end
 };
-struct StartShell {};
 
 // Only in the shell.
 struct UseAccount {
@@ -122,12 +103,11 @@ struct Help {
 };
 struct Quit {};
 
-// In the order of the help. For each command AllCommands has add(), and TraderStep carries it out.
-using Command =
-    std::variant<NewAccount, NewSymbol, SetRules, NewKey, RevokedKey, AccountChange, Adjustment,
-                 NewRound, NewDay, NewOrder, Replacement, CancelOrders, CancelAllOrders, ShowOrders,
-                 ShowAccount, ShowOpenOrders, ShowHistory, ShowBook, ShowTrades, ShowSymbols,
-                 ShowLeaderboard, Watch, WatchAccount, StartShell, UseAccount, ShowXml, Help, Quit>;
+// CommandParser reads each of them, and Runner::Step carries it out.
+using Command = std::variant<Change, NewSymbol, NewKey, NewDay, NewOrder, Replacement, NamedOrders,
+                             CancelAllOrders, ShowAccount, ShowOpenOrders, ShowHistory, ShowBook,
+                             ShowTrades, ShowSymbols, ShowLeaderboard, Watch, WatchAccount,
+                             UseAccount, ShowXml, Help, Quit>;
 
 // The user's input is not a valid command; what() is the sentence.
 struct UsageError : std::invalid_argument {
@@ -163,6 +143,12 @@ struct Settings {
   // Whether the HTTP port probably belongs to the same exchange: the user named it, or both ports
   // have their usual numbers.
   bool knows_http() const;
+};
+
+// Who sends a request: an account, or the operator if there is no account. The key is empty if the
+// exchange requires none.
+struct Sender {
+  std::string key = {}, account = {};
 };
 
 inline constexpr double connect_timeout_s = 5;

@@ -10,14 +10,11 @@
 namespace exchange::cli {
 namespace {
 
-constexpr const char* bad_key = "a key has 8 to 128 bytes";
+using Elements = std::vector<std::vector<Typed>>;  // the attributes of each
 
 const std::string& checked_key(const std::string& key) {
-  if (!is_key(key)) throw UsageError(bad_key);
+  if (!is_key(key)) throw UsageError("a key has 8 to 128 bytes");
   return key;
-}
-std::optional<std::string> optional_key(const std::string& key) {
-  return key.empty() ? std::nullopt : std::optional(checked_key(key));
 }
 
 void throw_if(const Problem& problem) {
@@ -27,13 +24,14 @@ void throw_if(const Problem& problem) {
 // Returns the element of a command, with attributes as typed. Throws the first error that the
 // server would find in them.
 template <class AnyCommand>
-std::string element_of(const std::vector<Rule>& typed, const std::string& content = {}) {
+std::string element_of(const std::vector<Typed>& typed, const std::string& content = {}) {
   AttributeTexts texts;
   AnyCommand command{};
   for_each_attribute<AnyCommand>([&](auto place) {
     constexpr auto& attribute = attributes_of<AnyCommand>[place];
     for (const auto& [name, value] : typed)
-      if (name == attribute.name) texts[place] = value;
+      if (name == attribute.name)
+        texts[place] = attribute.value.type == ValueType::key ? checked_key(value) : value;
   });
   if constexpr (std::is_same_v<AnyCommand, PlaceOrder>)
     throw_if(
@@ -45,20 +43,22 @@ std::string element_of(const std::vector<Rule>& typed, const std::string& conten
   });
   return write_element<AnyCommand>(texts, content);
 }
-// Adds the optional attributes that are not empty.
-std::vector<Rule> given(std::vector<Rule> typed, std::vector<Rule> optional) {
-  for (Rule& one : optional)
-    if (!one.value.empty()) typed.push_back(std::move(one));
-  return typed;
+
+std::string request(Root root, const std::string& elements, const Sender& by) {
+  const std::string name = root == Root::create ? "create" : "transactions";
+  std::string id, key;
+  if (root != Root::create || !by.account.empty())
+    id = xml_attribute("id", checked_account(by.account));
+  if (!by.key.empty()) key = key_attribute(checked_key(by.key));
+  return "<" + name + id + key + ">" + elements + "</" + name + ">";
 }
 
-std::string creation(const std::string& elements, const Sender& by) {
-  return "<create" + (by.account.empty() ? "" : xml_attribute("id", checked_account(by.account))) +
-         key_attribute(optional_key(by.key).value_or("")) + ">" + elements + "</create>";
-}
-std::string transaction(const std::string& elements, const std::string& account,
-                        const std::string& key) {
-  return write_transactions(checked_account(account), elements, optional_key(key).value_or(""));
+template <class AnyCommand>
+std::string request_of(const Elements& elements, const Sender& by,
+                       Root root = request_element<AnyCommand>.root) {
+  std::string text;
+  for (const std::vector<Typed>& typed : elements) text += element_of<AnyCommand>(typed);
+  return request(root, text, by);
 }
 
 // Throws the first error that the server would find. Its text may contain keys of accounts.
@@ -79,14 +79,14 @@ void read(const std::string& document) {
 }
 
 // `order`: its id, or "ref:" and its reference.
-Rule named(const std::string& order) {
+Typed name_of_order(const std::string& order) {
   constexpr std::string_view by_reference = "ref:";
   if (order.starts_with(by_reference)) return {"ref", order.substr(by_reference.size())};
   return {"id", order};
 }
 
 // In the protocol the sign is the side. Here shares are positive on both sides.
-Rule amount(Side side, const std::string& typed) {
+Typed amount(Side side, const std::string& typed) {
   const auto shares = parse_shares(typed);
   if (!shares)
     throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
@@ -94,73 +94,35 @@ Rule amount(Side side, const std::string& typed) {
   return {"amount", (side == Side::sell ? "-" : "") + typed};
 }
 
-template <class OfOrder>
-std::string of_orders(const std::vector<std::string>& orders, const std::string& account,
-                      const std::string& key) {
-  std::string elements;
-  for (const std::string& order : orders) elements += element_of<OfOrder>({named(order)});
-  return transaction(elements, account, key);
-}
-
 }  // namespace
 
-std::string write_document(const NewAccount& created, const std::string& key, const Sender& by) {
-  optional_key(key);
-  return creation(element_of<CreateAccount>(given(
-                      {{"id", created.account}, {"balance", created.balance}}, {{"key", key}})),
-                  by);
+const std::string* find_typed(const Change& change, std::string_view name) {
+  for (const std::vector<Typed>& element : change.elements)
+    for (const Typed& one : element)
+      if (one.name == name) return &one.value;
+  return nullptr;
+}
+
+std::string write_document(const Change& change, const Sender& by) {
+  return with_kind(change.kind, [&](auto type) {
+    using AnyCommand = typename decltype(type)::type;
+    constexpr bool may_be_own = std::is_same_v<AnyCommand, SetKey>;
+    return request_of<AnyCommand>(
+        change.elements, by,
+        may_be_own && find_typed(change, "id") == nullptr ? Root::transactions : Root::create);
+  });
 }
 
 std::string write_document(const NewSymbol& created, const Sender& by) {
-  const std::string empty = element_of<CreateSymbol>({{"sym", created.symbol}});
-  if (created.holdings.empty()) return creation(empty, by);
-  std::string text = "<symbol" + xml_attribute("sym", created.symbol) + ">";
+  std::string text = element_of<CreateSymbol>({{"sym", created.symbol}});
+  if (created.holdings.empty()) return request(Root::create, text, by);
+  text = "<symbol" + xml_attribute("sym", created.symbol) + ">";
   for (const NewSymbol::Holding& holding : created.holdings) {
     Shares shares;
     throw_if(read_value(holding.shares, shares, "number of shares"));
     text += element_of<PlaceShares>({{"id", holding.account}}, holding.shares);
   }
-  return creation(text + "</symbol>", by);
-}
-
-std::string write_document(const SetRules& set_rules, const Sender& by) {
-  std::string elements;
-  const auto add = [&](std::vector<Rule> rules) {
-    if (set_rules.symbol) rules.push_back({"sym", *set_rules.symbol});
-    elements += element_of<SetInstrument>(rules);
-  };
-  if (!set_rules.rules.empty() || set_rules.trading.empty()) add(set_rules.rules);
-  for (const std::string& trading : set_rules.trading) add({{"trading", trading}});
-  return creation(elements, by);
-}
-
-std::string write_document(const NewKey& change, const std::string& key, const Sender& by) {
-  const Rule new_key{"key", checked_key(key)};
-  if (!change.account) return transaction(element_of<SetKey>({new_key}), by.account, by.key);
-  return creation(element_of<SetKey>({{"id", *change.account}, new_key}), by);
-}
-
-std::string write_document(const RevokedKey& revoked, const Sender& by) {
-  return creation(element_of<SetKey>({{"id", revoked.account}, {"revoke", "true"}}), by);
-}
-
-std::string write_document(const AccountChange& change, const Sender& by) {
-  std::vector<Rule> typed = change.rules;
-  typed.push_back({"id", change.account});
-  return creation(element_of<SetAccount>(typed), by);
-}
-
-std::string write_document(const NewRound& round, const Sender& by) {
-  return creation(element_of<BeginRound>({{"name", round.name}}), by);
-}
-
-std::string write_document(const Adjustment& adjustment, const Sender& by) {
-  const std::vector<Rule> typed{
-      {"id", adjustment.account}, {"amount", adjustment.amount}, {"reason", adjustment.reason}};
-  return creation(adjustment.symbol
-                      ? element_of<AdjustShares>(given(typed, {{"sym", *adjustment.symbol}}))
-                      : element_of<AdjustCash>(typed),
-                  by);
+  return request(Root::create, text + "</symbol>", by);
 }
 
 std::string write_scenario(const std::string& text, const std::string& operator_key) {
@@ -173,55 +135,42 @@ std::string write_scenario(const std::string& text, const std::string& operator_
   if (std::string_view(root.name()) != "create") throw UsageError("it is not a <create> document");
   if (root.attribute("key"))
     throw UsageError("it has a key; --operator-key-file names the one to use");
-  if (const auto key = optional_key(operator_key)) root.append_attribute("key") = key->c_str();
+  if (!operator_key.empty()) root.append_attribute("key") = checked_key(operator_key).c_str();
   std::ostringstream out;
   document.save(out, "", pugi::format_raw | pugi::format_no_declaration);
   read(out.str());
   return out.str();
 }
 
-std::string write_document(CommandKind kind, const std::vector<Rule>& typed,
-                           const std::string& account, const std::string& key) {
-  return transaction(
-      with_kind(kind, [&](auto type) { return element_of<typename decltype(type)::type>(typed); }),
-      account, key);
-}
-
-std::string write_document(const NewOrder& placed, const std::string& account,
-                           const std::string& key) {
-  const bool market = placed.limit == market_price;
-  std::vector<Rule> typed = placed.terms;
+std::string write_document(const NewOrder& placed, const Sender& by) {
+  std::vector<Typed> typed = placed.terms;
   typed.push_back({"sym", placed.symbol});
   typed.push_back(amount(placed.side, placed.shares));
-  typed.push_back(market ? Rule{"type", std::string(word_of(OrderType::market))}
-                         : Rule{"limit", placed.limit});
-  return transaction(element_of<PlaceOrder>(given(typed, {{"ref", placed.reference}})), account,
-                     key);
+  if (placed.limit == market_price)
+    typed.push_back({"type", std::string(word_of(OrderType::market))});
+  else
+    typed.push_back({"limit", placed.limit});
+  if (!placed.reference.empty()) typed.push_back({"ref", placed.reference});
+  return request_of<PlaceOrder>({typed}, by);
 }
 
-std::string write_document(const Replacement& replacement, const std::string& account,
-                           const std::string& key) {
-  return transaction(element_of<ReplaceOrder>({named(replacement.order),
-                                               amount(replacement.side, replacement.shares),
-                                               {"limit", replacement.limit}}),
-                     account, key);
+std::string write_document(const Replacement& replacement, const Sender& by) {
+  return request_of<ReplaceOrder>({{name_of_order(replacement.order),
+                                    amount(replacement.side, replacement.shares),
+                                    {"limit", replacement.limit}}},
+                                  by);
 }
 
-std::string write_document(const CancelOrders& cancel, const std::string& account,
-                           const std::string& key) {
-  return of_orders<CancelOrder>(cancel.orders, account, key);
+std::string write_document(const NamedOrders& named, const Sender& by) {
+  Elements elements;
+  for (const std::string& order : named.orders) elements.push_back({name_of_order(order)});
+  return named.cancel ? request_of<CancelOrder>(elements, by)
+                      : request_of<QueryOrder>(elements, by);
 }
 
-std::string write_document(const CancelAllOrders& cancel, const std::string& account,
-                           const std::string& key) {
-  const Rule which =
-      cancel.symbol ? Rule{"sym", checked_symbol(*cancel.symbol)} : Rule{"all", "true"};
-  return write_document(command_kind<CancelAll>, {which}, account, key);
-}
-
-std::string write_document(const ShowOrders& query, const std::string& account,
-                           const std::string& key) {
-  return of_orders<QueryOrder>(query.orders, account, key);
+std::string write_document(const CancelAllOrders& cancel, const Sender& by) {
+  return request_of<CancelAll>(
+      {{cancel.symbol ? Typed{"sym", *cancel.symbol} : Typed{"all", "true"}}}, by);
 }
 
 const std::string& checked_symbol(const std::string& symbol) {

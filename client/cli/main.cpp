@@ -57,8 +57,7 @@ int become_class(std::vector<std::string> words) {
 int run(const CommandLine& line) {
   Console console = Console::of_process();
   Runner runner(line.settings, console, stop_flag);
-  if (line.command && !std::holds_alternative<StartShell>(*line.command))
-    return runner.run(*line.command);
+  if (line.command) return runner.run(*line.command);
   if (::isatty(STDIN_FILENO) == 1) return run_shell(runner, stop_flag, last_signal);
   const int status = run_script(runner, std::cin);
   return stop_flag ? 128 + last_signal : status;

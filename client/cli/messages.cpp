@@ -1,6 +1,6 @@
 #include "client/cli/messages.hpp"
 
-#include "client/cli/text.hpp"
+#include "client/cli/terminal.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -53,12 +53,9 @@ std::vector<Level> levels_field(const Json& from, const char* key) {
 std::vector<Trade> trades_field(const Json& from, const char* key) {
   std::vector<Trade> trades;
   for (const Json& one : list_field(from, key))
-    trades.push_back({.id = std::uint64_t(number_field(one, "id")),
-                      .price = text_field(one, "price"),
+    trades.push_back({.price = text_field(one, "price"),
                       .shares = text_field(one, "shares"),
                       .taker = text_field(one, "taker"),
-                      .buy_order = std::to_string(number_field(one, "buy_order")),
-                      .sell_order = std::to_string(number_field(one, "sell_order")),
                       .time_us = number_field(one, "time_us")});
   return trades;
 }

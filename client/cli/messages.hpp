@@ -31,9 +31,7 @@ struct Level {
 std::vector<Level> levels_field(const Json& from, const char* key);
 
 struct Trade {
-  std::uint64_t id = 0;
   std::string price, shares, taker;  // taker: "buy" or "sell", the side that arrived last
-  std::string buy_order, sell_order;
   std::int64_t time_us = 0;
 };
 std::vector<Trade> trades_field(const Json& from, const char* key);

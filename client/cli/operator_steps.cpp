@@ -9,6 +9,7 @@
 
 #include "base/key_file.hpp"
 #include "client/cli/step.hpp"
+#include "client/cli/views.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -36,17 +37,40 @@ std::string made_key() {
   return key;
 }
 
+// Returns the command that shows whether a change was executed; empty if it may be sent again.
+std::string shown_by_command(const Change& change) {
+  switch (change.kind) {
+    case command_kind<CreateAccount>: return "status";
+    case command_kind<SetInstrument>: return "symbols";
+    case command_kind<BeginRound>: return "leaderboard";
+    case command_kind<AdjustCash>:
+    case command_kind<AdjustShares>: return "--account " + *find_typed(change, "id") + " status";
+    default: return "";
+  }
+}
+
 }  // namespace
 
-void Runner::Step::operator()(const NewAccount& created) {
+void Runner::Step::operator()(const Change& typed) {
+  Change sent = typed;
+  shown_by = shown_by_command(sent);
   const Sender by = sender();
-  const std::string key = !created.key_file.empty() ? key_of(created.key_file, created.account)
-                          : by.account.empty()      ? settings.key
-                                                    : "";  // the key of the sender
-  const Results results = change(write_document(created, key, by), 1);
-  if (!accepted<Created>(results.front(), "account " + created.account)) return;
-  runner.accounts_seen_.insert(created.account);
-  say("account " + created.account + ": created with balance " + created.balance);
+  if (sent.kind == command_kind<CreateAccount>) {
+    const std::string key = !sent.key_file.empty() ? key_of(sent.key_file, *find_typed(sent, "id"))
+                            : by.account.empty()   ? settings.key
+                                                   : "";  // the key of the sender
+    if (!key.empty()) sent.elements.front().push_back({"key", key});
+  }
+  const Results results = change(write_document(sent, by), sent.elements.size());
+  const Uncrossed* auction = nullptr;
+  for (const client::ReplyOutcome& result : results)
+    if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
+      auction = uncrossed;
+    else if (!accepted<Created>(result, named(sent)))
+      return;
+  if (const auto* account = find_typed(sent, "id")) runner.accounts_seen_.insert(*account);
+  if (const auto* symbol = find_typed(sent, "sym")) runner.symbols_seen_.insert(*symbol);
+  say(sentence(sent, auction));
 }
 
 void Runner::Step::operator()(const NewSymbol& created) {
@@ -64,20 +88,6 @@ void Runner::Step::operator()(const NewSymbol& created) {
                     ? ": created"
                     : ": account " + holding->account + " got " + holding->shares + " shares"));
   }
-}
-
-void Runner::Step::operator()(const SetRules& set) {
-  shown_by = "symbols";
-  const Results results =
-      change(write_document(set, sender()), std::max<std::size_t>(1, set.trading.size()));
-  const Uncrossed* auction = nullptr;
-  for (const client::ReplyOutcome& result : results)
-    if (const auto* uncrossed = std::get_if<Uncrossed>(&result))
-      auction = uncrossed;
-    else if (!accepted<Created>(result, named(set)))
-      return;
-  if (set.symbol) runner.symbols_seen_.insert(*set.symbol);
-  say(sentence(set, auction));
 }
 
 Sender Runner::Step::sender() const {
@@ -101,11 +111,13 @@ std::string Runner::Step::key_of(const std::string& file, const std::string& acc
 
 void Runner::Step::operator()(const NewKey& wanted) {
   shown_by = "";
-  const Sender by = wanted.account ? sender() : Sender{settings.key, account()};
+  const Sender by = wanted.account ? sender() : own();
   const std::string& owner = wanted.account ? *wanted.account : by.account;
   const bool made = wanted.file.empty();
   const std::string key = made ? made_key() : key_of(wanted.file, owner);
-  const std::string document = write_document(wanted, key, by);
+  Change sent{command_kind<SetKey>, {{{"key", key}}}};
+  if (wanted.account) sent.elements.front().push_back({"id", owner});
+  const std::string document = write_document(sent, by);
   // Prints the key before it is sent: if no reply comes, it may be the account's key, and it is
   // stored nowhere else.
   if (made) out << "new key of account " << owner << ", shown only now: " << key << std::endl;
@@ -113,36 +125,6 @@ void Runner::Step::operator()(const NewKey& wanted) {
   runner.accounts_seen_.insert(owner);
   if (owner == runner.settings_.account) runner.settings_.key = key;
   say("account " + owner + ": key changed");
-}
-
-void Runner::Step::operator()(const RevokedKey& revoked) {
-  shown_by = "";
-  const Results results = change(write_document(revoked, sender()), 1);
-  if (accepted<Created>(results.front(), "account " + revoked.account))
-    say("account " + revoked.account + ": key revoked");
-}
-
-void Runner::Step::operator()(const AccountChange& wanted) {
-  shown_by = "";
-  const Results results = change(write_document(wanted, sender()), 1);
-  if (!accepted<Created>(results.front(), "account " + wanted.account)) return;
-  runner.accounts_seen_.insert(wanted.account);
-  say(sentence(wanted));
-}
-
-void Runner::Step::operator()(const Adjustment& adjustment) {
-  shown_by = "--account " + adjustment.account + " status";
-  const Results results = change(write_document(adjustment, sender()), 1);
-  if (!accepted<Created>(results.front(), "account " + adjustment.account)) return;
-  runner.accounts_seen_.insert(adjustment.account);
-  say(sentence(adjustment));
-}
-
-void Runner::Step::operator()(const NewRound& round) {
-  shown_by = "leaderboard";
-  const Results results = change(write_document(round, sender()), 1);
-  if (accepted<Created>(results.front(), "round " + round.name))
-    say("round " + round.name + ": begun");
 }
 
 bool Runner::Step::day_has_begun() const {
@@ -153,15 +135,14 @@ bool Runner::Step::day_has_begun() const {
 
 std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& day,
                                                            const std::string& key) {
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                       std::chrono::duration<double>(settings.timeout_s));
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(settings.timeout_s);
   bool is_checked = false;  // the operator's key
   for (bool asked = false;; asked = true) {
     HttpReply reply;
     try {
-      reply = http_post(settings.http_address(), "/api/admin/new-day", Json{{"day", day}}.dump(),
-                        key, settings.timeout_s, runner.stop_, settings.security);
+      reply = ask_http(settings, "/api/admin/new-day", {key}, settings.timeout_s, runner.stop_,
+                       Json{{"day", day}}.dump());
     } catch (const client::NoReply&) {
     } catch (const client::Unreachable&) {
       if (!asked) throw;
@@ -177,11 +158,11 @@ std::optional<Runner::Step::ClosedDay> Runner::Step::close(const std::string& da
       if (!json.is_object() || !json.contains("error"))
         throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
                                settings.http_address() + "/api/admin/new-day");
-      status = runner.fail("day " + day + ": " + text_field(json, "error"), exit_refused);
+      fail("day " + day + ": " + text_field(json, "error"));
       return {};
     }
     if (std::chrono::steady_clock::now() > end) {
-      status = runner.fail(
+      fail(
           "day " + day +
               (is_checked ? ": the server has not closed it yet; its log says why. Run the command "
                             "again"
@@ -207,9 +188,8 @@ void Runner::Step::operator()(const NewDay& ended) {
   const std::optional<ClosedDay> closed = close(ended.day, by.key);
   if (!closed) return;
   if (closed->before && day_has_begun()) {
-    status = runner.fail("day " + ended.day + ": it was closed before, as " + closed->store +
-                             ", and the next day has begun: nothing was done",
-                         exit_refused);
+    fail("day " + ended.day + ": it was closed before, as " + closed->store +
+         ", and the next day has begun: nothing was done");
     return;
   }
   say("day " + ended.day + ": closed as " + closed->store);

@@ -1,16 +1,18 @@
 #include "client/cli/ports.hpp"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket.hpp>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
 #include "client/connection/framing.hpp"
-#include "client/connection/servers.hpp"
 #include "net/any_stream.hpp"
 
 namespace exchange::cli {
@@ -22,7 +24,7 @@ using Error = boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t message_bytes_max = 64u << 20;
+constexpr std::size_t body_bytes_max = 64u << 20, message_bytes_max = 64u << 20;
 constexpr std::chrono::milliseconds retry_pause_min{50}, retry_pause_max{1'000};
 
 using client::StopFlag;
@@ -34,6 +36,21 @@ std::string advice(const char* option) {
   return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") +
          (http_port ? " (its --http-port must not be off); " : "; ") + option +
          " HOST:PORT names another.";
+}
+
+std::string base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');  // its terminator takes the final zero
+  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                    reinterpret_cast<const unsigned char*>(bytes.data()), int(bytes.size()));
+  return text;
+}
+
+// Returns the header field that logs in; empty without a key.
+std::string authorization(const Sender& by) {
+  if (by.key.empty()) return {};
+  const std::string credentials =
+      by.account.empty() ? "Bearer " + by.key : "Basic " + base64(by.account + ":" + by.key);
+  return "Authorization: " + credentials + "\r\n";
 }
 
 }  // namespace
@@ -48,20 +65,13 @@ Stream connect(const std::string& servers, const char* option, double timeout_s,
   throw Unreachable(error.what() + advice(option));
 }
 
-XmlPort::XmlPort(std::string servers, double timeout_s, double retry_s, const StopFlag& stop,
-                 client::Security security)
-    : servers_(std::move(servers)),
-      security_(std::move(security)),
-      timeout_s_(timeout_s),
-      retry_s_(retry_s),
-      stop_(stop) {}
-
 void XmlPort::connect() {
   if (stream_)
     client::reset_on_close(stream_->socket());  // a long script must not run out of ports
   stream_.reset();
-  const double attempts = retry_s_ > 0 ? 4 : 1;  // leaves time for each attempt
-  stream_.emplace(cli::connect(servers_, "--connect", timeout_s_ / attempts, stop_, security_));
+  const double attempts = settings_.retry ? 4 : 1;  // leaves time for each attempt
+  stream_.emplace(cli::connect(settings_.connect, "--connect", settings_.timeout_s / attempts,
+                               stop_, settings_.security));
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
@@ -71,12 +81,12 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
     } catch (const client::ConnectionEnded& error) {
       doubt = error.what();
     } catch (const client::NoReply& error) {
-      if (retry_s_ == 0) throw;
+      if (!settings_.retry) throw;
       doubt = error.what();
     }
   using Clock = std::chrono::steady_clock;
-  const auto give_up = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(retry_s_));
+  const auto give_up =
+      Clock::now() + std::chrono::duration<double>(settings_.retry ? settings_.timeout_s : 0);
   for (auto pause = retry_pause_min;; pause = std::min(2 * pause, retry_pause_max)) {
     try {
       connect();
@@ -104,37 +114,36 @@ std::string XmlPort::ask_on_connection(std::string_view document) try {
   throw;
 }
 
-namespace {
-
-client::HttpReply http_ask(const std::string& address, const client::HttpRequest& request,
-                           double timeout_s, const StopFlag& stop,
-                           const client::Security& security) try {
-  Stream stream = connect(address, "--http", timeout_s, stop, security);
-  return client::ask(stream, request);
-} catch (const client::BadReply& error) {
-  throw client::BadReply(std::string(error.what()) +
-                         "; --http HOST:PORT names the HTTP port, which is not the XML port");
-}
-
-}  // namespace
-
-HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
-                   const StopFlag& stop, const Access& access) {
-  return http_ask(
-      address,
-      {.head = "GET " + target, .fields = client::authorization(access.account, access.key)},
-      timeout_s, stop, access.security);
-}
-
-HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
-                    const std::string& operator_key, double timeout_s, const StopFlag& stop,
-                    const client::Security& security) {
-  return http_ask(
-      address,
-      {.head = "POST " + target,
-       .fields = client::authorization({}, operator_key) + "Content-Type: application/json\r\n",
-       .body = json},
-      timeout_s, stop, security);
+HttpReply ask_http(const Settings& settings, const std::string& target, const Sender& by,
+                   double timeout_s, const StopFlag& stop, const std::string& json) {
+  const std::string servers = settings.http_address();
+  Stream stream = connect(servers, "--http", timeout_s, stop, settings.security);
+  std::string request = (json.empty() ? "GET " : "POST ") + target +
+                        " HTTP/1.1\r\nHost: " + stream.peer() +
+                        "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
+                        "Connection: close\r\n" +
+                        authorization(by);
+  if (!json.empty())
+    request +=
+        "Content-Type: application/json\r\nContent-Length: " + std::to_string(json.size()) + "\r\n";
+  request += "\r\n" + json;
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(body_bytes_max);
+  parser.eager(true);
+  std::size_t parsed = 0;
+  Error error;
+  stream.send_and_receive(request, [&](std::string_view bytes) {
+    error = {};
+    while (parsed < bytes.size() && !parser.is_done() && !error)
+      parsed += parser.put(boost::asio::const_buffer(bytes.data() + parsed, bytes.size() - parsed),
+                           error);
+    if (error == http::error::need_more) error = {};
+    return error || parser.is_done();
+  });
+  if (error)
+    throw client::BadReply(stream.peer() + " does not speak HTTP (" + error.message() +
+                           "); --http HOST:PORT names the HTTP port, which is not the XML port");
+  return {parser.get().result_int(), std::move(parser.get().body())};
 }
 
 struct Feed::Socket {

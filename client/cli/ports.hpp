@@ -8,7 +8,6 @@
 #include <string>
 
 #include "client/cli/command.hpp"
-#include "client/connection/http.hpp"
 
 namespace exchange::cli {
 
@@ -22,10 +21,10 @@ client::Stream connect(const std::string& servers, const char* option, double ti
 class XmlPort {
  public:
   enum class Kind { change, question };
-  // `servers`: HOST:PORT, or several separated by commas, of which one is active. A question is
-  // sent again for up to `retry_s`; an order with a reference may be sent as a question.
-  XmlPort(std::string servers, double timeout_s, double retry_s, const client::StopFlag& stop,
-          client::Security security = {});
+  // With --retry a question is sent again for up to --timeout; an order with a reference may be
+  // sent as a question.
+  XmlPort(const Settings& settings, const client::StopFlag& stop)
+      : settings_(settings), stop_(stop) {}
   // Returns the document of the reply. Throws NoReply if it is not known whether the request was
   // executed, and BadReply.
   std::string ask(std::string_view document, Kind kind);
@@ -34,33 +33,26 @@ class XmlPort {
  private:
   std::string ask_on_connection(std::string_view document);
 
-  const std::string servers_;
-  const client::Security security_;
-  const double timeout_s_, retry_s_;
+  const Settings& settings_;
   const client::StopFlag& stop_;
   std::optional<client::Stream> stream_;
 };
 
-using client::HttpReply;
-// The credentials and the security of a question: the account and its key, if the exchange requires
-// keys, or the operator's key without an account; and how the connection is secured.
-struct Access {
-  std::string account, key;
-  client::Security security;
+struct HttpReply {
+  unsigned status = 0;
+  std::string body;
 };
-HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
-                   const client::StopFlag& stop, const Access& access = {});
-
-// Sends a POST as the operator. Throws NoReply if it is not known whether it was executed.
-HttpReply http_post(const std::string& address, const std::string& target, const std::string& json,
-                    const std::string& operator_key, double timeout_s, const client::StopFlag& stop,
-                    const client::Security& security);
+// Sends a GET to the HTTP port of `settings`, or a POST of JSON if `json` is not empty. The request
+// has the credentials of `by` if there is a key. Throws NoReply if it is not known whether a POST
+// was executed, and BadReply if the response is not HTTP.
+HttpReply ask_http(const Settings& settings, const std::string& target, const Sender& by,
+                   double timeout_s, const client::StopFlag& stop, const std::string& json = {});
 
 // A WebSocket to /ws that returns text messages one by one. It pings a silent server.
 class Feed {
  public:
   Feed(const std::string& address, double timeout_s, const client::StopFlag& stop,
-       const client::Security& security = {});
+       const client::Security& security);
   ~Feed();
   void send(const std::string& text);
   // Returns the next message; nothing if none arrives within `wait_s`. Throws Unreachable if the

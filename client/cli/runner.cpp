@@ -1,9 +1,7 @@
 #include "client/cli/runner.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <thread>
+#include <boost/algorithm/string/predicate.hpp>
 
 #include "client/cli/parser.hpp"
 #include "client/cli/step.hpp"
@@ -13,76 +11,11 @@
 #include "protocol/request_writer.hpp"
 
 namespace exchange::cli {
-namespace {
-
-constexpr PagedList symbols_list{"symbols", "next", "after"};
-constexpr PagedList orders_list{"orders", "next_order", "orders_after"};
-constexpr PagedList executions_list{"executions", "next", "before"};
-
-bool equal_but_case(const std::string& one, const std::string& other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
-}
-
-// Returns the value of a line "name value" of /metrics.
-std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
-  const std::size_t line = text.find("\n" + name + " ");
-  if (line == std::string_view::npos) return {};
-  const std::string_view rest = text.substr(line + name.size() + 2);
-  std::uint64_t value = 0;
-  if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec != std::errc()) return {};
-  return value;
-}
-
-}  // namespace
-
-// Carries out each command of a trader.
-struct Runner::TraderStep : Step {
-  using Step::operator();
-  void operator()(const NewOrder& typed);
-  void operator()(const Replacement& replacement);
-  void operator()(const CancelOrders& cancel);
-  void operator()(const CancelAllOrders& cancel);
-  void operator()(const ShowOrders& query);
-  void operator()(const ShowAccount&);
-  void operator()(const ShowOpenOrders&);
-  void operator()(const ShowHistory& history);
-  void operator()(const ShowBook& command);
-  void operator()(const ShowTrades& trades);
-  void operator()(const ShowSymbols&);
-  void operator()(const ShowLeaderboard& wanted);
-  void operator()(const Watch& command);
-  void operator()(const WatchAccount& command);
-  void operator()(const StartShell&) { throw UsageError("this is the shell"); }
-  void operator()(const UseAccount& use);
-  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
-  void operator()(const Help& help);
-  void operator()(const Quit&) { runner.has_quit_ = true; }
-};
-
-std::optional<std::string> next_page(const Json& page, const PagedList& list) {
-  const auto next = page.is_object() ? page.find(list.next) : page.end();
-  if (next == page.end()) return {};
-  return "?" + std::string(list.parameter) + "=" +
-         (next->is_string() ? next->get<std::string>() : next->dump());
-}
-
-void add_page(Json& all, const Json& page, const PagedList& list) {
-  for (const Json& one : list_field(page, list.name)) all[list.name].push_back(one);
-  if (const auto next = page.find(list.next); next != page.end())
-    all[list.next] = *next;
-  else
-    all.erase(list.next);
-}
-
 Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop)
     : settings_(std::move(settings)),
       console_(console),
       stop_(stop),
-      xml_port_(settings_.connect, settings_.timeout_s, settings_.retry ? settings_.timeout_s : 0,
-                stop, settings_.security),
+      xml_port_(settings_, stop),
       label_("exchange-cli: ") {}
 
 const std::string& Runner::Step::account() const {
@@ -90,6 +23,8 @@ const std::string& Runner::Step::account() const {
   runner.accounts_seen_.insert(account);
   return account;
 }
+
+Sender Runner::Step::own() const { return {settings.key, account()}; }
 
 Results Runner::Step::change(const std::string& document, std::size_t asked, XmlPort::Kind kind) {
   in_doubt = true;
@@ -100,11 +35,6 @@ Results Runner::Step::change(const std::string& document, std::size_t asked, Xml
 
 Results Runner::Step::question(const std::string& document, std::size_t asked) {
   return client::read_outcomes(runner.ask(document, XmlPort::Kind::question, settings), asked);
-}
-
-const NewOrder* Runner::Step::terms_of(const std::string& order) const {
-  const auto found = runner.known_orders_.find(order);
-  return found == runner.known_orders_.end() ? nullptr : &found->second;
 }
 
 template <class Look>
@@ -143,7 +73,7 @@ std::string Runner::Step::figures(const NewOrder& order, const std::string& mess
 std::string Runner::Step::symbol_hint(const std::string& symbol) const {
   std::string near;
   for (const std::string& known : runner.symbols()) {
-    if (equal_but_case(known, symbol)) return " (did you mean '" + known + "'?)";
+    if (boost::iequals(known, symbol)) return " (did you mean '" + known + "'?)";
     if (symbol.size() > 2 && edit_distance(symbol, known) == 1) near = known;
   }
   return near.empty() ? "" : " (did you mean '" + near + "'?)";
@@ -159,10 +89,11 @@ bool Runner::Step::may_create(const std::string& symbol) {
   });
   if (!unknown) return true;
   const std::string problem = "there is no symbol " + symbol + symbol_hint(symbol);
-  if (!runner.console_.confirm)
-    runner.fail(problem + "; --new-symbol lets a command create it, for everyone", exit_refused);
-  else if (runner.console_.confirm(problem + ". Create it, for everyone?"))
-    return true;
+  if (!runner.console_.confirm) {
+    fail(problem + "; --new-symbol lets a command create it, for everyone");
+    return false;
+  }
+  if (runner.console_.confirm(problem + ". Create it, for everyone?")) return true;
   status = exit_refused;
   return false;
 }
@@ -176,11 +107,11 @@ void Runner::Step::round_limit(std::string& limit, Side side) {
 }
 
 // Only a query returns how much of the order was executed, and it needs the id of the order.
-void Runner::TraderStep::operator()(const NewOrder& typed) {
+void Runner::Step::operator()(const NewOrder& typed) {
   NewOrder order = typed;
   if (settings.retry && order.reference.empty())
     order.reference = "cli-" + client::prefix_from_clock();
-  const std::string document = write_document(order, account(), settings.key);
+  const std::string document = write_document(order, own());
   if (order.side == Side::buy && !may_create(order.symbol)) return;
   reference = order.reference;
   const Results results =
@@ -199,10 +130,9 @@ void Runner::TraderStep::operator()(const NewOrder& typed) {
 
 void Runner::Step::show_state(const std::string& id, const char* done) {
   try {
-    const Results state =
-        question(write_document(ShowOrders{{id}}, settings.account, settings.key), 1);
+    const Results state = question(write_document(NamedOrders{false, {id}}, own()), 1);
     if (const auto* found = accepted<Status>(state.front(), "order " + id)) {
-      say(sentence(id, *found, terms_of(id)));
+      say(sentence(id, *found, runner.terms_of(id)));
       runner.remember(settings.account, *found);
     }
   } catch (const client::Unreachable&) {
@@ -212,8 +142,8 @@ void Runner::Step::show_state(const std::string& id, const char* done) {
 }
 
 // Sends a replace only once: another request may have replaced the order in between.
-void Runner::TraderStep::operator()(const Replacement& replacement) {
-  const Results results = change(write_document(replacement, account(), settings.key), 1);
+void Runner::Step::operator()(const Replacement& replacement) {
+  const Results results = change(write_document(replacement, own()), 1);
   const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
   if (replaced == nullptr) return;
   const std::string id = std::to_string(replaced->order);
@@ -225,21 +155,28 @@ void Runner::TraderStep::operator()(const Replacement& replacement) {
   show_state(id, "replaced");
 }
 
-void Runner::TraderStep::operator()(const CancelOrders& cancel) {
-  const Results results =
-      change(write_document(cancel, account(), settings.key), cancel.orders.size());
+void Runner::Step::operator()(const NamedOrders& named) {
+  const std::string document = write_document(named, own());
+  const Results results = named.cancel ? change(document, named.orders.size())
+                                       : question(document, named.orders.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string& order = cancel.orders[i];
-    if (const auto* canceled = accepted<Canceled>(results[i], "order " + order)) {
-      say(sentence(order, canceled->status, terms_of(order)));
-      runner.open_orders_.erase(canceled->status.order);
-    }
+    const std::string& order = named.orders[i];
+    const std::string what = "order " + order;
+    const Status* found = nullptr;
+    if (!named.cancel)
+      found = accepted<Status>(results[i], what);
+    else if (const auto* canceled = accepted<Canceled>(results[i], what))
+      found = &canceled->status;
+    if (found == nullptr) continue;
+    say(sentence(order, *found, runner.terms_of(order)));
+    if (!named.cancel && !settings.xml) out << execution_lines(*found);
+    if (runner.open_orders_.contains(found->order)) runner.remember(settings.account, *found);
   }
 }
 
 // One request cancels at most a thousand orders, so it is repeated until none is open.
-void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
-  const std::string document = write_document(cancel, account(), settings.key);
+void Runner::Step::operator()(const CancelAllOrders& cancel) {
+  const std::string document = write_document(cancel, own());
   const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
   for (bool any = false;; any = true) {
     const Results results = change(document, client::any_number);
@@ -252,224 +189,13 @@ void Runner::TraderStep::operator()(const CancelAllOrders& cancel) {
       const auto* canceled = accepted<Canceled>(result, "cancel all" + of_symbol);
       if (canceled == nullptr) return;
       const std::string order = std::to_string(canceled->status.order);
-      say(sentence(order, canceled->status, terms_of(order)));
+      say(sentence(order, canceled->status, runner.terms_of(order)));
       runner.open_orders_.erase(canceled->status.order);
     }
   }
 }
 
-void Runner::TraderStep::operator()(const ShowOrders& query) {
-  const Results results =
-      question(write_document(query, account(), settings.key), query.orders.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string& order = query.orders[i];
-    const auto* found = accepted<Status>(results[i], "order " + order);
-    if (found == nullptr) continue;
-    say(sentence(order, *found, terms_of(order)));
-    if (!settings.xml) out << execution_lines(*found);
-    if (runner.open_orders_.contains(found->order)) runner.remember(settings.account, *found);
-  }
-}
-
-HttpReply Runner::Step::get(const std::string& target) const {
-  const Sender by = as_operator ? sender() : Sender{settings.key, settings.account};
-  return http_get(settings.http_address(), target, http_timeout_s, runner.stop_,
-                  {by.account, by.key, settings.security});
-}
-
-std::optional<std::uint64_t> Runner::Step::committed_batch() const {
-  return metric(get("/metrics").body, "exchange_journal_batch");
-}
-
-bool Runner::Step::catch_up() const {
-  const auto end = std::chrono::steady_clock::now() + catch_up_max;
-  const std::optional<std::uint64_t> committed = committed_batch();
-  while (committed && std::chrono::steady_clock::now() < end) {
-    const Json symbols = Json::parse(get("/api/symbols?limit=1").body, nullptr, false);
-    const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
-    if (batch == symbols.end() || !batch->is_number_unsigned() ||
-        batch->get<std::uint64_t>() >= *committed)
-      return true;
-    std::this_thread::sleep_for(catch_up_pause);
-  }
-  return !committed;
-}
-
-std::optional<Json> Runner::Step::answer(const std::string& target, const std::string& symbol,
-                                         std::initializer_list<PagedList> lists) {
-  const HttpReply reply = get(target);
-  if (reply.status == 200) {
-    Json all = parse_json(reply.body);
-    for (const PagedList& list : lists)
-      while (const auto next = next_page(all, list)) {
-        const HttpReply page = get(target + *next);
-        if (page.status != 200) break;
-        add_page(all, parse_json(page.body), list);
-      }
-    return all;
-  }
-  const Json error = Json::parse(reply.body, nullptr, false);
-  if (error.is_object() && error.contains("error")) {
-    const std::string hint = reply.status == 404 && !symbol.empty() ? symbol_hint(symbol) : "";
-    status = runner.fail(text_field(error, "error") + hint, exit_refused);
-    return {};
-  } else {
-    throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
-                           settings.http_address() + target);
-  }
-}
-
-void Runner::Step::show(const std::string& target, std::string (*view)(const Json&, Style),
-                        const std::string& symbol, std::initializer_list<PagedList> lists) {
-  catch_up();
-  if (const std::optional<Json> json = answer(target, symbol, lists))
-    out << view(*json, runner.console_.style);
-}
-
-void Runner::TraderStep::operator()(const ShowAccount&) {
-  show("/api/accounts/" + account(), account_view, {}, {positions_list, orders_list});
-}
-
-void Runner::TraderStep::operator()(const ShowOpenOrders&) {
-  show("/api/accounts/" + account(), orders_view, {}, {orders_list});
-}
-
-// Returns the executions of an order, newest first. After an error, shows it and returns nothing.
-std::optional<std::vector<Json>> Runner::Step::executions_of(const std::string& order) {
-  std::string id = order;
-  if (order.starts_with("ref:")) {
-    const auto named = answer("/api/orders/" + order + "?limit=1&account=" + account());
-    if (!named) return {};
-    id = std::to_string(number_field(*named, "order"));
-  }
-  std::vector<Json> found;
-  // pages come newest first; within a page the oldest execution is first
-  for (std::string target = "/api/orders/" + id;;) {
-    const std::optional<Json> page = answer(target);
-    if (!page) return {};
-    if (text_field(*page, "account") != settings.account) {
-      status = runner.fail("order " + order + ": " + std::string(describe(Reason::unknown_order)),
-                           exit_refused);
-      return {};
-    }
-    const std::vector<Json>& executions = list_field(*page, "executions");
-    for (auto one = executions.rbegin(); one != executions.rend(); ++one) {
-      Json& fill = found.emplace_back(*one);
-      for (const char* member : {"order", "side", "symbol"}) fill[member] = (*page)[member];
-    }
-    const auto next = next_page(*page, executions_list);
-    if (!next) return found;
-    target = "/api/orders/" + id + *next;
-  }
-}
-
-// Returns the newest executions of the account. After an error, shows it and returns nothing.
-std::optional<std::vector<Json>> Runner::Step::newest_fills(std::size_t count) {
-  const std::string path = "/api/accounts/" + account() + "/fills?before=";
-  std::vector<Json> found;
-  for (std::string before = "newest";;) {
-    const std::size_t wanted = std::min<std::size_t>(count - found.size(), 1'000);
-    const std::optional<Json> page = answer(path + before + "&limit=" + std::to_string(wanted));
-    if (!page) return {};
-    const std::vector<Json>& fills = list_field(*page, "fills");
-    found.insert(found.end(), fills.begin(), fills.end());
-    const auto next = page->find("next");
-    if (next == page->end()) return found;
-    if (found.size() >= count) {
-      say("the newest " + std::to_string(found.size()) + " executions of account " +
-          settings.account + "; -n shows more");
-      return found;
-    }
-    before = next->dump();
-  }
-}
-
-void Runner::TraderStep::operator()(const ShowHistory& history) try {
-  account();
-  if (history.orders.empty()) {
-    if (const auto fills = newest_fills(history.count)) {
-      if (fills->empty())
-        say("no executions of account " + settings.account);
-      else
-        out << history_view(*fills, runner.console_.style);
-    }
-    return;
-  }
-  // finds what the server would refuse before any request is sent
-  write_document(ShowOrders{history.orders}, settings.account, settings.key);
-  std::vector<Json> all;
-  std::set<std::int64_t> shown;  // an order may have been named twice
-  for (const std::string& order : history.orders) {
-    const auto found = executions_of(order);
-    if (!found) continue;
-    if (found->empty())
-      say("no executions of order " + order);
-    else if (shown.insert(number_field(found->front(), "order")).second)
-      all.insert(all.end(), found->begin(), found->end());
-  }
-  std::stable_sort(all.begin(), all.end(), [](const Json& one, const Json& other) {
-    return number_field(one, "time_us") > number_field(other, "time_us");
-  });
-  if (!all.empty()) out << history_view(all, runner.console_.style);
-} catch (const client::NoReply&) {
-  throw;
-} catch (const client::Unreachable& error) {
-  throw client::Unreachable(std::string(error.what()) +
-                            "; history needs the HTTP port (--http), 'status ORDER' does not");
-}
-
-void Runner::TraderStep::operator()(const ShowBook& command) {
-  const std::string target =
-      "/api/books/" + checked_symbol(command.symbol) + "?levels=" + std::to_string(command.levels);
-  catch_up();
-  const std::optional<Json> book = answer(target, command.symbol);
-  if (!book) return;
-  std::optional<Json> own;  // the account whose orders are marked
-  if (!settings.account.empty()) {
-    const HttpReply reply = get("/api/accounts/" + checked_account(settings.account));
-    if (reply.status == 200) own = parse_json(reply.body);
-  }
-  out << (own ? own_book_view(*book, *own, runner.console_.style)
-              : book_view(*book, runner.console_.style));
-}
-
-void Runner::TraderStep::operator()(const ShowTrades& trades) {
-  show(
-      "/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count),
-      trades_view, trades.symbol);
-}
-
-void Runner::TraderStep::operator()(const ShowSymbols&) {
-  show("/api/symbols", symbols_view, {}, {symbols_list});
-}
-
-void Runner::TraderStep::operator()(const ShowLeaderboard& wanted) {
-  catch_up();
-  as_operator = wanted.ids;
-  std::string target = "/api/leaderboard";
-  const auto add = [&](const std::string& parameter) {
-    target += (target.ends_with("board") ? "?" : "&") + parameter;
-  };
-  if (wanted.round > 0) add("round=" + std::to_string(wanted.round));
-  if (wanted.count > 0) add("limit=" + std::to_string(wanted.count));
-  if (wanted.ids) add("ids=true");
-  if (const std::optional<Json> json = answer(target))
-    out << leaderboard_view(*json, runner.console_.style);
-}
-
-void Runner::TraderStep::operator()(const Watch& command) {
-  for (const std::string& symbol : command.symbols) checked_symbol(symbol);
-  catch_up();
-  watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_,
-        settings.security);
-}
-
-void Runner::TraderStep::operator()(const WatchAccount& command) {
-  account();
-  watch_account(command, settings, runner.console_, runner.stop_);
-}
-
-void Runner::TraderStep::operator()(const UseAccount& use) {
+void Runner::Step::operator()(const UseAccount& use) {
   if (use.account) {
     runner.settings_.account = checked_account(*use.account);
     runner.accounts_seen_.insert(*use.account);
@@ -478,13 +204,13 @@ void Runner::TraderStep::operator()(const UseAccount& use) {
   }
 }
 
-void Runner::TraderStep::operator()(const Help& help) {
+void Runner::Step::operator()(const Help& help) {
   out << wrapped(help_text(help.command),
                  runner.console_.live ? text_columns() : std::string::npos);
 }
 
 int Runner::run(const Command& command, const Settings& settings) {
-  TraderStep step{{*this, settings}};
+  Step step{*this, settings};
   reached_ = true;
   try {
     std::visit(step, command);
@@ -521,6 +247,11 @@ int Runner::run_line(const std::string& text, std::size_t number) {
   }
 }
 
+const NewOrder* Runner::terms_of(const std::string& order) const {
+  const auto found = known_orders_.find(order);
+  return found == known_orders_.end() ? nullptr : &found->second;
+}
+
 void Runner::remember(const std::string& account, const Status& status) {
   if (status.open > Shares())
     open_orders_[status.order] = {account, executed_shares(status)};
@@ -530,24 +261,20 @@ void Runner::remember(const std::string& account, const Status& status) {
 
 void Runner::notice_fills() {
   if (open_orders_.empty() || !reached_) return;
-  std::map<std::string, ShowOrders> asked;  // by account
+  std::map<std::string, NamedOrders> asked;  // by account
   std::size_t count = 0;
   for (const auto& [order, open] : open_orders_)
     if (count++ < noticed_orders_max) asked[open.account].orders.push_back(std::to_string(order));
   for (const auto& [account, orders] : asked) try {
       const Results results = client::read_outcomes(
-          xml_port_.ask(write_document(orders, account, settings_.key), XmlPort::Kind::question),
+          xml_port_.ask(write_document(orders, {settings_.key, account}), XmlPort::Kind::question),
           orders.orders.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
         const auto* status = std::get_if<Status>(&results[i]);
         if (status == nullptr) continue;
         const std::string& id = orders.orders[i];
-        const auto terms = known_orders_.find(id);
         if (executed_shares(*status) > open_orders_[status->order].executed)
-          console_.out << "* "
-                       << sentence(id, *status,
-                                   terms == known_orders_.end() ? nullptr : &terms->second)
-                       << "\n";
+          console_.out << "* " << sentence(id, *status, terms_of(id)) << "\n";
         remember(account, *status);
       }
     } catch (const client::Unreachable&) {
@@ -590,8 +317,7 @@ std::set<std::string> Runner::symbols() {
     std::optional<std::string> page = "";
     for (int pages = 0; page && pages < pages_max; ++pages) {
       const HttpReply reply =
-          http_get(settings_.http_address(), "/api/symbols" + *page, settings_.completion_timeout_s,
-                   stop_, {.security = settings_.security});
+          ask_http(settings_, "/api/symbols" + *page, {}, settings_.completion_timeout_s, stop_);
       const Json json = reply.status == 200 ? parse_json(reply.body) : Json();
       for (const Json& one : list_field(json, "symbols"))
         symbols_seen_.insert(text_field(one, "symbol"));

@@ -3,14 +3,18 @@
 // connection. Thread: the caller's.
 
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "client/cli/command.hpp"
-#include "client/cli/console.hpp"
 #include "client/cli/ports.hpp"
-#include "client/cli/sentences.hpp"
+#include "client/cli/terminal.hpp"
 
 namespace exchange::cli {
+
+// Orders with known terms, by id: those placed or replaced in this session. The symbol is empty if
+// the order was placed in another session.
+using KnownOrders = std::map<std::string, NewOrder>;
 
 class Runner {
  public:
@@ -41,7 +45,6 @@ class Runner {
 
  private:
   struct Step;  // one command in progress
-  struct TraderStep;
 
   // An order of this session that was open when it was last shown.
   struct OpenOrder {
@@ -49,6 +52,7 @@ class Runner {
     Shares executed;
   };
 
+  const NewOrder* terms_of(const std::string& order) const;  // null: not known
   void remember(const std::string& account, const Status& status);
   // Prints an error; returns `status`.
   int fail(const std::string& what, int status);

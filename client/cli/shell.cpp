@@ -11,8 +11,7 @@
 #include <filesystem>
 
 #include "client/cli/parser.hpp"
-#include "client/cli/text.hpp"
-#include "protocol/words.hpp"
+#include "protocol/values.hpp"
 
 namespace exchange::cli {
 namespace {

@@ -1,12 +1,11 @@
 #pragma once
-// One command in progress: it sends requests to the server, and prints the replies. runner.cpp and
-// operator_steps.cpp (the operator's commands) use it.
-// Thread: the caller's.
+// One command in progress: it sends requests to the server, and prints the replies. The operator's
+// commands are in operator_steps.cpp, those that ask the HTTP port in looks.cpp, the others in
+// runner.cpp. Thread: the caller's.
 
 #include "client/cli/documents.hpp"
 #include "client/cli/messages.hpp"
 #include "client/cli/runner.hpp"
-#include "client/cli/text.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::cli {
@@ -20,14 +19,12 @@ struct PagedList {
   const char* next;
   const char* parameter;
 };
-inline constexpr PagedList positions_list{"positions", "next_position", "positions_after"};
+inline constexpr PagedList symbols_list{"symbols", "next", "after"};
 
 // Returns the query of the next page; nothing if this is the last one.
 std::optional<std::string> next_page(const Json& page, const PagedList& list);
-void add_page(Json& all, const Json& page, const PagedList& list);
 
-// Carries out each command of the operator; those of a trader are in runner.cpp.
-// `settings` are those of the session, with the changes of its line.
+// Carries out each command. `settings` are those of the session, with the changes of its line.
 struct Runner::Step {
   Runner& runner;
   const Settings& settings;
@@ -39,24 +36,39 @@ struct Runner::Step {
   double http_timeout_s = settings.timeout_s;
   bool as_operator = false;  // HTTP questions contain the sender's key
 
-  void operator()(const NewAccount& created);
+  void operator()(const Change& typed);
   void operator()(const NewSymbol& created);
-  void operator()(const SetRules& set);
   void operator()(const NewKey& wanted);
-  void operator()(const RevokedKey& revoked);
-  void operator()(const AccountChange& wanted);
-  void operator()(const Adjustment& adjustment);
-  void operator()(const NewRound& round);
   void operator()(const NewDay& ended);
+  void operator()(const NewOrder& typed);
+  void operator()(const Replacement& replacement);
+  void operator()(const NamedOrders& named);
+  void operator()(const CancelAllOrders& cancel);
+  void operator()(const ShowAccount&);
+  void operator()(const ShowOpenOrders&);
+  void operator()(const ShowHistory& history);
+  void operator()(const ShowBook& command);
+  void operator()(const ShowTrades& trades);
+  void operator()(const ShowSymbols&);
+  void operator()(const ShowLeaderboard& wanted);
+  void operator()(const Watch& command);
+  void operator()(const WatchAccount& command);
+  void operator()(const UseAccount& use);
+  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
+  void operator()(const Help& help);
+  void operator()(const Quit&) { runner.has_quit_ = true; }
 
- protected:
+ private:
   // Returns the sender of the operator's commands: the operator if its key is available, else the
   // account if its key is. Reads the operator's key each time, because a shell may be older than
   // the file.
   Sender sender() const;
+  // Returns the account of the settings. Throws UsageError if it is not valid.
+  const std::string& account() const;
+  // Returns the sender of its commands.
+  Sender own() const;
   // "-": the user types the key, twice.
   std::string key_of(const std::string& file, const std::string& account) const;
-  const std::string& account() const;
 
   // `kind`: use `question` for a change that may be sent again.
   Results change(const std::string& document, std::size_t asked,
@@ -65,8 +77,8 @@ struct Runner::Step {
   HttpReply get(const std::string& target) const;
   // The HTTP port follows a commit by up to a fifth of a second, but after a trade the user expects
   // to see it: waits until everything committed now is shown. If the server does not report its
-  // position, does not wait. Returns false if it was not shown within catch_up_max.
-  bool catch_up() const;
+  // position, does not wait.
+  void catch_up() const;
   // Returns the number of the committed batch; nothing if the server does not report it.
   std::optional<std::uint64_t> committed_batch() const;
   // Returns what `look` reads from the HTTP port, for information that a command prints in addition
@@ -78,13 +90,17 @@ struct Runner::Step {
   void say(const std::string& text) {
     if (!settings.xml) out << text << "\n";
   }
+  // Prints an error, with which the command ends.
+  void fail(const std::string& what, int exit_code = exit_refused) {
+    status = runner.fail(what, exit_code);
+  }
   // Returns the wanted result. After an error, shows it and returns null.
   template <class Wanted>
   const Wanted* accepted(const client::ReplyOutcome& result, const std::string& what,
                          const NewOrder* order = nullptr) {
     if (const auto* error = std::get_if<client::ErrorElement>(&result)) {
       const std::string more = order == nullptr ? "" : figures(*order, error->message);
-      status = runner.fail(what + ": " + printable(error->message) + more, exit_refused);
+      fail(what + ": " + printable(error->message) + more);
       return nullptr;
     }
     const auto* wanted = std::get_if<Wanted>(&result);
@@ -96,6 +112,8 @@ struct Runner::Step {
   // page is no longer open when the next page is read.
   std::optional<Json> answer(const std::string& target, const std::string& symbol = {},
                              std::initializer_list<PagedList> lists = {});
+  // Return the executions of an order, or the newest ones of the account, newest first. After an
+  // error, show it and return nothing.
   std::optional<std::vector<Json>> executions_of(const std::string& order);
   std::optional<std::vector<Json>> newest_fills(std::size_t count);
   // Prints the same reply as a table.
@@ -113,7 +131,6 @@ struct Runner::Step {
   // operator could trade.
   bool day_has_begun() const;
 
-  const NewOrder* terms_of(const std::string& order) const;
   // Returns ": 145000 needed, 85433 free" after a refusal because of too little cash or shares.
   std::string figures(const NewOrder& order, const std::string& message);
   // Returns " (did you mean 'SPY'?)" for a symbol that the exchange does not have.

@@ -76,9 +76,11 @@ class Canvas {
 
 class Watcher {
  public:
-  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console,
-          const client::StopFlag& stop, const client::Security& security)
-      : command_(command), console_(console), feed_(address, timeout_s, stop, security) {}
+  Watcher(const Watch& command, const Settings& settings, Console& console,
+          const client::StopFlag& stop)
+      : command_(command),
+        console_(console),
+        feed_(settings.http_address(), settings.timeout_s, stop, settings.security) {}
 
   void run() {
     for (const std::string& symbol : command_.symbols) {
@@ -267,6 +269,11 @@ class AccountWatcher {
 
 }  // namespace
 
+void watch(const Watch& command, const Settings& settings, Console& console,
+           const client::StopFlag& stop) {
+  Watcher(command, settings, console, stop).run();
+}
+
 void watch_account(const WatchAccount& command, const Settings& settings, Console& console,
                    const client::StopFlag& stop) {
   AccountWatcher(command, settings, console, stop).run();
@@ -320,11 +327,6 @@ std::vector<std::string> picture(
   if (lines.size() > rows) lines.resize(rows);
   for (std::string& line : lines) line = clipped(line, size.columns);
   return lines;
-}
-
-void watch(const Watch& command, const std::string& http_address, double timeout_s,
-           Console& console, const client::StopFlag& stop, const client::Security& security) {
-  Watcher(command, http_address, timeout_s, console, stop, security).run();
 }
 
 }  // namespace exchange::cli

@@ -3,9 +3,9 @@
 // for each trade and each change of the best prices. Thread: the caller's.
 
 #include "client/cli/command.hpp"
-#include "client/cli/console.hpp"
 #include "client/cli/messages.hpp"
 #include "client/cli/ports.hpp"
+#include "client/cli/terminal.hpp"
 
 namespace exchange::cli {
 
@@ -17,8 +17,8 @@ struct Refused : std::runtime_error {
 // Runs until `command.count`, q on a terminal, or `stop`; the caller has checked the names of the
 // symbols. Throws Refused, Unreachable if the server becomes unavailable, Interrupted,
 // client::BadReply.
-void watch(const Watch& command, const std::string& http_address, double timeout_s,
-           Console& console, const client::StopFlag& stop, const client::Security& security = {});
+void watch(const Watch& command, const Settings& settings, Console& console,
+           const client::StopFlag& stop);
 
 // Shows the events of the account, one a line. After a lost connection it continues with the next
 // event on any of the HTTP servers, for up to `settings.timeout_s`. Runs until `command.count` or

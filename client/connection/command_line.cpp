@@ -1,5 +1,6 @@
 #include "client/connection/command_line.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -67,6 +68,20 @@ void check_address(const std::string& text) {
   if (colon == std::string::npos || colon == 0 ||
       std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
     invalid(text, "is not HOST:PORT");
+}
+
+std::vector<std::string> split_addresses(const std::string& list) {
+  std::vector<std::string> addresses;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    addresses.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return addresses;
+}
+
+void check_addresses(const std::string& list) {
+  for (const std::string& address : split_addresses(list)) check_address(address);
 }
 
 }  // namespace exchange::client

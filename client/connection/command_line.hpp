@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/connection/socket.hpp"
 
@@ -26,7 +27,11 @@ double parse_seconds(std::string_view text);
 // Reads "10" (seconds), "500ms" or "2m": from 1 ms to duration_max_s.
 double parse_duration(const std::string& text);
 
-// Throws unless `text` is HOST:PORT.
+// Throws std::invalid_argument unless `text` is HOST:PORT, or a list such as
+// "HOST:PORT,HOST:PORT".
 void check_address(const std::string& text);
+void check_addresses(const std::string& list);
+// Splits such a list into its parts.
+std::vector<std::string> split_addresses(const std::string& list);
 
 }  // namespace exchange::client

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/text.hpp"
+
 namespace exchange::client {
 namespace {
 
@@ -64,7 +66,7 @@ ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned) {
   else if (byte_order_mark.starts_with(rest))
     return {ReplyEnd::State::incomplete};
   if (begin == buffer.size()) return {ReplyEnd::State::incomplete};
-  if (buffer[begin] >= '0' && buffer[begin] <= '9') return after_length_line(buffer, begin);
+  if (is_digit(buffer[begin])) return after_length_line(buffer, begin);
   if (buffer[begin] != '<' || buffer.size() > reply_bytes_max) return {ReplyEnd::State::bad};
 
   // looks for an empty root first: a reply with content may follow an empty one

@@ -10,11 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/framing.hpp"
-
 namespace exchange::client {
-
-using exchange::byte_order_mark;
 
 inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a server error
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "client/connection/command_line.hpp"
-#include "client/connection/servers.hpp"
 
 namespace exchange::client {
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <memory>
 
+#include "client/connection/command_line.hpp"
+
 namespace exchange::client {
 
 void Descriptor::close() {
@@ -76,8 +78,7 @@ bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& st
   using Clock = std::chrono::steady_clock;
   using std::chrono::milliseconds;
   constexpr milliseconds stop_check(100);  // a signal may come just before poll()
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(timeout_s));
+  const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
   while (true) {
     if (stop) throw Interrupted();
     pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
@@ -100,6 +101,36 @@ Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& 
   }
   if (connecting.error != 0) fail(std::strerror(connecting.error));
   return std::move(connecting.socket);
+}
+
+Servers::Servers(const std::string& list) : text_(list) {
+  std::string why;
+  for (const std::string& address : split_addresses(list)) try {
+      for (Address& one : resolve_all(address)) addresses_.push_back(std::move(one));
+    } catch (const Unreachable& error) {
+      why += (why.empty() ? "" : "; ") + std::string(error.what());
+    }
+  if (addresses_.empty()) throw Unreachable(why);
+}
+
+void Servers::leave(const Address& server) {
+  auto at = std::size_t(&server - addresses_.data());
+  current_.compare_exchange_strong(at, (at + 1) % addresses_.size());
+}
+
+Descriptor connect_to(Servers& servers, double timeout_s, const StopFlag& stop) {
+  std::string why;
+  for (std::size_t tries = 0; tries < servers.count(); ++tries) {
+    const Address& server = servers.current();
+    try {
+      return connect_to(server, timeout_s, stop);
+    } catch (const Unreachable& error) {
+      if (why.find(error.what()) == std::string::npos)  // addresses of one name often fail alike
+        why += (why.empty() ? "" : "; ") + std::string(error.what());
+      servers.leave(server);
+    }
+  }
+  throw Unreachable(why);
 }
 
 }  // namespace exchange::client

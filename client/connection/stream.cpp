@@ -186,12 +186,6 @@ std::string ask(Stream& stream, std::string_view document) {
   return reply.substr(end.begin, end.end - end.begin);
 }
 
-std::string ask(const Address& address, std::string_view document, double timeout_s,
-                const StopFlag& stop) {
-  return ask_once(Stream(connect_to(address, timeout_s, stop), address.text, timeout_s, stop),
-                  document);
-}
-
 std::string ask_once(Stream stream, std::string_view document) {
   const auto with_request = [&](const std::exception& error) {
     return std::string(error.what()) +
@@ -208,6 +202,12 @@ std::string ask_once(Stream stream, std::string_view document) {
   } catch (const BadReply& error) {
     throw BadReply(with_request(error));
   }
+}
+
+std::string ask(Servers& servers, std::string_view document, double timeout_s,
+                const StopFlag& stop) {
+  Descriptor connected = connect_to(servers, timeout_s, stop);
+  return ask_once(Stream(std::move(connected), servers.text(), timeout_s, stop), document);
 }
 
 }  // namespace exchange::client

@@ -65,8 +65,8 @@ class Stream {
 std::string ask(Stream& stream, std::string_view document);
 // The same, then closes the stream. Exceptions quote the request.
 std::string ask_once(Stream stream, std::string_view document);
-// The same on a new connection. Also throws Unreachable.
-std::string ask(const Address& address, std::string_view document, double timeout_s,
+// The same on a new connection to the active server, at most once. Also throws Unreachable.
+std::string ask(Servers& servers, std::string_view document, double timeout_s,
                 const StopFlag& stop);
 
 }  // namespace exchange::client

@@ -175,19 +175,8 @@ class InPython(Trading, unittest.TestCase):
         path = f"PYTHONPATH={ROOT / 'client/python/src'}"
         program = ROOT / "client/python/examples/market_maker.py"
         address = f"127.0.0.1:{self.server.port}"
-        words = (
-            "--account",
-            "1",
-            "--spread",
-            "0.00199",
-            "--price",
-            "100",
-            "--connect",
-            address,
-            "--http",
-            server,
-        )
-        return Program("env", path, sys.executable, program, symbol, *words)
+        words = f"--account 1 --spread 0.00199 --price 100 --connect {address} --http {server}"
+        return Program("env", path, sys.executable, program, symbol, *words.split())
 
 
 class InCpp(Trading, unittest.TestCase):

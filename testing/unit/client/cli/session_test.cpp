@@ -2,7 +2,6 @@
 // with a port that answers as docs/http-api.md describes.
 #include "catch.hpp"
 #include "client/cli/shell.hpp"
-#include "client/cli/watch.hpp"
 #include "unit/client/cli/seat.hpp"
 
 using namespace exchange;
@@ -56,9 +55,6 @@ TEST_CASE("an order may have terms, and take the prices there are") {
   seat.said();
   seat.run("buy SPY 5@market", exit_ok,
            "order 7: bought 2 SPY for 301 (1 @ 150, 1 @ 151), 3 canceled\n");
-  seat.run("sell SPY 1 market --tif fok", exit_usage, "",
-           "a market order cannot have tif gtc or fok\n");
-  CHECK(seat.run("buy SPY 1 140 --tif day") == exit_usage);
 }
 
 TEST_CASE("a replaced order is shown as it is then") {
@@ -237,13 +233,10 @@ TEST_CASE("a server that is not there ends with 3 and the way to one") {
   CHECK_THAT(seat.complained(), contains_text("--http HOST:PORT"));
 }
 
-TEST_CASE("invalid commands are reported without a server") {
+TEST_CASE("an account that cannot be is not chosen") {
   Seat seat;
-  seat.run("buy SPY 1 0", exit_usage, "", "limit must be above zero\n");
-  seat.run("book 'S P'", exit_usage, "", "symbol must be 1 to 32 letters and digits\n");
-  CHECK(seat.run("account x") == exit_usage);
+  seat.run("account x", exit_usage, "", "account id must be 1 to 64 digits\n");
   CHECK(seat.runner->settings().account == "1");
-  CHECK(seat.run("watch ../..") == exit_usage);
 }
 
 TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
@@ -258,12 +251,6 @@ TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
   CHECK(seat.run("status") == exit_unreachable);
   CHECK_THAT(seat.complained(),
              contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
-  CHECK(seat.run("trades SPY -n 7 --account 2") == exit_unreachable);
-  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/api/accounts/1", "/metrics",
-                              "/api/books/XYZ?levels=3", "/api/symbols", "/metrics",
-                              "/api/books/spy?levels=10", "/metrics", "/api/books/SPZ?levels=10",
-                              "/metrics", "/api/accounts/1", "/metrics",
-                              "/api/trades?sym=SPY&limit=7"});
 }
 
 TEST_CASE("a look waits until what is committed is shown") {
@@ -370,9 +357,6 @@ TEST_CASE("history has all executions of the account, or those of the orders tha
   seat.run("history 6", exit_ok, "no executions of order 6\n");
   seat.run("history 9", exit_refused, "", "no such order\n");
   seat.run("history 8", exit_refused, "", "order 8: no such order of this account\n");
-  seat.run("history x", exit_usage, "", "transaction id must be a whole number from 1\n");
-  seat.run("history ref:", exit_usage, "",
-           "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -\n");
   seat.run("history --account 2", exit_ok, "no executions of account 2\n");
 }
 
@@ -492,19 +476,6 @@ TEST_CASE("watch account prints events, and after a lost connection asks for the
                events(canceled) + "\n");
 }
 
-TEST_CASE("on a terminal watch draws on the other screen, and leaves the last picture") {
-  HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY"), update(4, "50")}; });
-  Seat seat("127.0.0.1:1", http.address());
-  seat.console.live = true;
-  CHECK(seat.run("watch SPY -n 2") == exit_ok);
-  const std::string said = seat.said();
-  CHECK(said.starts_with("\x1b[?1049h"));
-  const std::size_t end = said.find("\x1b[?1049l");
-  REQUIRE(end != std::string::npos);
-  CHECK(said.substr(0, end).find("     1      60  145.67") != std::string::npos);
-  CHECK_THAT(said.substr(end), contains_text("     1      50  145.67\n"));
-}
-
 TEST_CASE("a stop ends every wait") {
   HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY")}; });
   Trader seat(http.address());
@@ -541,13 +512,15 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
       {"history ", {"1", "2"}},
       {"account ", {"1", "2"}},
       {"buy SPY 1 1 --account ", {"1", "2"}},
-      {"admin fr", {"freeze"}},
+      {"admin s", {"set-key", "shares"}},
       {"admin freeze ", {"1", "2"}},
       {"admin shares 1 SPY", {"SPY"}},
       {"admin role 1 ", {"operator", "trader"}},
+      {"admin limits 7 --o", {"--orders-max", "--orders-per-second-max"}},
       {"xml o", {"off", "on"}},
       {"help b", {"book", "buy"}},
-      {"book SPY --lev", {"--levels"}},
+      {"book SPY --", {"--account", "--help", "--levels", "--new-symbol", "--xml"}},
+      {"book SPY ", {}},
       {"book 'SP", {}},
       {"nonsense ", {}},
   };

@@ -1,4 +1,4 @@
-// Tables and pictures of the terminal client.
+// Sentences, tables and pictures of the terminal client.
 #include "client/cli/views.hpp"
 
 #include <cstdlib>
@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "client/cli/watch.hpp"
+#include "client/connection/results.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
@@ -20,9 +21,9 @@ struct Utc {
   }
 } utc;
 
-Json trade(int id, const char* price, const char* shares, const char* taker, int sell_order,
+Json trade(const char* price, const char* shares, const char* taker, int sell_order,
            std::int64_t time_us) {
-  return {{"id", id},       {"price", price},           {"shares", shares},  {"taker", taker},
+  return {{"price", price}, {"shares", shares},         {"taker", taker},
           {"buy_order", 1}, {"sell_order", sell_order}, {"time_us", time_us}};
 }
 
@@ -37,14 +38,67 @@ Json message(const char* type, int sequence, const char* bids, const char* asks,
 }
 const Json snapshot =
     message("snapshot", 3, R"([["145.67", "60", 1], ["9", "1", 1]])", R"([["146", "10.5", 2]])",
-            {trade(2, "145.67", "40", "sell", 2, 1700000001123456),
-             trade(1, "144", "1", "buy", 2, 1700000000000001)});
+            {trade("145.67", "40", "sell", 2, 1700000001123456),
+             trade("144", "1", "buy", 2, 1700000000000001)});
 
 Json update(int sequence, const char* bids, const char* asks, std::vector<Json> trades = {}) {
   return message("update", sequence, bids, asks, std::move(trades));
 }
 
+const NewOrder buy{Side::buy, "SPY", "100", "145.67"}, sell{Side::sell, "SPY", "100", "140"};
+
+Status state(const std::string& inner) {
+  const std::string document = "<results><status id=\"7\">" + inner + "</status></results>";
+  return std::get<Status>(client::read_outcomes(document, 1).front());
+}
+std::string shown(const std::string& inner, const NewOrder* terms) {
+  return sentence("7", state(inner), terms);
+}
+std::string executed(const char* shares, const char* price) {
+  return std::string("<executed shares=\"") + shares + "\" price=\"" + price +
+         "\" time=\"1700000000\"/>";
+}
+
 }  // namespace
+
+TEST_CASE("an order is described by what was executed and what remains") {
+  const std::string open = "<open shares=\"60\"/>",
+                    canceled = "<canceled shares=\"60\" time=\"1700000001\"/>",
+                    some = executed("40", "145.67");
+  CHECK(shown(open + some, &buy) ==
+        "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67");
+  CHECK(shown(open + some, &sell) == "order 7: sold 40 SPY @ 145.67, 60 still open at limit 140");
+  CHECK(shown(some, &buy) == "order 7: bought 40 SPY @ 145.67");
+  CHECK(shown(open, &buy) == "order 7: 60 SPY open, to buy at limit 145.67");
+  CHECK(shown(open, &sell) == "order 7: 60 SPY open, to sell at limit 140");
+  CHECK(shown(canceled, &sell) == "order 7: 60 SPY canceled");
+  CHECK(shown(canceled + some, &buy) == "order 7: bought 40 SPY @ 145.67, 60 canceled");
+  CHECK(shown(open + some, nullptr) == "order 7: executed 40 @ 145.67, 60 still open");
+  CHECK(shown(some, nullptr) == "order 7: executed 40 @ 145.67");
+  CHECK(shown(open, nullptr) == "order 7: 60 open");
+  CHECK(shown(canceled, nullptr) == "order 7: 60 canceled");
+  CHECK(shown("", nullptr) == "order 7: nothing open");
+  const NewOrder replaced{Side::sell, "", "100", "140"};  // of another session: without a symbol
+  CHECK(shown(open, &replaced) == "order 7: 60 open, to sell at limit 140");
+  CHECK(shown(open + some, &replaced) == "order 7: sold 40 @ 145.67, 60 still open at limit 140");
+  CHECK(shown(canceled, &replaced) == "order 7: 60 canceled");
+}
+
+TEST_CASE("several prices are shown with the exact sum") {
+  CHECK(shown(executed("40", "145.67") + executed("0.5", "145.67"), &buy) ==
+        "order 7: bought 40.5 SPY @ 145.67");
+  CHECK(shown(executed("40", "0.00000003") + executed("60", "0.1"), &buy) ==
+        "order 7: bought 100 SPY for 6.0000012 (40 @ 0.00000003, 60 @ 0.1)");
+  const std::string many = executed("1", "5") + executed("1", "4") + executed("1", "3.5") +
+                           executed("1", "3") + executed("1", "2");
+  CHECK(shown(many, &sell) == "order 7: sold 5 SPY for 17.5 (@ 2 to 5)");
+}
+
+TEST_CASE("executions are listed with their times") {
+  CHECK(execution_lines(
+            state("<canceled shares=\"60\" time=\"1700000001\"/>" + executed("40", "145.67"))) ==
+        "  2023-11-14 22:13:20  40 @ 145.67\n  2023-11-14 22:13:21  60 canceled\n");
+}
 
 TEST_CASE("an account is shown with cash, positions and open orders") {
   const Json account = Json::parse(
@@ -103,27 +157,14 @@ TEST_CASE("own orders are marked in the book, and listed alone") {
            "opened_at_us": 1700000000000000},
           {"order": 4, "symbol": "ABC", "side": "buy", "shares": "9", "limit": "9", "open": "9",
            "opened_at_us": 1700000000000000}]})");
-  CHECK(own_book_view(snapshot, account, {}) ==
+  CHECK(book_view(snapshot, {}, account) ==
         "SPY\n"
         "YOURS  ORDERS  SHARES     BID  ASK  SHARES  ORDERS  YOURS\n"
         "  6.5       1      60  145.67  146    10.5       2      1\n"
         "            1       1       9\n");
   CHECK_THAT(orders_view(account, {}), contains_text("    4  buy   ABC"));
   account["orders"] = Json::array();
-  CHECK(own_book_view(snapshot, account, {}) == book_view(snapshot, {}));
-}
-
-TEST_CASE("executions are listed with their orders, in the order in which they come") {
-  const Json later = Json::parse(
-      R"({"order": 12, "symbol": "ABC", "side": "sell", "shares": "1.5", "price": "7",
-          "time_us": 1700000002000000})");
-  const Json earlier = Json::parse(
-      R"({"order": 1, "symbol": "SPY", "side": "buy", "shares": "4", "price": "5",
-          "time_us": 1700000001000000})");
-  CHECK(history_view({later, earlier}, {}) ==
-        "TIME                 ORDER  SIDE  SYMBOL  SHARES  PRICE\n"
-        "2023-11-14 22:13:22     12  sell  ABC        1.5      7\n"
-        "2023-11-14 22:13:21      1  buy   SPY          4      5\n");
+  CHECK(book_view(snapshot, {}, account) == book_view(snapshot, {}));
 }
 
 TEST_CASE("a book that is not open says so, and what its auction would execute") {
@@ -186,13 +227,13 @@ TEST_CASE("a market follows its updates and notices a gap") {
   CHECK(market.new_trades().empty());
   CHECK(
       market.apply(update(4, R"([["145.67", "0", 0], ["144", "10", 1]])", R"([["145.9", "3", 1]])",
-                          {trade(3, "145.67", "60", "sell", 9, 1700000002000000)})));
+                          {trade("145.67", "60", "sell", 9, 1700000002000000)})));
   CHECK(market.top() == "144 10 145.9 3");
   CHECK(market.bids().size() == 2);
   CHECK(market.asks().size() == 2);
   REQUIRE(market.new_trades().size() == 1);
   CHECK(market.tape().size() == 3);
-  CHECK(market.tape().front().id == 3);
+  CHECK(market.tape().front().time_us == 1700000002000000);
   CHECK(!market.apply(update(6, "[]", "[]")));
   CHECK(!market.known());
   CHECK(market.apply(snapshot));
@@ -208,8 +249,8 @@ TEST_CASE(
   CHECK(change_lines("SPY", market, top) == Lines{"top SPY 145.67 60 146 10.5"});
   market.apply(update(4, R"([["9", "2", 2]])", "[]"));
   CHECK(change_lines("SPY", market, top).empty());
-  market.apply(update(5, "[]", R"([["146", "0", 0]])",
-                      {trade(3, "146", "10.5", "buy", 6, 1700000002000003)}));
+  market.apply(
+      update(5, "[]", R"([["146", "0", 0]])", {trade("146", "10.5", "buy", 6, 1700000002000003)}));
   CHECK(change_lines("SPY", market, top) ==
         Lines{"trade SPY 146 10.5 buy 2023-11-14T22:13:22.000003Z", "top SPY 145.67 60 - -"});
 }

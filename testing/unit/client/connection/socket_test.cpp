@@ -1,9 +1,10 @@
 // The servers of one exchange: users find the one that accepts, and move to the next one together.
-#include "client/connection/servers.hpp"
+#include "client/connection/socket.hpp"
 
 #include <netinet/in.h>
 
 #include "catch.hpp"
+#include "client/connection/command_line.hpp"
 
 using namespace exchange::client;
 
