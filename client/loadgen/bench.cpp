@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
@@ -17,20 +18,11 @@
 namespace exchange::loadgen {
 namespace {
 
-std::string describe_server(const Options& options, const LocalServer* server) {
-  if (server == nullptr) return "server at " + *options.connect_to;
-  std::string description = "private server, " + server->description();
-  const std::size_t store = description.find("store=");
-  if (options.local_server.store.empty() && store != std::string::npos)
-    description.replace(store, std::string::npos, "store=sqlite (temporary)");
-  return description;
-}
-
 // Creates the accounts and shares that the workload needs, before anything is measured.
 void set_up(const Options& options, const Workload& workload, const Ask& ask_server) {
   for (const SetupRequest& request : setup_requests(workload)) {
     const std::string reply = ask_server(request.document);
-    if (!options.load.check_replies) continue;
+    if (!options.load.check_replies()) continue;
     for (const client::ReplyOutcome& result : client::read_outcomes(reply, request.elements))
       if (!std::holds_alternative<Created>(result)) {
         const auto* error = std::get_if<client::ErrorElement>(&result);
@@ -59,8 +51,7 @@ AuditInput audit_input(const Workload& workload, const LoadOptions& load, Histor
   AuditInput input{
       .symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
       .probe_symbol = workload.options().symbol_prefix + "X",
-      .precision = load.audit_precision,
-      .lenient = load.lenient};
+      .lenient = load.lenient()};
   if (workload.trades()) {  // accounts from the set-up, in number order, as orders name them
     for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
       AuditAccount& created = input.accounts.emplace_back(
@@ -99,7 +90,7 @@ Bench::Bench(const Options& options) : options_(options), progress_(::isatty(STD
 
 std::string Bench::unused_prefix() try {
   const std::string clock = client::prefix_from_clock();
-  if (!options_.load.check_replies) return clock;  // an echo server does not create accounts
+  if (!options_.load.check_replies()) return clock;  // an echo server does not create accounts
   constexpr unsigned tries_max = 8;
   for (unsigned tries = 0; tries < tries_max; ++tries) {
     const std::string prefix = std::to_string(100 + (std::stoull(clock) + tries * 271) % 900),
@@ -216,7 +207,14 @@ std::string Bench::bottleneck(const RunResult& result, const LoadOptions& load) 
   return client_bottleneck(result, load, client_cpus_, server_cpus_);
 }
 
-std::string Bench::describe() const { return describe_server(options_, server_.get()); }
+std::string Bench::describe() const {
+  if (!server_) return "server at " + *options_.connect_to;
+  std::string description = "private server, " + server_->description();
+  const std::size_t store = description.find("store=");
+  if (options_.local_server.store.empty() && store != std::string::npos)
+    description.replace(store, std::string::npos, "store=sqlite (temporary)");
+  return description;
+}
 
 std::string Bench::stop_server() { return server_ ? server_->stop() : ""; }
 
@@ -254,11 +252,44 @@ std::string Bench::ask_server(std::string_view document) {
   return reply;
 }
 
-StageReading Bench::stages_now() const {
-  const client::StopFlag never{false};  // reads the stages of an interrupted run too
-  return server_ && server_->http_address()
-             ? read_stages(client::resolve(*server_->http_address()), 5, never)
-             : StageReading();
+StageReading Bench::stages_now() const { return server_ ? server_->read_stages() : StageReading(); }
+
+void Progress::show(const Second& second, const Counts& so_far, double share_done) {
+  constexpr int bar_characters = 20;
+  if (!live_) return;
+  const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
+  const std::string bar = std::string(std::size_t(filled), '#') +
+                          std::string(std::size_t(bar_characters - filled), '.');
+  char planned[40] = "";
+  if (second.planned_per_s)
+    std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
+  char text[256];
+  char latency[64] = "no answer";
+  if (second.response_p50_ms)
+    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms", *second.response_p50_ms,
+                  *second.response_p99_ms);
+  std::snprintf(text, sizeof text,
+                "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  %s  %llu in flight  %llu errors%s",
+                bar.c_str(), share_done * 100, second.second, second.requests_per_s, planned,
+                latency, static_cast<unsigned long long>(second.in_flight),
+                static_cast<unsigned long long>(so_far.errors_in_all()),
+                second.warmup ? "  warming up" : "");
+  write(text);
+}
+
+void Progress::say(const std::string& text) {
+  if (live_) write(text);
+}
+
+void Progress::write(const std::string& text) {
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+  shown_ = false;
 }
 
 }  // namespace exchange::loadgen

@@ -7,13 +7,28 @@
 #include <vector>
 
 #include "client/loadgen/audit/audit.hpp"
-#include "client/loadgen/capacity.hpp"
 #include "client/loadgen/fleet.hpp"
 #include "client/loadgen/local_server.hpp"
-#include "client/loadgen/progress.hpp"
-#include "client/loadgen/server_stages.hpp"
 
 namespace exchange::loadgen {
+
+// The line on a terminal that shows the progress of a run, rewritten each second.
+class Progress {
+ public:
+  // `live`: stderr is a terminal; otherwise nothing is shown.
+  explicit Progress(bool live) : live_(live) {}
+  ~Progress() { clear(); }
+  void show(const Second& second, const Counts& so_far, double share_done);
+  // Shows what the program does between runs.
+  void say(const std::string& text);
+  // Removes the live line before other output is written.
+  void clear();
+
+ private:
+  void write(const std::string& text);
+  const bool live_;
+  bool shown_ = false;
+};
 
 class Bench {
  public:

@@ -85,7 +85,7 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, client::Server
       pacer_(with_warmup(load), load.arrivals, workload.options().seed),
       read_buffer_(read_bytes_max) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
-  reply_check_.lenient = load.lenient;
+  reply_check_.lenient = load.lenient();
   clients_.reserve(load.clients / load.workers + 1);
   for (unsigned number = worker; number < load.clients; number += load.workers)
     clients_.emplace_back(workload, number, load);
@@ -444,7 +444,7 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   const std::span<const Action> actions(
       client.actions.data() + client.oldest * workload_.actions_max(), request.actions);
   if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
-  if (load_.check_replies) {
+  if (load_.check_replies()) {
     const std::string_view problem = check(client, request, actions, document, now);
     if (!problem.empty()) {
       wrong_answer(client, reply_check_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
@@ -462,7 +462,7 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   if (request.measured == measuring_) {  // false: planned during the warm-up
     ++interval_->answered;
     interval_->elements += request.actions;
-    if (load_.check_replies)
+    if (load_.check_replies())
       for (const CheckedElement& answer : reply_check_.elements)
         interval_->rejected[std::size_t(asked_of(actions[answer.action].kind))] += answer.rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));

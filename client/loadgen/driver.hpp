@@ -14,14 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "client/connection/servers.hpp"
-#include "client/loadgen/id_set.hpp"
+#include "client/connection/socket.hpp"
+#include "client/loadgen/audit/order_ids.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/pacer.hpp"
 #include "client/loadgen/recorder.hpp"
 #include "client/loadgen/reply_check.hpp"
 #include "client/loadgen/tally.hpp"
-#include "client/loadgen/ticks.hpp"
 #include "client/loadgen/transcript.hpp"
 #include "client/loadgen/workload.hpp"
 

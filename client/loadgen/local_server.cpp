@@ -14,9 +14,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "client/connection/stream.hpp"
 #include "client/loadgen/process.hpp"
 
 namespace exchange::loadgen {
@@ -53,6 +56,32 @@ namespace {
 std::string describe_end(int status) {
   if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
   return "exited with code " + std::to_string(WEXITSTATUS(status));
+}
+
+// Returns the value of a label in `name{label="value",…}`.
+std::string label(const std::string& line, const std::string& name) {
+  const std::string wanted = name + "=\"";
+  const std::size_t begin = line.find(wanted);
+  if (begin == std::string::npos) return {};
+  const std::size_t value = begin + wanted.size();
+  return line.substr(value, line.find('"', value) - value);
+}
+
+// Returns the value below which a share `quantile` of the counts lies; assumes an even spread
+// within each bucket.
+double quantile(const std::vector<std::pair<double, std::uint64_t>>& buckets, double quantile) {
+  const double rank = quantile * double(buckets.back().second);
+  double low = 0;
+  std::uint64_t below = 0;
+  for (const auto& [bound, count] : buckets) {
+    if (double(count) >= rank && count > below) {
+      if (bound == std::numeric_limits<double>::infinity()) return low;
+      return low + (bound - low) * (rank - double(below)) / double(count - below);
+    }
+    low = bound;
+    below = count;
+  }
+  return low;
 }
 
 }  // namespace
@@ -188,6 +217,60 @@ std::string LocalServer::words() const {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   constexpr std::size_t shown_max = 4'000;  // bytes: the end of its error output
   return text.size() <= shown_max ? text : "…" + text.substr(text.size() - shown_max);
+}
+
+StageReading parse_stages_of(const std::string& prometheus_text) {
+  constexpr std::string_view metric = "exchange_stage_seconds";
+  StageReading reading;
+  std::istringstream lines(prometheus_text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(metric) || line.rfind(' ') == std::string::npos) continue;
+    const std::string name = label(line, "stage");
+    const char* const value = line.c_str() + line.rfind(' ') + 1;
+    if (!reading.stages.contains(name)) reading.names.push_back(name);
+    StageReading::Stage& stage = reading.stages[name];
+    const std::string_view kind = std::string_view(line).substr(metric.size());
+    if (kind.starts_with("_sum")) stage.sum_s = std::strtod(value, nullptr);
+    if (!kind.starts_with("_bucket")) continue;
+    const std::string bound = label(line, "le");
+    stage.buckets.emplace_back(bound == "+Inf" ? std::numeric_limits<double>::infinity()
+                                               : std::strtod(bound.c_str(), nullptr),
+                               std::strtoull(value, nullptr, 10));
+  }
+  return reading;
+}
+
+StageReading LocalServer::read_stages() const {
+  constexpr double timeout_s = 5;
+  constexpr std::string_view end_of_metrics = "# EOF\n";
+  const client::StopFlag never{false};  // reads the stages of an interrupted run too
+  if (!http_address_) return {};
+  try {
+    const client::Address http = client::resolve(*http_address_);
+    client::Stream stream(client::connect_to(http, timeout_s, never), http.text, timeout_s, never);
+    return parse_stages_of(stream.send_and_receive(
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        [&](std::string_view bytes) { return bytes.ends_with(end_of_metrics); }));
+  } catch (const client::Unreachable&) {
+    return {};
+  }
+}
+
+std::vector<StageLatency> between(const StageReading& before, const StageReading& after) {
+  std::vector<StageLatency> latencies;
+  for (const std::string& name : after.names) {
+    StageReading::Stage stage = after.stages.at(name);
+    if (const auto earlier = before.stages.find(name); earlier != before.stages.end()) {
+      stage.sum_s -= earlier->second.sum_s;
+      for (std::size_t i = 0; i < stage.buckets.size() && i < earlier->second.buckets.size(); ++i)
+        stage.buckets[i].second -= earlier->second.buckets[i].second;
+    }
+    const std::uint64_t count = stage.buckets.empty() ? 0 : stage.buckets.back().second;
+    if (count == 0) continue;
+    latencies.push_back({name, count, stage.sum_s * 1e6 / double(count),
+                         quantile(stage.buckets, 0.5) * 1e6, quantile(stage.buckets, 0.99) * 1e6});
+  }
+  return latencies;
 }
 
 }  // namespace exchange::loadgen

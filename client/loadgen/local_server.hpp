@@ -3,12 +3,18 @@
 // 127.0.0.1, with a store in a temporary folder unless another is given. The destructor stops it
 // and removes the folder; if this process is killed, the kernel stops the server. Thread: the one
 // that constructed it, because the kernel watches that thread.
+//
+// And the times that it spends in each stage of a request, from its own /metrics
+// (server/metrics/stages.hpp): the difference between two readings of the histograms.
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/connection/socket.hpp"
 #include "client/loadgen/options.hpp"
@@ -19,6 +25,26 @@ namespace exchange::loadgen {
 struct ServerFailed : std::runtime_error {
   using runtime_error::runtime_error;
 };
+
+struct StageLatency {
+  std::string name;         // "parse", "queue", "apply", …, in the order of a request
+  std::uint64_t count = 0;  // requests sampled
+  double mean_us = 0, p50_us = 0, p99_us = 0;  // quantiles to the width of a bucket
+};
+
+// One reading of the stages, parsed from the Prometheus text format.
+struct StageReading {
+  struct Stage {
+    double sum_s = 0;
+    // upper bound in seconds, values not above it; the last bound is infinite
+    std::vector<std::pair<double, std::uint64_t>> buckets;
+  };
+  std::vector<std::string> names;  // in order
+  std::map<std::string, Stage> stages;
+};
+StageReading parse_stages_of(const std::string& prometheus_text);
+
+std::vector<StageLatency> between(const StageReading& before, const StageReading& after);
 
 class TemporaryFolder {
  public:
@@ -40,8 +66,8 @@ class LocalServer {
 
   int pid() const { return pid_; }
   std::string address() const;
-  // The address of its metrics.
-  const std::optional<std::string>& http_address() const { return http_address_; }
+  // GET /metrics. Returns an empty reading if that fails: the report then has no stages.
+  StageReading read_stages() const;
   // Its ready line, after the port: "policy=pool threads=2 …".
   const std::string& description() const { return description_; }
   // False once the server has ended by itself.

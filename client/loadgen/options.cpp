@@ -4,13 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "base/key_file.hpp"
 #include "base/version.hpp"
@@ -29,59 +29,36 @@ void for_each_part(const std::string& text, Part part) {
 // Parses "0,2-3" as {0, 2, 3}, each once. Throws std::invalid_argument, as the other parsers do.
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;
-  const char *at = text.data(), *const end = at + text.size();
-  const auto number = [&] {
-    int value = -1;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= CPU_SETSIZE)
+  for_each_part(text, [&](const std::string& part) {
+    int first = -1, last = -1;
+    const char* const end = part.data() + part.size();
+    const char* at = std::from_chars(part.data(), end, first).ptr;
+    if (at != end && *at == '-')
+      at = std::from_chars(at + 1, end, last).ptr;
+    else
+      last = first;
+    if (at != end || first < 0 || last < first || last >= CPU_SETSIZE)
       throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
-    at = next;
-    return value;
-  };
-  while (true) {
-    const int first = number();
-    int last = first;
-    if (at != end && *at == '-') {
-      ++at;
-      last = number();
-    }
     for (int cpu = first; cpu <= last; ++cpu)
       if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) cpus.push_back(cpu);
-    if (at == end && !cpus.empty()) return cpus;
-    if (at == end || *at != ',')
-      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
-    ++at;
-  }
-}
-
-// Parses "1,2,4" as {1, 2, 4}, ascending and each once.
-std::vector<unsigned> parse_core_counts(const std::string& text) {
-  std::vector<unsigned> counts;
-  for_each_part(text, [&](const std::string& part) {
-    unsigned count = 0;
-    const char* const end = part.data() + part.size();
-    if (std::from_chars(part.data(), end, count).ptr != end || count == 0 || count > CPU_SETSIZE)
-      throw std::invalid_argument("'" + text + "' is not a list of numbers of CPUs such as 1,2,4");
-    counts.push_back(count);
   });
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
+  return cpus;
 }
 
-// Parses "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
+// Parses "1000" as one stage without a length, "30s:1000,1m:5000" as two; times in ms, s, m or h.
 std::vector<Stage> parse_stages(const std::string& text) {
+  const bool is_constant = text.find_first_of(":,") == std::string::npos;
   std::vector<Stage> stages;
   double total_s = 0;
   for_each_part(text, [&](const std::string& part) {
-    const std::size_t colon = part.find(':');
-    double rate = -1;
+    const std::size_t number = part.find(':') + 1;  // 0 without a colon
     const char* const end = part.data() + part.size();
-    if (colon == std::string::npos ||
-        std::from_chars(part.data() + colon + 1, end, rate, std::chars_format::fixed).ptr != end ||
-        !(rate >= 0 && rate <= 1e8))
-      throw std::invalid_argument("'" + part + "' is not a stage such as 30s:1000");
-    stages.push_back({client::parse_duration(part.substr(0, colon)), rate});
+    double rate = -1;
+    if ((number == 0) != is_constant ||
+        std::from_chars(part.data() + number, end, rate, std::chars_format::fixed).ptr != end ||
+        !(rate >= (is_constant ? 0.001 : 0) && rate <= 1e8))
+      throw std::invalid_argument("'" + part + "' is not a rate such as 1000, or 30s:1000");
+    stages.push_back({is_constant ? 0 : client::parse_duration(part.substr(0, number - 1)), rate});
     total_s += stages.back().seconds;
   });
   if (total_s > client::duration_max_s)
@@ -89,8 +66,10 @@ std::vector<Stage> parse_stages(const std::string& text) {
   return stages;
 }
 
-// Parses "order=70,ioc=5,query=20,cancel=5".
-Mix parse_mix(const std::string& text) {
+// Parses the name of a workload, or weights such as "order=70,ioc=5,query=20,cancel=5".
+std::pair<WorkloadKind, Mix> parse_workload(const std::string& text) {
+  for (std::size_t i = 0; i < enumerators<WorkloadKind>; ++i)
+    if (text == to_string(WorkloadKind(i))) return {WorkloadKind(i), mix_of(WorkloadKind(i))};
   Mix mix;
   for_each_part(text, [&](const std::string& part) {
     const std::size_t sign = part.find('=');
@@ -105,26 +84,20 @@ Mix parse_mix(const std::string& text) {
         value > 1'000'000)
       throw std::invalid_argument(
           "'" + part +
-          "' is not a weight such as order=70 (create, order, query, cancel, cancel_all, replace; "
-          "orders with terms: ioc, fok, post, market, stp)");
+          "' is not a workload (create, transactions, mix, reads), nor a weight such as order=70 "
+          "(create, order, query, cancel, cancel_all, replace; orders with terms: ioc, fok, post, "
+          "market, stp)");
     mix.*weight = value;
   });
   if (mix.all() == 0) throw std::invalid_argument("'" + text + "': all weights are 0");
   if (mix.orders() == 0 && mix.query + mix.cancel > 0)
     throw std::invalid_argument("'" + text + "': queries and cancels need orders to name");
-  return mix;
+  return {WorkloadKind::mix, mix};
 }
 
 std::string check_digits(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return digits && text.size() <= 24 ? "" : "must be 1 to 24 digits";
-}
-
-std::string check_symbol_prefix(const std::string& text) {
-  const bool alphanumeric = std::all_of(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x80 && std::isalnum(c); });
-  return !text.empty() && alphanumeric && text.size() <= 28 ? ""
-                                                            : "must be 1 to 28 letters and digits";
 }
 
 // Adds an option whose text `parse` reads. `parse` throws std::invalid_argument.
@@ -161,27 +134,27 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
       ->default_str(name_with('-', value));
 }
 
-void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& rate_per_s) {
+void add_load_options(CLI::App& app, Options& options) {
+  LoadOptions& load = options.load;
   add_number(app, "-c,--clients", load.clients, 1u, clients_max, "concurrent clients");
   auto* requests = add_number(app, "-n,--requests", load.requests, std::uint64_t(1),
                               std::uint64_t(1'000'000'000'000),
                               "requests to send in total, dealt out evenly to the clients");
-  auto* duration = add_parsed(app, "-d,--duration", load.duration_s, client::parse_duration, "TIME",
-                              "how long to run in place of --requests: 10, 500ms, 2m")
-                       ->excludes(requests);
-  auto* rate =
-      add_number(
-          app, "--rate", rate_per_s, 0.001, 1e8,
-          "open loop: plan this number of requests per second, whatever the server does, and count "
-          "latency from the planned time")
-          ->type_name("PER_SECOND");
-  add_parsed(app, "--stage", load.stages, parse_stages, "LIST",
-             "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
-      ->excludes(rate)
-      ->excludes(requests)
-      ->excludes(duration);
+  add_parsed(app, "-d,--duration", load.duration_s, client::parse_duration, "TIME",
+             "how long to run in place of --requests: 10, 500ms, 2m")
+      ->excludes(requests);
+  auto* rate = add_parsed(
+      app, "--rate", load.stages, parse_stages, "PER_SECOND|LIST",
+      "open loop: plan this number of requests per second, whatever the server does, and count "
+      "latency from the planned time; in stages, as 30s:1000,60s:5000: for 30 s 1000, then …");
   add_choice(app, "--arrivals", load.arrivals,
              "planned times: uniform, or poisson as of many independent users");
+  add_parsed(
+      app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
+      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration "
+      "(default 3 s)")
+      ->excludes(rate)
+      ->excludes(requests);
   add_number(app, "--pipeline", load.pipeline, 1u, pipeline_max,
              "requests that a client keeps in flight at most");
   add_parsed(app, "--warmup", load.warmup_s, client::parse_duration, "TIME",
@@ -199,31 +172,25 @@ void add_load_options(CLI::App& app, LoadOptions& load, std::optional<double>& r
              "seconds until a request counts as lost");
   add_number(app, "--workers", load.workers, 1u, workers_max,
              "threads that play the clients; their histograms are merged");
-}
-
-// Adds the options that `policies` sets itself, or does not use. Call it after add_load_options().
-void add_single_run_options(CLI::App& app, Options& options) {
-  add_parsed(
-      app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
-      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration "
-      "(default 3 s)")
-      ->excludes(app.get_option("--rate"))
-      ->excludes(app.get_option("--requests"))
-      ->excludes(app.get_option("--stage"));
   add_parsed(app, "--client-cpus", options.client_cpus, parse_cpu_list, "LIST",
              "CPUs for this process, as 0,2-3 (default: any)");
 }
 
 void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
-  add_choice(
-      app, "--workload", workload.kind,
-      "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, "
-      "20 % queries, 10 % cancels; reads: three queries to one order");
-  add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
-             "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; "
-             "orders with terms are ioc, fok, post, market and stp; "
-             "replace is an order and the replace of an older one, "
-             "cancel_all a cancel of all orders and a new one");
+  const auto set = [&workload](const std::string& text) {
+    std::tie(workload.kind, workload.mix) = parse_workload(text);
+  };
+  app.add_option_function<std::string>(
+         "--workload", set,
+         "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, "
+         "20 % queries, 10 % cancels; reads: three queries to one order; or weights of your own, "
+         "as order=70,query=20,cancel=10 or create=1,order=9; "
+         "orders with terms are ioc, fok, post, market and stp; "
+         "replace is an order and the replace of an older one, "
+         "cancel_all a cancel of all orders and a new one")
+      ->check(client::accepted_by(parse_workload))
+      ->type_name("NAME|WEIGHTS")
+      ->default_str("transactions");
   add_number(app, "--symbols", workload.symbols, 1u, symbols_max, "symbols traded");
   add_number(app, "--accounts", workload.accounts, 0u, accounts_max,
              "accounts, dealt out to the clients; 0: one for each client");
@@ -235,14 +202,10 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
              "orders (or queries and cancels) in one request");
   app.add_option("--seed", workload.seed, "the same seed gives the same requests");
   app.add_option("--account-prefix", workload.account_prefix,
-                 "digits that start every account id, new for each run against one store "
-                 "(default: three that the server has no account of)")
+                 "digits that start every account id, new for each run against one store; symbols "
+                 "have them too (default: three that the server has no account of)")
       ->check(CLI::Validator(check_digits, ""))
       ->type_name("DIGITS");
-  app.add_option("--symbol-prefix", workload.symbol_prefix,
-                 "what symbols begin with (with --audit the default is one of the run's own)")
-      ->check(CLI::Validator(check_symbol_prefix, ""))
-      ->type_name("NAME");
 }
 
 void add_server_options(CLI::App& app, Options& options) {
@@ -280,15 +243,10 @@ void add_server_options(CLI::App& app, Options& options) {
 }
 
 void add_output_options(CLI::App& app, Options& options) {
-  add_parsed(
-      app, "--reply-check", options.load.check_replies,
-      [](const std::string& text) { return text == "on"; }, "TEXT",
-      "off: whatever ends with </results> will do, to measure a bare echo server")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->default_str("on");
-  app.add_flag("--lenient", options.load.lenient,
-               "for other people's servers: attributes that a reply does not repeat are reported, "
-               "and fail no run");
+  add_choice(app, "--reply-check", options.load.checking,
+             "lenient, for other people's servers: attributes that a reply does not repeat are "
+             "reported and fail no run, and balances are audited to a cent; off: whatever ends "
+             "with </results> will do, to measure a bare echo server");
   app.add_flag(
       "--retry", options.load.retry,
       "give each order a reference, and send orders and queries again whose connection ended");
@@ -299,62 +257,43 @@ void add_output_options(CLI::App& app, Options& options) {
   add_parsed(app, "--trading-days", options.load.trading_days_s, client::parse_duration, "TIME",
              "play the operator too: each TIME, halt a symbol, begin an auction of it or open it "
              "again (default: all stay open)");
-  add_choice(app, "--audit-precision", options.load.audit_precision,
-             "unit: balances are right to the last unit; "
-             "cent: to a cent, for servers that keep cents or floating point");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
              "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'");
   app.add_option("--json", options.json_file,
                  "file for all figures as JSON; - is stdout, and the text goes to stderr "
                  "(default: none)");
-  app.add_option("--hdr", options.hdr_file,
-                 "file for the percentiles of the response time, in the text format of "
-                 "HdrHistogram, for its plotter (default: none)");
-  auto* history = app.add_option(
+  app.add_option(
       "--history", options.history_file,
       "file for every request and reply with their times, as JSON lines; until the end in memory, "
       "some 400 bytes a request (default: none)");
-  app.add_flag("--history-append", options.history_append,
-               "add to what the file of --history holds")
-      ->needs(history);
 }
 
-// Returns which two of the files to write are the same file; empty if none are. Devices may be.
-std::string written_twice(const Options& options) {
+// Whether both names mean the same file. Two reports may go to the same device.
+bool is_same_file(const std::string& one, const std::string& other) {
   namespace fs = std::filesystem;
-  std::map<std::string, std::string> flags;  // by the file
-  for (const auto& [flag, name] : output_files(options)) {
-    std::error_code ignored;
-    if (name.empty() || fs::is_character_file(name, ignored)) continue;
-    const std::string file =
-        name == standard_output
-            ? name
-            : fs::weakly_canonical(fs::absolute(name, ignored), ignored).string();
-    const auto [other, first] = flags.emplace(file, flag);
-    if (!first) return flag + ": the same file as " + other->second;
-  }
-  return {};
+  std::error_code ignored;
+  const auto resolved = [&](const std::string& name) {
+    return fs::weakly_canonical(fs::absolute(name), ignored);
+  };
+  return !one.empty() && !other.empty() && !fs::is_character_file(one, ignored) &&
+         resolved(one) == resolved(other);
 }
 
 // Checks and completes what depends on several options. Throws CLI::ValidationError.
-void put_together(Options& options, const CLI::App& app, std::optional<double> rate_per_s) {
+void put_together(Options& options, const CLI::App& app) {
   LoadOptions& load = options.load;
   WorkloadOptions& workload = options.workload;
   workload.references = load.retry;
   const auto error = [](const std::string& text) { throw CLI::ValidationError(text); };
-  if (app.count("--mix") == 0) {
-    workload.mix = mix_of(workload.kind);
-  } else {
-    if (app.count("--workload") > 0 && workload.kind != WorkloadKind::mix)
-      error("--mix: has no meaning with --workload " + std::string(to_string(workload.kind)));
-    workload.kind = WorkloadKind::mix;
-  }
   load.transcript = !options.history_file.empty();
-  if (rate_per_s)
-    load.stages = {
-        {load.duration_s ? *load.duration_s : double(load.requests) / *rate_per_s, *rate_per_s}};
-  if (rate_per_s && load.stages.front().seconds > client::duration_max_s)
-    error("--rate: the requests would take longer than 11 days");
+  if (!load.stages.empty() && load.stages.front().seconds == 0) {
+    Stage& constant = load.stages.front();
+    constant.seconds = load.duration_s.value_or(double(load.requests) / constant.requests_per_s);
+    if (constant.seconds > client::duration_max_s)
+      error("--rate: the requests would take longer than 11 days");
+  } else if (!load.stages.empty() && app.count("--requests") + app.count("--duration") > 0) {
+    error("--rate: a list of stages has its own length, without --requests or --duration");
+  }
   if (load.workers > load.clients) error("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
     error("--pipeline: needs persistent connections");
@@ -371,8 +310,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
     error(
         "--retry: more than 1024 orders of one account could be in flight, and be executed twice");
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty())
-    error("--arrivals: needs --rate or --stage");
-  if (load.audit && !load.check_replies) error("--audit: needs --reply-check on");
+    error("--arrivals: needs --rate");
+  if (load.audit && !load.check_replies()) error("--audit: not with --reply-check off");
   if (load.audit && options.workload.keys)
     error(
         "--audit: not with --auth: it asks on a connection for each question, and each would cost "
@@ -389,8 +328,10 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
       error(std::string("--operator-key-file: ") + problem.what());
     }
   }
-  if (const std::string twice = written_twice(options); !twice.empty()) error(twice);
-  if (load.trading_days_s && !load.check_replies) error("--trading-days: needs --reply-check on");
+  if (is_same_file(options.json_file, options.history_file))
+    error("--history: the same file as --json");
+  if (load.trading_days_s && !load.check_replies())
+    error("--trading-days: not with --reply-check off");
   if (load.trading_days_s && workload.mix.all() == workload.mix.create)
     error("--trading-days: needs orders in the mix");
   if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
@@ -406,7 +347,6 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "Drives an exchange with many clients at once, checks every reply, and reports throughput, "
       "latency and CPU.\n"
       "Starts a private server beside it, unless --connect names one.\n"
-      "loadgen policies measures each thread policy on 1, 2 and 4 CPUs of this machine.\n"
       "loadgen compare A.json B.json reports whether B is slower than A.\n"
       "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, "
       "3 server unreachable or not started, 130 interrupted.",
@@ -417,88 +357,17 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "  build/bin/loadgen --connect 127.0.0.1:4000 --server-pid $! --client-cpus 1");
   app.set_version_flag("--version", std::string("loadgen ") + version());
   app.option_defaults()->always_capture_default();
-  std::optional<double> rate_per_s;
-  add_load_options(app, options.load, rate_per_s);
-  add_single_run_options(app, options);
+  add_load_options(app, options);
   add_workload_options(app, options.workload);
   add_server_options(app, options);
   add_output_options(app, options);
   try {
     app.parse(argc, argv);
-    put_together(options, app, rate_per_s);
+    put_together(options, app);
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
   }
   return parsed;
-}
-
-ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv) {
-  ParsedPoliciesOptions parsed;
-  PoliciesOptions& options = parsed.options;
-  Options& each = options.each;
-  each.command.assign({"loadgen"});
-  each.command.insert(each.command.end(), argv, argv + argc);
-  each.load.clients = 200;
-  each.load.duration_s = 3;
-  each.load.warmup_s = 1;
-  CLI::App app(
-      "Measures each thread policy on 1, 2 and 4 CPUs of this machine, in turns, and reports them "
-      "side by side.\n"
-      "Each run has a private server with a store of its own. The server gets the first CPUs and "
-      "the clients the others;\n"
-      "if there are no others, they share. By default two minutes on 4 CPUs.\n"
-      "Exit code: 0 all well, 1 errors in a run, or a server that failed, 2 usage, "
-      "130 interrupted.",
-      "loadgen policies");
-  app.option_defaults()->always_capture_default();
-  add_parsed(app, "--cores", options.cores, parse_core_counts, "LIST",
-             "how many CPUs the server gets, one after another")
-      ->default_str("1,2,4");
-  add_number(app, "--rounds", options.rounds, 1u, 1'000u,
-             "how often each is measured; figures are medians");
-  add_parsed(app, "--cpus", options.cpus, parse_cpu_list, "LIST",
-             "CPUs to use, in the order in which the server gets them, as 0,2,1,3 "
-             "(default: all, by number)");
-  std::optional<double> rate_per_s;
-  add_load_options(app, each.load, rate_per_s);
-  app.get_option("--requests")->description("requests of each run in total")->default_str("");
-  app.get_option("--duration")->description("how long each run is")->default_str("3");
-  app.get_option("--warmup")->description("run so long before measuring")->default_str("1");
-  app.get_option("--workers")
-      ->description(
-          "threads that play the clients (default: as many as CPUs are left for them; "
-          "where they share, half as many as CPUs)")
-      ->default_str("");
-  add_workload_options(app, each.workload);
-  add_number(app, "--server-threads", each.local_server.threads, 0, 4096,
-             "threads of pool and loop; 0: as many as CPUs");
-  app.add_option("--store", each.local_server.store,
-                 "store of all servers, one after another, as their own --store "
-                 "(default: SQLite in a temporary folder, new for each run)");
-  app.add_option("--json", each.json_file,
-                 "file for all figures as JSON; - is stdout, and the text goes to stderr "
-                 "(default: none)");
-  try {
-    app.parse(argc, argv);
-    if (app.count("--requests") > 0 || app.count("--stage") > 0) each.load.duration_s.reset();
-    options.choose_workers = app.count("--workers") == 0;
-    put_together(each, app, rate_per_s);
-  } catch (const CLI::ParseError& error) {
-    parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
-  }
-  return parsed;
-}
-
-std::vector<std::pair<std::string, std::string>> output_files(const Options& options) {
-  return {{"--json", options.json_file},
-          {"--hdr", options.hdr_file},
-          {"--history", options.history_file}};
-}
-
-bool writes_to_stdout(const Options& options) {
-  const auto files = output_files(options);
-  return std::any_of(files.begin(), files.end(),
-                     [](const auto& file) { return file.second == standard_output; });
 }
 
 Mix mix_of(WorkloadKind kind) {

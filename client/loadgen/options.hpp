@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/described.hpp"
-#include "client/loadgen/audit/audit.hpp"
+#include "client/loadgen/audit/history.hpp"
 #include "client/loadgen/expectation.hpp"
 #include "net/limits.hpp"
 
@@ -21,6 +20,8 @@ using namespace run_audit;  // the records of a run, which the audit reads
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)
 BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
+// lenient: for other people's servers. off: only the end of a reply is found.
+BOOST_DEFINE_ENUM_CLASS(Checking, strict, lenient, off)
 
 // Returns the name as options and reports write it: per-request, wrong answer.
 template <class Enum>
@@ -86,10 +87,8 @@ struct LoadOptions {
   std::optional<double> ramp_up_per_s;  // clients that begin per second; unset: all at once
   ConnectionUse connection = ConnectionUse::persistent;
   double timeout_s = 30;  // of one request; also the longest time without any answer
-  bool check_replies = true;
-  bool lenient = false;  // as ReplyCheck
-  bool audit = false;    // keep the data that audit.hpp needs
-  AuditPrecision audit_precision = AuditPrecision::unit;
+  Checking checking = Checking::strict;
+  bool audit = false;       // keep the data that audit.hpp needs
   bool transcript = false;  // keep every request and reply (transcript.hpp)
   // The load generator also acts as the operator: one step per this time (TradingDays).
   std::optional<double> trading_days_s;
@@ -98,6 +97,8 @@ struct LoadOptions {
   bool retry = false;
 
   bool open_loop() const { return !stages.empty(); }
+  bool check_replies() const { return checking != Checking::off; }
+  bool lenient() const { return checking == Checking::lenient; }  // as ReplyCheck
 };
 // As reports write it.
 BOOST_DESCRIBE_STRUCT(LoadOptions, (),
@@ -128,25 +129,10 @@ struct Options {
   std::vector<Expectation> expectations;
   // not empty: search for the highest rate at which these hold
   std::vector<Expectation> capacity_while;
-  // Empty: no file; "-": stdout.
-  std::string json_file, hdr_file, history_file;
-  bool history_append = false;  // append to the file
+  std::string json_file, history_file;  // empty: no file; "-": stdout
 };
 
 inline constexpr std::string_view standard_output = "-";  // as the name of a file
-// Returns the files to write, each after its flag; the name is empty if the file is not wanted.
-std::vector<std::pair<std::string, std::string>> output_files(const Options& options);
-// True: the text of the report goes to stderr.
-bool writes_to_stdout(const Options& options);
-
-// The options of `policies`: each policy on several numbers of CPUs.
-struct PoliciesOptions {
-  Options each;                          // of each run, except for its policy and CPUs
-  std::vector<unsigned> cores{1, 2, 4};  // numbers of CPUs that the server gets, ascending
-  std::vector<int> cpus;                 // to use, the server's first; empty: all, by number
-  unsigned rounds = 3;
-  bool choose_workers = true;  // from the number of CPUs left for the clients
-};
 
 inline constexpr unsigned clients_max = 100'000;
 inline constexpr unsigned accounts_max = 1'000'000;
@@ -180,11 +166,5 @@ struct ParsedOptions {
   std::optional<int> exit_code;
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
-// The same for the subcommand `policies`; argv[0] is its name.
-struct ParsedPoliciesOptions {
-  PoliciesOptions options;
-  std::optional<int> exit_code;
-};
-ParsedPoliciesOptions parse_policies_options(int argc, const char* const* argv);
 
 }  // namespace exchange::loadgen

@@ -1,6 +1,5 @@
 #include "client/loadgen/recorder.hpp"
 
-#include "client/loadgen/audit/order_digest.hpp"
 #include "client/loadgen/audit/order_ids.hpp"
 
 namespace exchange::loadgen {

@@ -43,7 +43,7 @@ struct Counts {
   std::uint64_t rejected_in_all() const;
 };
 
-// The counts of one worker, or of all, between two ticks of the run (ticks.hpp).
+// The counts of one worker, or of all, between two ticks of the run (Ticks).
 struct Interval : Counts {
   std::uint64_t in_flight = 0;  // at its end
 };

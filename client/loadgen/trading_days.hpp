@@ -7,11 +7,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "client/connection/servers.hpp"
 #include "client/connection/stream.hpp"
 #include "client/loadgen/options.hpp"
-#include "client/loadgen/random.hpp"
-#include "client/loadgen/ticks.hpp"
+#include "client/loadgen/pacer.hpp"
 #include "client/loadgen/transcript.hpp"
 #include "client/loadgen/workload.hpp"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/loadgen/audit/terms.hpp"
+#include "client/loadgen/audit/history.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/random.hpp"
 
@@ -58,7 +58,6 @@ class Workload {
   Workload(const WorkloadOptions& options, unsigned clients);
 
   const WorkloadOptions& options() const { return options_; }
-  unsigned clients() const { return clients_; }
   unsigned accounts() const { return accounts_; }
   std::string account_id(std::uint32_t account) const;
   // digits of an account or client number in an id, with leading zeros

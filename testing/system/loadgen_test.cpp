@@ -124,7 +124,7 @@ TEST_CASE(
 
 TEST_CASE("an open loop plans what its stages say and counts from the plan") {
   const Reported run =
-      report_ends(0, "-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
+      report_ends(0, "-c 4 --rate 500ms:200,500ms:600 --store memory: --arrivals uniform");
   CHECK(run.json["load"]["mode"] == "open");
   CHECK(run.json["result"]["planned"] == 400);
   const std::uint64_t unsent = run.json["result"]["unsent"],
@@ -236,10 +236,10 @@ TEST_CASE("no server gives 3, a wrong command line 2 with advice") {
   CHECK(loadgen("--rate fast").status == 2);
   CHECK(loadgen(small + "--json /nowhere/x.json").status == 2);
   const TemporaryFolder folder;
-  const Ran full = loadgen(small + "--json /dev/full --hdr '" + (folder / "run.hdr") + "'");
+  const Ran full = loadgen(small + "--json /dev/full --history '" + (folder / "run.jsonl") + "'");
   CHECK(full.status == 2);
   CHECK(contains_text("cannot write /dev/full").match(full.err));
-  CHECK(contains_text("Percentile").match(contents(folder / "run.hdr")));
+  CHECK(contains_text("<results>").match(contents(folder / "run.jsonl")));
   const Ran few_descriptors = loadgen("-c 500 -n 500", "ulimit -n 100; ");
   CHECK(few_descriptors.status == 2);
   CHECK(contains_text("ulimit").match(few_descriptors.err));
@@ -250,10 +250,11 @@ TEST_CASE("the soft descriptor limit is raised by itself") {
 }
 
 TEST_CASE("--audit passes on an honest server for each workload and kind of request") {
-  for (const char* words :
-       {"--workload create", "--workload transactions", "--workload mix", "--mix replace=1",
-        "--mix order=10,cancel_all=1",
-        "--mix order=4,ioc=1,fok=1,post=1,market=1,stp=2,query=1,cancel=1,replace=4,cancel_all=1"})
+  for (
+      const char* words :
+      {"--workload create", "--workload transactions", "--workload mix", "--workload replace=1",
+       "--workload order=10,cancel_all=1",
+       "--workload order=4,ioc=1,fok=1,post=1,market=1,stp=2,query=1,cancel=1,replace=4,cancel_all=1"})
     for (const char* more : {"", " --pipeline 4 --orders-per-request 3 --accounts 2"}) {
       const Reported run = report_ends(
           0, std::string("-c 6 -n 2000 --workers 2 --audit --store memory: ") + words + more);
@@ -417,10 +418,9 @@ TEST_CASE("--json says what was asked for, and has an object a second") {
 }
 
 TEST_CASE("the file - is stdout, and the text of the report then goes to stderr") {
-  const Ran json = loadgen_ends(0, small + "--json - --hdr /dev/null");
+  const Ran json = loadgen_ends(0, small + "--json - --history /dev/null");
   CHECK(Json::parse(json.out)["result"]["answered"] == 300);
   CHECK(contains_text("300 answered").match(json.err));
-  CHECK(loadgen_ends(0, small + "--hdr -").out.find("Percentile") != std::string::npos);
   CHECK(loadgen_ends(0, small + "--history -").out.starts_with("{\"clock\""));
   CHECK(!fs::exists("-"));
 }
@@ -500,50 +500,6 @@ TEST_CASE("compare takes what --json wrote") {
   CHECK(same.status == 4);  // the runs are too short to decide
   CHECK(contains_text("1.000").match(same.out));
   CHECK(loadgen("compare '" + (folder / "a.json") + "'").status == 2);
-}
-
-TEST_CASE("policies measures each policy on each number of CPUs, and says which did not fit") {
-  const TemporaryFolder folder;
-  const Ran run = loadgen_ends(
-      0, "policies -c 4 -d 100ms --warmup 10ms --rounds 2 --store memory: --cores 1,1024 --json '" +
-             (folder / "p.json") + "'");
-  const Json json = Json::parse(contents(folder / "p.json"));
-  CHECK(json["format"] == "exchange-loadgen-policies/1");
-  REQUIRE(json["cells"].size() == 2 * policy_names().size());
-  std::set<std::string> measured;
-  for (const Json& cell : json["cells"]) {
-    if (cell["cores"] == 1024) {
-      CHECK(cell["not_run"].is_string());
-      CHECK(cell["runs"].empty());
-      continue;
-    }
-    measured.insert(cell["policy"].get<std::string>());
-    REQUIRE(cell["runs"].size() == 2);
-    for (const Json& one : cell["runs"]) {
-      CHECK(one["server"]["policy"] == cell["policy"]);
-      CHECK(one["server"]["cpus"] == cell["server_cpus"]);
-      CHECK(one["load"]["client_cpus"] == cell["client_cpus"]);
-      CHECK(one["result"]["answered"] > 0);
-    }
-  }
-  const auto names = policy_names();
-  CHECK(measured == std::set<std::string>(names.begin(), names.end()));
-  CHECK(json["answers"].size() == 1);
-  CHECK(contains_text("1 CPU: ").match(run.out));
-  CHECK(contains_text("1024  not run: ").match(run.out));
-}
-
-TEST_CASE("policies reports a server that does not start, and goes on with the others") {
-  const Ran run = loadgen_ends(
-      1, "policies -c 2 -n 20 --rounds 1 --cores 1 --store sqlite:/nowhere/x.db --json -");
-  CHECK(Json::parse(run.out)["cells"][2]["problem"].is_string());
-  CHECK(contains_text("Nothing was measured").match(run.err));
-}
-
-TEST_CASE("policies writes what it has when it is interrupted") {
-  const Ran run = loadgen_ends(130, "policies -c 2 -d 1m --cores 1 --store memory: --json -",
-                               "timeout --preserve-status -s INT 2 ");
-  CHECK(Json::parse(run.out)["interrupted"] == true);
 }
 
 TEST_CASE("Ctrl-C ends a run at once, with its report so far") {

@@ -46,8 +46,7 @@ class Audit {
                                      std::uint32_t last_time) const;
   std::set<std::uint16_t> rerun(bool all_known);
   std::string what_is_not_known() const;
-  std::string what_is_not_placed() const;
-  std::string what_was_not_open() const;
+  std::string what_was_not_checked(bool all_known, const std::string& not_probed) const;
 
   AuditInput input_;
   const Ask& ask_;
@@ -158,45 +157,25 @@ AuditResult Audit::run() {
   reply_checks.sort(std::move(input_.history.observations));
   if (all_known) check_pairing(evidence_, unclear_, findings_);
   reply_checks.run(rerun(all_known));
+  std::string not_probed;
   if (all_known && unclear_.empty()) {
     BalanceProbe balances(input_, evidence_, ask_, findings_, deviations_);
     balances.check_conservation();
     balances.run();
-    if (!balances.not_probed().empty())
-      result.not_checked =
-          "some of what accounts have was not looked at, since the server refuses "
-          "orders for it: " +
-          balances.not_probed();
+    not_probed = balances.not_probed();
     result.accounts = input_.accounts.size();
-  } else if (!all_known) {
-    result.not_checked = what_is_not_known() +
-                         ", and what they did is not known: whether executions pair up, whether "
-                         "each is the right one, and balances were not checked";
-  } else {
-    result.not_checked =
-        "not every order's state is known: the symbols of those others were not rerun, and "
-        "balances not checked";
   }
-  if (all_known && replaces_not_placed_ > 0)
-    result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_is_not_placed();
-  if (all_known && !(not_open_.empty() && undecided_.empty()))
-    result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_was_not_open();
-  if (!not_ordered_.empty())
-    result.not_checked += std::string(result.not_checked.empty() ? "" : "; ") +
-                          "transaction ids do not rise in the order of arrival, and clients sent "
-                          "orders at once: whether each execution is the right one was not checked";
+  result.not_checked = what_was_not_checked(all_known, not_probed);
 
-  Cash moved, created;
+  Cash moved;
   for (std::size_t i = 0; i < evidence_.orders.size(); ++i) {
     if (evidence_.orders[i].amount < 0) continue;
     result.executions += evidence_.states[i].fills;
     for (const Fill& fill : evidence_.fills_of(i))
       moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
   }
-  for (const AuditAccount& account : input_.accounts) created += Cash::whole(account.cash);
   result.orders = evidence_.orders.size();
   result.cash_moved = to_string(moved);
-  result.cash_total = to_string(created);
   result.findings = findings_.sentences();
   result.deviations = std::move(deviations_);
   result.passed = result.findings.empty() && result.orders + result.accounts > 0;
@@ -217,33 +196,42 @@ std::string Audit::what_is_not_known() const {
   return text;
 }
 
-std::string Audit::what_is_not_placed() const {
-  std::string symbols;
-  for (const std::uint16_t symbol : not_placed_) symbols += " " + input_.symbol_name(symbol);
-  return std::to_string(replaces_not_placed_) +
-         " replaces were in requests that opened no order, so that it is not known when they "
-         "happened: whether the executions of these symbols are the right ones was not checked:" +
-         symbols;
-}
-
-std::string Audit::what_was_not_open() const {
-  const auto names = [&](const std::set<std::uint16_t>& symbols) {
-    std::string text;
-    for (const std::uint16_t symbol : symbols) text += " " + input_.symbol_name(symbol);
-    return text;
-  };
+// Returns the checks that were not possible, and why. `not_probed`: why some balances were not.
+std::string Audit::what_was_not_checked(bool all_known, const std::string& not_probed) const {
   std::string text;
-  if (!not_open_.empty())
-    text =
-        "trading was halted, or in an auction, and it is not known when: whether the executions "
-        "of these symbols are the right ones was not checked:" +
-        names(not_open_);
-  if (!undecided_.empty())
-    text += (text.empty() ? "" : "; ") +
-            std::string(
-                "too many orders were canceled while an auction ended: from there on the "
-                "executions of these symbols were not checked:") +
-            names(undecided_);
+  const auto add = [&](const std::string& sentence, const std::set<std::uint16_t>& symbols = {}) {
+    text += (text.empty() ? "" : "; ") + sentence;
+    for (const std::uint16_t symbol : symbols) text += " " + input_.symbol_name(symbol);
+  };
+  if (!all_known) {
+    add(what_is_not_known() +
+        ", and what they did is not known: whether executions pair up, whether each is the right "
+        "one, and balances were not checked");
+  } else {
+    if (!unclear_.empty())
+      add("not every order's state is known: the symbols of those others were not rerun, and "
+          "balances not checked");
+    if (!not_probed.empty())
+      add("some of what accounts have was not looked at, since the server refuses orders for it: " +
+          not_probed);
+    if (replaces_not_placed_ > 0)
+      add(std::to_string(replaces_not_placed_) +
+              " replaces were in requests that opened no order, so that it is not known when they "
+              "happened: whether the executions of these symbols are the right ones was not "
+              "checked:",
+          not_placed_);
+    if (!not_open_.empty())
+      add("trading was halted, or in an auction, and it is not known when: whether the executions "
+          "of these symbols are the right ones was not checked:",
+          not_open_);
+    if (!undecided_.empty())
+      add("too many orders were canceled while an auction ended: from there on the executions of "
+          "these symbols were not checked:",
+          undecided_);
+  }
+  if (!not_ordered_.empty())
+    add("transaction ids do not rise in the order of arrival, and clients sent orders at once: "
+        "whether each execution is the right one was not checked");
   return text;
 }
 
@@ -306,7 +294,7 @@ void Audit::rank_ids() {
   std::vector<OrderRecord>& orders = input_.history.orders;
   const auto is_text = [](const OrderRecord& order) { return order.id >= text_ids_begin; };
   const bool texts = std::any_of(orders.begin(), orders.end(), is_text);
-  if (!texts && input_.precision == AuditPrecision::unit) return;
+  if (!texts && !input_.lenient) return;
   const auto by_text = [](const OrderRecord& a, const OrderRecord& b) {
     const std::string one = id_text(a.id), other = id_text(b.id);
     return std::pair(one.size(), one) < std::pair(other.size(), other);

@@ -11,8 +11,8 @@
 //     times of requests and replies allow (Rerun);
 //   - halts and auctions that the run itself made were kept, and had the results that the rules
 //     give;
-//   - every account has the resulting cash and shares, to the last unit or to a cent
-//     (BalanceProbe).
+//   - every account has the resulting cash and shares, to the last unit, or in a lenient audit to
+//     a cent (BalanceProbe).
 //
 // The audit cannot see: whether an order was refused although it could be paid for, filled (fok) or
 // posted; whether a replace was refused wrongly; which of two orders came first if the replies to
@@ -27,23 +27,18 @@
 // Differences from the protocol in form alone (Deviation), and rules that the course protocol
 // leaves open, are not findings: whether orders of one account match each other, and in which order
 // the executions of one second are listed. If transaction ids do not rise in the order of arrival
-// (texts, or numbers with AuditPrecision::cent), orders of one symbol that were sent at once are
-// not rerun.
+// (texts, or numbers of a lenient audit), orders of one symbol that were sent at once are not
+// rerun.
 
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/described.hpp"
 #include "client/loadgen/audit/deviations.hpp"
 #include "client/loadgen/audit/history.hpp"
 
 namespace exchange::run_audit {
-
-// The precision of the balance checks: to the last unit, or to a cent, for servers that keep cents
-// or floating point.
-BOOST_DEFINE_FIXED_ENUM_CLASS(AuditPrecision, std::uint8_t, unit, cent)
 
 // An account as it was created, before or during the run.
 struct AuditAccount {
@@ -60,8 +55,9 @@ struct AuditInput {
   std::vector<AuditAccount> accounts;
   std::function<std::string(unsigned)> symbol_name;  // names symbols from 1
   std::string probe_symbol;  // no account sells it; the audit places one share of it
-  AuditPrecision precision = AuditPrecision::unit;
-  bool lenient = false;  // as ReplyCheck
+  // For other people's servers: attributes may be missing (ReplyCheck::lenient), ids need not rise,
+  // and balances are checked to a cent, for servers that keep cents or floating point.
+  bool lenient = false;
   History history;
 };
 
@@ -72,9 +68,7 @@ using Ask = std::function<std::string(std::string_view document)>;
 struct AuditResult {
   bool passed = false;  // something was checked, and there are no findings
   std::uint64_t orders = 0, executions = 0, accounts = 0;
-  std::string cash_moved;  // from buyers to sellers
-  // the total of all accounts, as created: if the audit passed, all of it still exists
-  std::string cash_total;
+  std::string cash_moved;             // from buyers to sellers
   std::vector<std::string> findings;  // sentences: the first few of each check
   Deviations deviations;              // in the replies to the audit's own queries
   std::string not_checked;            // the checks that were not possible, and why

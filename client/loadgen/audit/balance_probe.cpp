@@ -117,8 +117,7 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
   if (holdings.cash < Cash())
     findings_.add(Check::balances, claim_ + ": less than nothing.");
   else
-    input_.precision == AuditPrecision::unit ? add_cash_probes(holdings.cash)
-                                             : add_cent_probes(holdings.cash);
+    input_.lenient ? add_cent_probes(holdings.cash) : add_cash_probes(holdings.cash);
   for (const auto& [symbol, position] : holdings.positions) {
     const std::string name = input_.symbol_name(symbol);
     claim_ = "By its orders and executions account " + account.id + " has " +
@@ -183,7 +182,7 @@ void BalanceProbe::add_cent_probes(Cash free) {
 }
 
 void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
-  const bool exact = input_.precision == AuditPrecision::unit;
+  const bool exact = !input_.lenient;
   const Shares share = Shares::whole(1), step = exact ? Shares::from_units(1) : share;
   const std::int64_t limit = exact ? units_max : high_price_units;
   if (free.units() > units_max - step.units()) {

@@ -1,11 +1,10 @@
 #pragma once
 // Calculates what every account must have by its orders and executions, and checks that it does.
 // The protocol shows no balance, but an order that takes the whole balance opens, and one that
-// takes the smallest unit more is refused. With AuditPrecision::cent an order of a cent less must
-// open, one of a cent more must be refused, and amounts are whole: a server need not compute with
-// more than two decimals. The buys are for a symbol that no account sells; the sells have the
-// highest possible price: all of them rest, and are canceled again. Costs two requests for each
-// account.
+// takes the smallest unit more is refused. In a lenient audit an order of a cent less must open,
+// one of a cent more must be refused, and amounts are whole: a server need not compute with more
+// than two decimals. The buys are for a symbol that no account sells; the sells have the highest
+// possible price: all of them rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
 

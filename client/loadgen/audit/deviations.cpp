@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.hpp"
+
 namespace exchange::run_audit {
 namespace {
 
@@ -74,8 +76,7 @@ Timestamp read_time(const client::ReplyElement& part, Deviations& deviations) {
 // Reads a number as languages print a double: 1.0E7, 99.420000000000002.
 std::optional<std::int64_t> rounded_units(std::string_view text) {
   constexpr long double scale = 1e8L, shares_end = 92'233'720'368.0L;
-  if (text.empty() || !(text.front() == '.' || (text.front() >= '0' && text.front() <= '9')))
-    return std::nullopt;
+  if (text.empty() || !(text.front() == '.' || is_digit(text.front()))) return std::nullopt;
   long double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number >= shares_end)

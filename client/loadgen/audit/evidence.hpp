@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "client/loadgen/audit/history.hpp"
-#include "client/loadgen/audit/order_digest.hpp"
 
 namespace exchange::run_audit {
 

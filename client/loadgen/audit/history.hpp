@@ -7,14 +7,53 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "client/loadgen/audit/terms.hpp"
-#include "engine/rules.hpp"
+#include "engine/commands.hpp"
 
 namespace exchange::run_audit {
+
+// The terms of an order of the load generator besides its limit: at most one (docs/protocol.md,
+// "Terms of an order").
+enum class Terms : std::uint8_t {
+  none,
+  ioc,
+  fok,
+  post,
+  market,          // without a limit
+  cancel_resting,  // stp
+  cancel_taking,
+};
+
+// Both are empty for an order without terms.
+struct TermsAttribute {
+  std::string_view name, value;
+};
+constexpr TermsAttribute attribute_of(Terms terms) {
+  switch (terms) {
+    case Terms::none: return {};
+    case Terms::ioc: return {"tif", "ioc"};
+    case Terms::fok: return {"tif", "fok"};
+    case Terms::post: return {"post", "true"};
+    case Terms::market: return {"type", "market"};
+    case Terms::cancel_resting: return {"stp", "cancel-resting"};
+    case Terms::cancel_taking: return {"stp", "cancel-taking"};
+  }
+  return {};
+}
+
+// Whether an order with these terms executes only when it arrives, and does not rest.
+constexpr bool never_rests(Terms terms) {
+  return terms == Terms::ioc || terms == Terms::fok || terms == Terms::market;
+}
+
+constexpr bool prevents_self_trades(Terms terms) {
+  return terms == Terms::cancel_resting || terms == Terms::cancel_taking;
+}
 
 struct OrderRecord {
   std::uint64_t id;
@@ -26,13 +65,21 @@ struct OrderRecord {
   std::int64_t sent_ns, answered_ns;
 };
 
-// A Status of an order of whole shares in a few bytes (digest_of).
+// The state of an order of whole shares in a few bytes.
 struct OrderDigest {
   std::int32_t open = 0, canceled = 0, executed = 0;  // shares
   std::uint32_t executions = 0;
   std::int64_t canceled_time = 0;
   std::uint64_t fingerprint = 0;  // of the executions, independent of their order
 };
+
+// Adds one execution to a fingerprint that starts at 0. The result does not depend on the order of
+// the executions.
+std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& execution);
+
+// Returns nothing if there are parts of a share, or more shares than an OrderRecord's amount can
+// hold.
+std::optional<OrderDigest> digest_of(const Status& state);
 
 // A reply to a query or a cancel.
 struct Observation {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "client/loadgen/audit/order_digest.hpp"
-
 namespace exchange::run_audit {
 
 void ReplyChecks::sort(std::vector<Observation> observations) {

@@ -8,15 +8,15 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <iostream>
+#include <iomanip>
 #include <numeric>
+#include <ostream>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
 #include "client/connection/option_checks.hpp"
 #include "client/loadgen/options.hpp"
-#include "client/loadgen/report/numbers.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -25,8 +25,6 @@ using Runs = std::vector<Json>;
 using Values = std::vector<double>;
 
 constexpr const char* report_format = "exchange-loadgen/1";
-constexpr const char* comparison_format = "exchange-loadgen-compare/1";
-constexpr const char* comparisons_format = "exchange-loadgen-comparisons/1";  // several comparisons
 constexpr double confidence = 0.95;
 constexpr std::size_t batches_max = 20;  // of one run
 constexpr std::size_t batches_min = 3;   // of one side
@@ -317,20 +315,10 @@ std::vector<std::string> regressions_of(const Runs& a, const Runs& b,
   return found;
 }
 
-// Text and JSON of a comparison.
-
-std::size_t characters(const std::string& text) {  // in UTF-8
-  return std::size_t(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-std::string padded(const std::string& text, std::size_t width, bool to_the_right = true) {
-  const std::string space(width > characters(text) ? width - characters(text) : 0, ' ');
-  return to_the_right ? space + text : text + space;
-}
+// Text of a comparison.
 
 std::string ratio_text(double ratio) {
-  if (!std::isfinite(ratio)) return "–";
+  if (!std::isfinite(ratio)) return "-";
   char text[32];
   std::snprintf(text, sizeof text, ratio < 100 ? "%.3f" : "%.0f", ratio);
   return text;
@@ -359,8 +347,8 @@ void print(std::ostream& out, const Comparison& comparison) {
   const auto row = [&](const std::string& name, const std::string& a, const std::string& b,
                        const std::string& ratio, const std::string& interval,
                        const std::string& verdict) {
-    out << padded(name, 26, false) << padded(a, 12) << padded(b, 12) << padded(ratio, 9)
-        << padded(interval, 18) << "   " << verdict << "\n";
+    out << std::left << std::setw(26) << name << std::right << std::setw(12) << a << std::setw(12)
+        << b << std::setw(9) << ratio << std::setw(18) << interval << "   " << verdict << "\n";
   };
   row("", "A", "B", "B/A", "95 % interval", "B is");
   for (const MetricComparison& metric : comparison.metrics)
@@ -368,7 +356,7 @@ void print(std::ostream& out, const Comparison& comparison) {
         ratio_text(metric.ratio),
         metric.interval
             ? ratio_text(metric.interval->first) + " to " + ratio_text(metric.interval->second)
-            : "–",
+            : "-",
         verdict_text(metric, comparison.tolerance_percent));
   if (!comparison.intervals_from_runs)
     out << "\nThe intervals come from the seconds of single runs and understate how much runs "
@@ -398,49 +386,6 @@ std::string heading(const char* side, const std::vector<std::string>& files, con
   for (const Json& run : runs) commits.insert(text_at(run, {"commit"}));
   return std::string(side) + "  " + joined(files, ", ") + "  (commit " +
          joined({commits.begin(), commits.end()}, ", ") + ")\n";
-}
-
-Json side_json(const std::vector<std::string>& files, const Runs& runs) {
-  Json side{{"files", files}, {"commits", Json::array()}};
-  for (const Json& run : runs) side["commits"].push_back(text_at(run, {"commit"}));
-  return side;
-}
-
-Json metric_json(const MetricComparison& metric) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return {
-      {"name", metric.name},
-      {"unit", metric.unit},
-      {"a", number(metric.a)},
-      {"b", number(metric.b)},
-      {"ratio", number(metric.ratio)},
-      {"interval",
-       metric.interval ? Json::array({metric.interval->first, metric.interval->second}) : Json()},
-      {"verdict", name_with(' ', metric.verdict)},
-      {"beyond_tolerance", metric.beyond_tolerance}};
-}
-
-Json comparison_json(const Comparison& comparison, Json a, Json b) {
-  Json document{{"format", comparison_format},
-                {"a", std::move(a)},
-                {"b", std::move(b)},
-                {"tolerance_percent", comparison.tolerance_percent},
-                {"intervals_from", comparison.intervals_from_runs ? "runs" : "seconds"},
-                {"metrics", Json::array()},
-                {"unlike", comparison.unlike},
-                {"warnings", comparison.warnings},
-                {"regressions", comparison.regressions}};
-  for (const MetricComparison& metric : comparison.metrics)
-    document["metrics"].push_back(metric_json(metric));
-  return document;
-}
-
-void write(const std::string& path, const std::string& text, std::ostream& standard) {
-  std::ofstream file;
-  if (path != standard_output) file.open(path);
-  std::ostream& out = path == standard_output ? standard : file;
-  out << text;
-  if (!out.flush()) throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
 }
 
 // Throws std::runtime_error, which names the file and the error.
@@ -478,12 +423,6 @@ std::vector<std::string> split(const std::string& names) {
   return parts;
 }
 
-Runs read_reports(const std::vector<std::string>& paths) {
-  Runs runs;
-  for (const std::string& path : paths) runs.push_back(read_report(path));
-  return runs;
-}
-
 }  // namespace
 
 Comparison compare(const Runs& a, const Runs& b, double tolerance_percent) {
@@ -510,61 +449,45 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
       "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured "
       "seconds, or two runs.",
       "loadgen compare");
-  std::string a, b, json_file;
-  std::vector<std::string> more;
+  std::vector<std::string> given;
   double tolerance_percent = 5;
-  app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")
-      ->required();
-  app.add_option("B", b, "report of the run in question; likewise")->required();
-  app.add_option("MORE", more, "reports to compare with A as well; likewise");
+  app.add_option("REPORTS", given,
+                 "of the run to compare with, then of those in question; several runs of one side "
+                 "as A1.json,A2.json")
+      ->required()
+      ->expected(-2);
   app.add_option("--tolerance", tolerance_percent, "per cent that a figure may be worse")
       ->check(client::is_from(0.0, 1'000.0))
       ->capture_default_str();
-  app.add_option("--json", json_file,
-                 "file for the comparison as JSON; - is stdout, and the text goes to stderr "
-                 "(default: none)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, errors) == 0 ? exit_ok : exit_usage;
   }
   try {
-    more.insert(more.begin(), {a, b});
     std::vector<Runs> sides;
     std::vector<std::vector<std::string>> files;
-    for (const std::string& names : more) {
+    for (const std::string& names : given) {
       files.push_back(split(names));
       if (files.back().empty()) throw std::runtime_error("each side needs a file");
-      sides.push_back(read_reports(files.back()));
+      Runs& side = sides.emplace_back();
+      for (const std::string& path : files.back()) side.push_back(read_report(path));
     }
-    std::ostream& text = json_file == standard_output ? errors : out;
-    Json documents = Json::array();
     bool worse = false, unknown = false;
     for (std::size_t i = 1; i < sides.size(); ++i) {
       const Comparison one = compare(sides[0], sides[i], tolerance_percent);
-      text << (i > 1 ? "\n" : "") << heading("A", files[0], sides[0])
-           << heading("B", files[i], sides[i]) << "\n";
-      print(text, one);
-      documents.push_back(
-          comparison_json(one, side_json(files[0], sides[0]), side_json(files[i], sides[i])));
+      out << (i > 1 ? "\n" : "") << heading("A", files[0], sides[0])
+          << heading("B", files[i], sides[i]) << "\n";
+      print(out, one);
       worse |= !one.regressions.empty();
       unknown |= !metrics_without_interval(one).empty();
     }
-    if (documents.size() == 1)
-      documents = Json(documents.front());
-    else
-      documents = {{"format", comparisons_format}, {"comparisons", documents}};
-    if (!json_file.empty()) write(json_file, to_text(documents, 2) + "\n", out);
     if (worse) return exit_wrong;
     return unknown ? exit_cannot_tell : exit_ok;
   } catch (const std::exception& error) {
     errors << "loadgen compare: " << error.what() << "\n";
     return exit_usage;
   }
-}
-
-int compare_main(int argc, const char* const* argv) {
-  return compare_main(argc, argv, std::cout, std::cerr);
 }
 
 }  // namespace exchange::loadgen

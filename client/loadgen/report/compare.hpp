@@ -60,6 +60,5 @@ Comparison compare(const std::vector<Json>& a, const std::vector<Json>& b,
 // The subcommand: argv[0] is its name. Exit code: 0 no regression; 1 regression; 2 usage error, or
 // a file that cannot be used; 4 throughput or response p99 without an interval.
 int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostream& errors);
-int compare_main(int argc, const char* const* argv);  // to stdout and stderr
 
 }  // namespace exchange::loadgen

@@ -1,6 +1,6 @@
 #pragma once
-// JSON of the reports, with keys in the order of writing. Slow to compile: include it only in files
-// that read or write reports.
+// Values of reports: JSON, with keys in the order of writing, and numbers as text. Slow to compile:
+// include it only in files that read or write reports.
 
 #include <cmath>
 #include <initializer_list>
@@ -52,5 +52,15 @@ inline double sum(const Json& counts) {
     for (const auto& count : counts) total += count.is_number() ? count.get<double>() : 0;
   return total;
 }
+
+// Returns about three significant figures, or the whole number from 100 on: "0.0123", "3.21",
+// "41,230"; a dash if the value is not finite.
+std::string number_text(double value);
+// Returns all digits, without trailing zeros: "0.05", "1,000", "1,234.5".
+std::string exact_text(double value);
+
+// A report warns if a hypervisor took more than this share of the CPU time: pauses then dominate
+// the latencies.
+inline constexpr double stolen_cpu_share_max = 0.01;
 
 }  // namespace exchange::loadgen

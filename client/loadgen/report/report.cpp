@@ -1,15 +1,11 @@
 #include "client/loadgen/report/report.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdarg>
-#include <ctime>
-#include <system_error>
 
 #include "base/version.hpp"
 #include "client/loadgen/report/json.hpp"
-#include "client/loadgen/report/numbers.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -84,7 +80,7 @@ std::string describe_load(const Options& options) {
   if (load.open_loop())
     described += ", open loop, " + std::string(to_string(load.arrivals)) + " arrivals";
   described += ", seed " + std::to_string(options.workload.seed);
-  if (!load.check_replies) described += ", replies not checked";
+  if (!load.check_replies()) described += ", replies not checked";
   return described;
 }
 
@@ -260,7 +256,7 @@ Json load_json(const Options& options) {
   if (!load.open_loop()) json["arrivals"] = nullptr;
   json["ramp_up_clients_per_s"] = json_of(load.ramp_up_per_s);
   json["client_cpus"] = options.client_cpus;
-  json["reply_check"] = load.check_replies;
+  json["reply_check"] = load.check_replies();
   return json;
 }
 
@@ -485,40 +481,6 @@ Json to_json(const Report& report) {
                {"series", json_of(result.series)}};
   if (report.capacity) json["capacity"] = capacity_json(*report.capacity, options.capacity_while);
   return json;
-}
-
-std::string to_hdr(const Histogram& ns) {
-  constexpr double ns_per_ms = 1e6;
-  const double count = double(ns.count());
-  std::string rows =
-      text("%12s %14s %10s %s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
-  double seen = 0, squares = 0;
-  ns.for_each([&](std::uint64_t highest, std::uint64_t in_bucket) {
-    seen += double(in_bucket);
-    squares += double(in_bucket) * std::pow(double(highest) - ns.mean(), 2);
-    rows += text("%12.3f %2.12f %10.0f", double(highest) / ns_per_ms, seen / count, seen);
-    rows += seen < count ? text(" %14.2f\n", count / (count - seen)) : "\n";
-  });
-  return rows + text(
-                    "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n"
-                    "#[Max     = %12.3f, Total count    = %12.0f]\n",
-                    ns.mean() / ns_per_ms, std::sqrt(squares / std::max(1.0, count)) / ns_per_ms,
-                    double(ns.max()) / ns_per_ms, count);
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  const bool to_stdout = path == standard_output;
-  std::FILE* const file = to_stdout ? stdout : std::fopen(path.c_str(), "w");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr && (to_stdout ? std::fflush(file) : std::fclose(file)) != 0) written = false;
-  if (!written) throw std::system_error(errno, std::generic_category(), "cannot write " + path);
 }
 
 }  // namespace exchange::loadgen

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "client/loadgen/audit/audit.hpp"
-#include "client/loadgen/capacity.hpp"
 #include "client/loadgen/fleet.hpp"
+#include "client/loadgen/local_server.hpp"
 #include "client/loadgen/options.hpp"
-#include "client/loadgen/server_stages.hpp"
 
 namespace exchange::loadgen {
 
@@ -55,12 +54,5 @@ struct Report {
 
 void print_text(std::FILE* out, const Report& report);
 nlohmann::ordered_json to_json(const Report& report);
-// Returns the percentiles of `ns`, in milliseconds, in the text format that HdrHistogram prints and
-// its plotters read.
-std::string to_hdr(const Histogram& ns);
-// Returns the time of day in UTC as ISO 8601, to the second.
-std::string utc_now();
-// Writes to stdout if `path` is "-". Throws std::system_error.
-void write_file(const std::string& path, const std::string& text);
 
 }  // namespace exchange::loadgen

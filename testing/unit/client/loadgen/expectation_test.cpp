@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "catch.hpp"
-#include "client/loadgen/capacity.hpp"
 
 using namespace exchange::loadgen;
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "client/loadgen/ticks.hpp"
 
 using namespace exchange::loadgen;
 

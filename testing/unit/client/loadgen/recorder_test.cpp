@@ -63,31 +63,6 @@ TEST_CASE("a replace is placed by the last order that its request opened before 
   CHECK(first.answered_ns == 60);
 }
 
-TEST_CASE("a cancel of all is placed by the orders of its request too") {
-  Recorder recorder;
-  Deviations deviations;
-  const CheckedElement refused{.action = 0, .rejected = true}, opened{.action = 1, .opened = 12};
-  const loadgen::Action cancel{.kind = Kind::cancel_all};
-  recorder.begin_reply();
-  recorder.record({}, cancel, refused, deviations);
-  recorder.record({}, order, opened, deviations);
-  recorder.begin_reply();
-  recorder.record({}, order, opened, deviations);
-  recorder.record({}, cancel, refused, deviations);
-  const std::vector<CancelAllRecord>& cancels = recorder.history().cancels_of_all;
-  REQUIRE(cancels.size() == 2);
-  CHECK((cancels[0].place == Place{12, Place::Side::before, 0}));
-  CHECK((cancels[1].place == Place{12, Place::Side::after, 0}));
-}
-
-TEST_CASE("a refused replace is not recorded: it changed nothing") {
-  Recorder recorder;
-  Deviations deviations;
-  recorder.begin_reply();
-  recorder.record({}, replace_of(1), {.action = 0, .rejected = true}, deviations);
-  CHECK(recorder.history().replaces.empty());
-}
-
 TEST_CASE("a cancel of all is recorded with what it canceled, each with its state") {
   Recorder recorder;
   Deviations deviations;

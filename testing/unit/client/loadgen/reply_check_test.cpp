@@ -6,7 +6,6 @@
 
 #include "catch.hpp"
 #include "client/loadgen/audit/order_ids.hpp"
-#include "client/loadgen/id_set.hpp"
 
 using namespace exchange::loadgen;
 

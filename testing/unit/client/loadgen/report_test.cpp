@@ -1,11 +1,9 @@
-// Figures of a run that the client itself limited, and its percentiles as HdrHistogram prints them.
+// Figures of a run that the client itself limited, and the stages of the server.
 #include "client/loadgen/report/report.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
-#include <sstream>
 
 #include "catch.hpp"
 
@@ -40,6 +38,18 @@ std::string text_of(const RunResult& result) {
   return printed;
 }
 
+std::string metrics(std::uint64_t below_1us, std::uint64_t below_2us, std::uint64_t all,
+                    double sum) {
+  const auto bucket = [](const char* bound, std::uint64_t count) {
+    return std::string("exchange_stage_seconds_bucket{stage=\"parse\",le=\"") + bound + "\"} " +
+           std::to_string(count) + "\n";
+  };
+  return "# HELP exchange_stage_seconds x\nexchange_requests_total 5\n" +
+         bucket("1e-06", below_1us) + bucket("2e-06", below_2us) + bucket("+Inf", all) +
+         "exchange_stage_seconds_sum{stage=\"parse\"} " + std::to_string(sum) +
+         "\nexchange_stage_seconds_count{stage=\"parse\"} " + std::to_string(all) + "\n";
+}
+
 }  // namespace
 
 TEST_CASE("only a server that was there all the time is said to close after each reply") {
@@ -54,30 +64,6 @@ TEST_CASE("only a server that was there all the time is said to close after each
   CHECK_THAT(text_of(result), !contains_text("closes connections after a reply"));
 }
 
-TEST_CASE("percentiles in the format of HdrHistogram have a line for each bucket and a summary") {
-  exchange::Histogram ns;
-  for (const std::uint64_t value : {10, 10, 20, 30}) ns.record(value * 1'000'000'000);
-  std::istringstream rows(to_hdr(ns));
-  std::string row;
-  std::vector<std::vector<double>> values;
-  std::getline(rows, row);
-  CHECK(row == "       Value     Percentile TotalCount 1/(1-Percentile)");
-  std::getline(rows, row);
-  CHECK(row.empty());
-  while (std::getline(rows, row) && !row.starts_with('#')) {
-    std::istringstream cells(row);
-    values.emplace_back(std::istream_iterator<double>(cells), std::istream_iterator<double>());
-  }
-  REQUIRE(values.size() == 3);
-  CHECK(std::abs(values[0][0] - 10'000) < 200);
-  CHECK(std::vector(values[0].begin() + 1, values[0].end()) == std::vector{0.5, 2.0, 2.0});
-  CHECK(std::vector(values[1].begin() + 1, values[1].end()) == std::vector{0.75, 3.0, 4.0});
-  CHECK(values[2] == std::vector{30'000.0, 1.0, 4.0});
-  CHECK_THAT(row, contains_text("#[Mean    =    17500.000, StdDeviation   = "));
-  std::getline(rows, row);
-  CHECK(row == "#[Max     =    30000.000, Total count    =            4]");
-}
-
 TEST_CASE("a client that sends late is the bottleneck, unless a hypervisor made it late") {
   const LoadOptions load;
   RunResult result = late_run();
@@ -86,4 +72,22 @@ TEST_CASE("a client that sends late is the bottleneck, unless a hypervisor made 
   CHECK(client_bottleneck(result, load, 2, 2).empty());
   result.series = {{.client_cpu_share = 0.99, .server_cpu_share = 0.5}};
   CHECK_THAT(client_bottleneck(result, load, 2, 2), contains_text("used 99 %"));
+}
+
+TEST_CASE("stage latencies are of what came between two readings") {
+  const std::vector<StageLatency> latencies = between(parse_stages_of(metrics(100, 100, 100, 1)),
+                                                      parse_stages_of(metrics(100, 200, 200, 1.5)));
+  REQUIRE(latencies.size() == 1);
+  CHECK(latencies[0].name == "parse");
+  CHECK(latencies[0].count == 100);
+  CHECK(std::abs(latencies[0].mean_us - 5'000) < 1e-6);
+  CHECK(std::abs(latencies[0].p50_us - 1.5) < 1e-9);  // evenly spread from 1 to 2
+  CHECK(std::abs(latencies[0].p99_us - 1.99) < 1e-9);
+}
+
+TEST_CASE("values beyond the last bound count as that bound, and no values as no stage") {
+  CHECK(between({}, parse_stages_of(metrics(0, 0, 10, 1))).at(0).p50_us == 2.0);
+  CHECK(
+      between(parse_stages_of(metrics(1, 2, 3, 1)), parse_stages_of(metrics(1, 2, 3, 1))).empty());
+  CHECK(between({}, {}).empty());
 }

@@ -1,7 +1,8 @@
-// Replies that differ from the protocol in form alone.
+// Replies that differ from the protocol in form alone, and the states of orders in a few bytes.
 #include "client/loadgen/audit/deviations.hpp"
 
 #include "catch.hpp"
+#include "client/loadgen/audit/history.hpp"
 
 using namespace exchange;
 using namespace exchange::run_audit;
@@ -108,4 +109,26 @@ TEST_CASE("deviations of several workers add up") {
   CHECK(all.sentences() == std::vector<std::string>{
                                "2 times that are not in whole seconds since 1970 (R12), such as: 1",
                                "1 attributes repeated in other words (R8), such as: 99.5"});
+}
+
+TEST_CASE("a digest differs for other executions, and not for another order of them") {
+  const std::string canceled = "<canceled shares=\"4\" time=\"1700000000\"/>",
+                    two = executed("2", "1", "1700000000"),
+                    one = executed("1", "2.5", "1700000000");
+  const auto digest = [](const std::string& content) { return digest_of(read(content).status); };
+  const auto both = digest(canceled + two + one);
+  REQUIRE(both);
+  CHECK(both->open == 0);
+  CHECK(both->canceled == 4);
+  CHECK(both->canceled_time == 1'700'000'000);
+  CHECK(both->executed == 3);
+  CHECK(both->executions == 2);
+  CHECK(both->fingerprint == digest(two + one)->fingerprint);
+  CHECK(both->fingerprint == digest(one + two)->fingerprint);
+  CHECK(digest(two)->fingerprint != digest(one)->fingerprint);
+  CHECK(digest("")->fingerprint == 0);
+
+  CHECK(!digest("<open shares=\"0.5\"/>"));
+  CHECK(!digest(executed("1.5", "1", "1700000000")));
+  CHECK(!digest("<open shares=\"3000000000\"/>"));
 }

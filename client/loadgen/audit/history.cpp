@@ -1,4 +1,4 @@
-#include "client/loadgen/audit/order_digest.hpp"
+#include "client/loadgen/audit/history.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "client/loadgen/report/numbers.hpp"
+#include "client/loadgen/report/json.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,7 @@ std::string fixed(double value, int decimals) {
 }  // namespace
 
 std::string number_text(double value) {
-  if (!std::isfinite(value)) return "–";
+  if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);
   if (size == 0) return "0";
   const int decimals = size >= 99.95    ? 0
@@ -35,7 +35,7 @@ std::string number_text(double value) {
 }
 
 std::string exact_text(double value) {
-  if (!std::isfinite(value)) return "–";
+  if (!std::isfinite(value)) return "-";
   std::string text = fixed(value, 9);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
